@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::markdown::Document;
 use crate::{
     process::{ServerProcess, agentdex},
-    support::{Call, assert_checked_in},
+    support::{Call, assert_checked_in, openapi},
 };
 
 /// Fails unless a part of a page is what was made; with `AGENTDEX_UPDATE_DOCS` set, writes it first.
@@ -108,7 +108,7 @@ fn page_of_the_settings_is_that_of_the_program() {
 
 #[test]
 fn page_of_the_rest_api_is_that_of_the_server() {
-    let document = serde_json::to_value(http::openapi()).unwrap();
+    let document = openapi();
     let mut text = String::new();
     for tag in document["tags"].as_array().unwrap() {
         let name = tag["name"].as_str().unwrap();

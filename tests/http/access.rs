@@ -4,7 +4,7 @@ use agentdex::access::{NewKey, Role, Rules};
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually};
+use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually, openapi};
 
 /// What is expected of each operation: who may, with the least role. A route that isn't in here fails the test.
 const EXPECTED: &[(&str, &str, Expected)] = &[
@@ -120,7 +120,7 @@ impl Guarded {
 
 /// The operations of the OpenAPI document.
 fn operations() -> Vec<(String, String)> {
-    let document: Value = serde_json::to_value(http::openapi()).unwrap();
+    let document: Value = openapi();
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().keys().filter(|method| *method != "parameters");

@@ -9,7 +9,7 @@ use agentdex::{
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, EventStream, TestRegistry};
+use crate::support::{Answer, Call, EventStream, TestRegistry, openapi};
 
 /// What only those see who may: in titles, descriptions and names of capabilities.
 const PRIVATE: &str = "zebraprivate";
@@ -220,7 +220,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
 }
 
 fn operations() -> Vec<(String, String)> {
-    let document: Value = serde_json::to_value(http::openapi()).unwrap();
+    let document: Value = openapi();
     let of_path = |(path, item): (&String, &Value)| {
         let methods: Vec<String> = item.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
         methods.into_iter().map(|method| (method, path.clone())).collect::<Vec<_>>()

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 #[allow(unused_imports, reason = "named by the tests that need them")]
 pub use self::{
     call::{Answer, Call},
-    checked_in::assert_checked_in,
+    checked_in::{assert_checked_in, openapi},
     closed::{closed_address, unreachable_url},
     events::{Event, EventStream},
     resolver::Answers,

@@ -41,7 +41,7 @@ const MAX_LIMIT: usize = 1000;
 const SMALL_BODY: usize = 64 * 1024;
 
 /// `POST /aos`
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/aos",
     tag = "guardian",
@@ -119,7 +119,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
 }
 
 /// `GET /aos/sessions`
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/aos/sessions",
     tag = "guardian",
@@ -141,7 +141,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// `GET /aos/sessions/{id}`
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/aos/sessions/{id}",
     tag = "guardian",
@@ -173,7 +173,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
 }
 
 /// `GET /aos/decisions`
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/aos/decisions",
     tag = "guardian",
@@ -212,7 +212,7 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
 }
 
 /// `GET /aos/events`
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/aos/events",
     tag = "guardian",

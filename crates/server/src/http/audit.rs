@@ -40,7 +40,7 @@ const NOTED: [(&str, &str); 9] = [
 /// Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients
 /// aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line,
 /// for export.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/audit",
     operation_id = "audit",

@@ -26,7 +26,7 @@ const CHUNK: usize = 64 * 1024;
 /// All that is stored at this moment, as one file that `agentdex restore` makes a data directory of: descriptions, what
 /// they were converted from, expiries, the change log, tracked sources, saved queries. Writes go on meanwhile. A file
 /// that isn't complete is refused by `agentdex restore`.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/backup",
     operation_id = "take_backup",

@@ -59,7 +59,7 @@ pub(super) async fn any(
 }
 
 /// Register many descriptions, one a line
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/batch",
     operation_id = "write_batch",

@@ -42,7 +42,7 @@ struct Page {
 }
 
 /// Read the change log
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/changes",
     operation_id = "list_changes",

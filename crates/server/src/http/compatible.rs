@@ -30,7 +30,7 @@ pub(super) const END: &str = "/compatible";
 /// Parts of data correspond by name or title, regardless of case and punctuation, and their types by the type
 /// compatibility rules of Agent Spec: everything goes into a string, numbers and booleans into each other. What fits
 /// best comes first, then what is more relevant for `query`.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/search/compatible",
     operation_id = "search_compatible",
@@ -57,7 +57,7 @@ pub(super) async fn capabilities(
 }
 
 /// Find capabilities that can take what those of a Thing give, or give what they need
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/compatible",
     operation_id = "thing_neighbors",

@@ -13,7 +13,7 @@ use crate::registry::ComposeQuery;
 /// The data that a step needs is there from the beginning or given by a step before it. The chains that fit best come
 /// first, then those that are more relevant for `query`, then those of fewer steps. Each chain is also an Agent Spec Flow, which
 /// `POST /import/agent-spec` accepts.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/search/compose",
     operation_id = "compose",

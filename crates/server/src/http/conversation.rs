@@ -36,7 +36,7 @@ pub(super) async fn any(
 /// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
 /// has the whole conversation, which goes along with the next message. Offered where the server was started with
 /// `--conversations`.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/conversation",
     operation_id = "ask_agent",

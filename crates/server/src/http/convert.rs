@@ -29,7 +29,7 @@ const TYPES: [&str; 7] = [
 ];
 
 /// Detect the format of a document, and show the descriptions that it becomes, without registering them
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/convert",
     operation_id = "convert",

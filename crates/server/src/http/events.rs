@@ -45,7 +45,7 @@ const KNOWN: [&str; 6] = ["diff", "q", "mode", "threshold", "format", "last_even
 pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
 
 /// Subscribe to changes
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/events",
     operation_id = "subscribe",
@@ -66,7 +66,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
 }
 
 /// Subscribe to changes of one kind
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/events/{type}",
     operation_id = "subscribe_to_kind",

@@ -16,7 +16,7 @@ use super::{
 use crate::registry::FollowerStatus;
 
 /// Give numbers to Prometheus
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/metrics",
     operation_id = "read_metrics",

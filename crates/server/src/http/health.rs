@@ -10,7 +10,7 @@ use agentdex_api::{Follower, Live, Ready};
 use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
 /// Say whether the process is alive
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/health/live",
     operation_id = "check_liveness",
@@ -26,7 +26,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
 }
 
 /// Say whether search answers and writes are taken
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/health/ready",
     operation_id = "check_readiness",

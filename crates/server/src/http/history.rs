@@ -24,7 +24,7 @@ const AT_ONCE: usize = 16;
 pub(super) const END: &str = "/history";
 
 /// List the changes of a Thing that the log still holds
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/history",
     operation_id = "thing_history",

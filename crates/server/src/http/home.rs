@@ -31,7 +31,7 @@ const LINKS: [(&str, &str); 16] = [
 ];
 
 /// Say what this is, with links; for browsers, the web page
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/",
     operation_id = "home_page",

@@ -18,7 +18,7 @@ use crate::{Error, search::MAX_LIMIT, td};
 pub(super) const REFRESH: &str = "/refresh";
 
 /// List the tracked sources
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/imports",
     tag = "import",
@@ -70,7 +70,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
 }
 
 /// Describe the tracked source of a Thing
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/imports/{id}",
     tag = "import",
@@ -94,7 +94,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// Stop tracking the source of a Thing; the Thing stays
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/imports/{id}",
     tag = "import",
@@ -117,7 +117,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
 }
 
 /// Poll the source of a Thing now, and import its document if it changed
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/refresh",
     tag = "import",

@@ -12,7 +12,7 @@ use crate::search::jsonpath::Query;
 ///
 /// RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered:
 /// descriptions by their position, and `$` in a filter.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/search/jsonpath",
     operation_id = "search_by_jsonpath",

@@ -22,7 +22,7 @@ use crate::access::{CreatedKey, NewKey};
 /// List the API keys, without their secrets
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/keys",
     tag = "about",
@@ -42,7 +42,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned
 /// here and never again.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/keys",
     tag = "about",
@@ -75,7 +75,7 @@ pub(super) async fn create(
 ///
 /// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are
 /// refused from now on; streams and MQTT connections that were opened with it end at once.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/keys/{id}",
     tag = "about",

@@ -68,7 +68,7 @@ mod rates;
 mod rdf;
 mod records;
 mod sacp;
-#[cfg(feature = "openapi")]
+#[cfg(debug_assertions)]
 mod schemas;
 mod search;
 mod selection;
@@ -82,7 +82,7 @@ mod validate;
 
 use actix_web::web::{Data, ServiceConfig};
 
-#[cfg(feature = "openapi")]
+#[cfg(debug_assertions)]
 pub use self::schemas::openapi;
 use self::{context::Context, mount::Mount};
 pub use self::{

@@ -17,7 +17,7 @@ use super::{
 use crate::access::Namespace;
 
 /// List the namespaces that the caller is a member of; for admins, all of them
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/namespaces",
     tag = "about",
@@ -37,7 +37,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 /// The first to claim it owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
 /// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
 /// "registry": "https://registry.example"}]}`, where `registry` is the public URL of this registry.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/namespaces/{name}",
     tag = "about",
@@ -69,7 +69,7 @@ pub(super) async fn claim(
 /// Give a namespace up
 ///
 /// For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/namespaces/{name}",
     tag = "about",

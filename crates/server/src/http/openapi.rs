@@ -17,7 +17,7 @@ pub fn openapi_document() -> crate::Result<String> {
 }
 
 /// Describe the API
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/openapi.json",
     operation_id = "describe_api",

@@ -22,7 +22,7 @@ use super::{
 use crate::ChangeKind;
 
 /// Describe the directory itself as a Thing
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/.well-known/wot",
     operation_id = "describe_registry",

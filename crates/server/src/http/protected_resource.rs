@@ -14,7 +14,7 @@ use super::{
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Say whose tokens are taken (RFC 9728)
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/.well-known/oauth-protected-resource",
     operation_id = "describe_protected_resource",

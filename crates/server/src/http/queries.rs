@@ -17,7 +17,7 @@ use super::{
 use crate::registry::{NamedQuery, QueryParameters};
 
 /// List the saved queries
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries",
     tag = "changes",
@@ -33,7 +33,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 }
 
 /// Read a saved query
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries/{name}",
     tag = "changes",
@@ -54,7 +54,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
 /// `agentdex/queries/{name}/{kind}/{id}`. The query is durable once this is answered.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/queries/{name}",
     tag = "changes",
@@ -82,7 +82,7 @@ pub(super) async fn save(
 }
 
 /// Remove a saved query
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/queries/{name}",
     tag = "changes",
@@ -103,7 +103,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
 }
 
 /// Subscribe to what changes mean for a saved query
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries/{name}/events",
     tag = "changes",

@@ -8,7 +8,7 @@ use super::problem::Problem;
 pub(super) const NOT_OFFERED: &str = "xpath";
 
 /// Query languages of WoT Discovery that are not offered
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     method(get, post),
     path = "/search/{language}",
     tag = "search",

@@ -25,7 +25,7 @@ const LINE_FACTOR: usize = 8;
 /// expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. A
 /// list that broke off goes on with the id of its last line as `after`. A backup (`GET /backup`) is of one moment and
 /// has the change log, keys and saved queries as well.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/records",
     operation_id = "list_records",
@@ -73,7 +73,7 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
 /// One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is there is
 /// replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that whatever
 /// broke off is sent again as a whole.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/records",
     operation_id = "write_records",

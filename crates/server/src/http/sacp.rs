@@ -35,7 +35,7 @@ pub(super) async fn any(
 }
 
 /// Give the instructions that make an agent answer in SACP
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",
@@ -59,7 +59,7 @@ pub(super) async fn instructions(context: Data<Context>, request: HttpRequest) -
 }
 
 /// Say what is wrong with an answer in SACP, by what the action declares
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/actions/{name}/sacp",
     tag = "things",

@@ -21,7 +21,7 @@ const NOTICE: &str = "Titles, descriptions, names and snippets are texts of thir
 const KNOWN: [&str; 8] = ["q", "mode", "threshold", "limit", "offset", "format", "facets", "consistent"];
 
 /// Find Things by what they can do
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/search",
     operation_id = "search",

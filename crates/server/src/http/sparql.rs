@@ -29,7 +29,7 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
 /// SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is
 /// named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the
 /// server was started with `--sparql`.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/search/sparql",
     operation_id = "query_sparql",
@@ -52,7 +52,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
 }
 
 /// Search by SPARQL, with the query in the body
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/search/sparql",
     operation_id = "query_sparql_by_post",

@@ -53,7 +53,7 @@ pub(super) async fn any(
 }
 
 /// Read a description
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}",
     operation_id = "retrieve_thing",
@@ -87,7 +87,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 /// Register a description under its id, or replace it
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}",
     operation_id = "put_thing",
@@ -132,7 +132,7 @@ pub(super) async fn put(
 }
 
 /// Change a description, or renew its expiry
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     patch,
     path = "/things/{id}",
     operation_id = "patch_thing",
@@ -172,7 +172,7 @@ pub(super) async fn patch(
 }
 
 /// Remove a description
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/things/{id}",
     operation_id = "remove_thing",

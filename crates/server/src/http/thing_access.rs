@@ -28,7 +28,7 @@ pub(super) async fn any(
 }
 
 /// Say whose a Thing is, and who sees it
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/access",
     operation_id = "get_access",
@@ -55,7 +55,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
 /// who no longer do, it is deleted.
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}/access",
     operation_id = "set_access",

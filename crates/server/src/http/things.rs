@@ -35,7 +35,7 @@ const KNOWN: [&str; 10] =
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
 /// Register a description that has no id
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things",
     operation_id = "create_thing",
@@ -74,7 +74,7 @@ pub(super) async fn create(
 }
 
 /// List descriptions
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things",
     operation_id = "list_things",

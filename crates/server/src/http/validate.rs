@@ -13,7 +13,7 @@ use super::{
 use crate::{convert::Format, td::Violation};
 
 /// Say what is wrong with a description, without registering it
-#[cfg_attr(feature = "openapi", utoipa::path(
+#[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/validate",
     operation_id = "validate",
