@@ -126,6 +126,11 @@ pub(super) fn term_query(term: Term, boost: Score) -> Box<dyn Query> {
     if boost == 1.0 { query } else { Box::new(BoostQuery::new(query, boost)) }
 }
 
+/// Whether a word may be an id: one that only ends with a colon introduces what follows.
+pub(in crate::search) fn may_be_id(word: &str) -> bool {
+    word.trim_end_matches(':').contains(':')
+}
+
 /// One query for any of several.
 pub(super) fn union(mut queries: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {
     match queries.len() {
@@ -226,7 +231,7 @@ impl<'a> Words<'a> {
         for token in parts.iter().filter(|_| !is_read).chain(&wholes) {
             found.extend(self.terms(field, token, occur)?);
         }
-        if occur == Occur::Any && field == self.fields.text && word.contains(':') {
+        if occur == Occur::Any && field == self.fields.text && may_be_id(word) {
             let id = TermQuery::new(Term::from_field_text(self.fields.id, word), IndexRecordOption::Basic);
             found.push(Part::Other(Box::new(ConstScoreQuery::new(Box::new(id), ID_SCORE))));
         }

@@ -13,6 +13,9 @@ use crate::{
     search::{Filters, query::Clause, text::Language},
 };
 
+/// Maximum number of different filters and restrictions whose answers are remembered for a description.
+const MOST_ANSWERS: usize = 64;
+
 /// Queries by number.
 #[derive(Debug, Default)]
 pub struct QueryIndex {
@@ -98,41 +101,58 @@ impl QueryIndex {
         self.file_in(document.languages()?);
         let mut filed: BTreeSet<u32> = BTreeSet::new();
         document.for_each_term(|term| filed.extend(self.by_term.get(term).into_iter().flatten()))?;
-        let (mut matching, mut asked) = (BTreeSet::new(), 0);
+        let mut asking = Asking { document, answers: Vec::new(), asked: 0 };
+        let mut matching = BTreeSet::new();
         for number in filed.union(&self.always) {
             let Some(query) = self.queries.get(number) else { continue };
-            let suffices = matches!(query.trigger(), Some(Trigger::Terms { suffices: true, .. }));
-            if !suffices {
-                asked += 1;
-            }
-            if suffices || document.has_words_of(query)? {
+            if asking.has_words_of(query)? {
                 matching.insert(*number);
             }
         }
-        // Filters and what restricts are often those of many queries: each is asked once.
-        let mut satisfied: Vec<(&[Clause], &Filters, bool)> = Vec::new();
         for number in &self.by_meaning {
             let Some(query) = self.queries.get(number) else { continue };
             let Some(by_meaning) = query.meaning.as_ref().filter(|_| !matching.contains(number)) else { continue };
-            if !document.is_near(query) {
-                continue;
-            }
-            let (clauses, filters) = (by_meaning.restriction.as_slice(), &query.filters);
-            let known = satisfied.iter().find(|known| (known.0, known.1) == (clauses, filters)).map(|known| known.2);
-            let satisfies = match known {
-                Some(satisfies) => satisfies,
-                None if clauses.is_empty() && filters.is_empty() => true,
-                None => {
-                    asked += 1;
-                    let satisfies = document.satisfies(clauses, filters)?;
-                    satisfied.push((clauses, filters, satisfies));
-                    satisfies
-                }
-            };
-            if satisfies {
+            if document.is_near(query) && asking.satisfies(&by_meaning.restriction, &query.filters)? {
                 matching.insert(*number);
             }
         }
-        Ok((matching.into_iter().collect(), asked))
+        Ok((matching.into_iter().collect(), asking.asked))
+    }
+}
+
+/// The questions about one description. Filters and what restricts are often those of many queries: each is asked once.
+struct Asking<'a> {
+    document: &'a Document,
+    answers: Vec<(&'a [Clause], &'a Filters, bool)>,
+    asked: usize,
+}
+
+impl<'a> Asking<'a> {
+    /// Whether a query that is filed under one of the description's terms matches it by words.
+    fn has_words_of(&mut self, query: &'a SavedQuery) -> Result<bool> {
+        if matches!(query.trigger(), Some(Trigger::Terms { suffices: true, .. })) {
+            return Ok(true);
+        }
+        if !self.satisfies(&[], &query.filters)? {
+            return Ok(false);
+        }
+        self.asked += 1;
+        self.document.has_words_of(query)
+    }
+
+    /// Whether the description satisfies clauses and filters.
+    fn satisfies(&mut self, clauses: &'a [Clause], filters: &'a Filters) -> Result<bool> {
+        if clauses.is_empty() && filters.is_empty() {
+            return Ok(true);
+        }
+        if let Some((.., answer)) = self.answers.iter().find(|known| (known.0, known.1) == (clauses, filters)) {
+            return Ok(*answer);
+        }
+        self.asked += 1;
+        let answer = self.document.satisfies(clauses, filters)?;
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push((clauses, filters, answer));
+        }
+        Ok(answer)
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     Result,
     search::{
         FacetField, Filters,
-        query::{Clause, ExactTerm, Occur, Pattern, Target},
+        query::{self, Clause, ExactTerm, Occur, Pattern, Target},
         schema::{self, ExactField, Fields},
         text::{self, Language},
         versions::Ranged,
@@ -106,7 +106,7 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
             Pattern::Prefix(_) => return None,
         };
         // What looks like an id is looked for as one too.
-        if is_word && text.contains(':') {
+        if is_word && query::may_be_id(text) {
             return None;
         }
         let (mut parts, mut wholes, mut written) = (Vec::new(), Vec::new(), Vec::new());
