@@ -2,7 +2,6 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use agentdex_server::http;
 use regex::Regex;
 use serde_json::Value;
 
