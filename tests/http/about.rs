@@ -150,6 +150,7 @@ fn documentation_is_served_from_the_program() {
         let coded = registry.call("GET", &path).header("accept-encoding", "gzip, deflate, br, zstd").send().expect(200);
         if file != "swagger-initializer.js" {
             assert_eq!(coded.header("content-encoding"), "gzip", "{path}");
+            assert!(plain.header("vary").contains("accept-encoding"), "{path}");
             let mut decoded = Vec::new();
             GzDecoder::new(coded.body.as_slice()).read_to_end(&mut decoded).unwrap();
             assert!(decoded == plain.body, "{path}");

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
-    http::header::{AcceptEncoding, CONTENT_ENCODING, ContentEncoding, Encoding, HeaderValue},
+    http::header::{ACCEPT_ENCODING, AcceptEncoding, CONTENT_ENCODING, ContentEncoding, Encoding, HeaderValue, VARY},
 };
 use flate2::read::GzDecoder;
 
@@ -21,7 +21,8 @@ impl Gzipped {
     /// The response with the file.
     pub(super) fn response(&self, request: &HttpRequest) -> Result<HttpResponse, Problem> {
         let mut response = HttpResponse::Ok();
-        response.content_type(self.media_type);
+        // Caches must not give one form to who asks for the other.
+        response.content_type(self.media_type).insert_header((VARY, ACCEPT_ENCODING.as_str()));
         if accepts_gzip(request) {
             return Ok(response.insert_header((CONTENT_ENCODING, HeaderValue::from_static("gzip"))).body(self.bytes));
         }
