@@ -56,7 +56,7 @@ async function attempt(input, said) {
 	if (!access?.owner) {
 		key.value = before;
 		forget();
-		return refill(said, failure(new Error(access ? "This key is not valid: it is not one of this registry, has expired, or was revoked." : "The registry can't be reached.")));
+		return refill(said, failure(new Error(access ? "This key is not valid: unknown, expired, or revoked." : "The registry can't be reached.")));
 	}
 	dialog.close();
 	announce(`Signed in as ${access.owner}`);

@@ -74,7 +74,7 @@ class AddView extends HTMLElement {
 	}
 
 	idle() {
-		refill(this.report, e("p.dim", "What it is, and what is wrong with it, appears here while you type."));
+		refill(this.report, e("p.dim", "What it is and what is wrong with it appears here."));
 		refill(this.preview);
 		this.button.disabled = true;
 	}

@@ -40,7 +40,7 @@ async function show() {
 	try {
 		await import(`./${module}.js`);
 	} catch {
-		return main.replaceChildren(failure(new Error("This part of the page can't be loaded. Is the registry running?")));
+		return main.replaceChildren(failure(new Error("This part can't be loaded. Is the registry running?")));
 	}
 	// Another view was asked for meanwhile.
 	if (location.hash !== here) return;

@@ -118,7 +118,7 @@ export function inWords(name, scheme) {
 		case "nosec":
 			return "Everyone may call it; nothing is needed.";
 		case "auto":
-			return "Its description doesn't say what is needed; ask whoever runs it, or see what it answers.";
+			return "Its description doesn't say what is needed; see what it answers.";
 		case "basic":
 			return "A user name and a password (HTTP Basic).";
 		case "digest":

@@ -55,7 +55,7 @@ class ChainsView extends HTMLElement {
 				if (!have || !want) throw new Error("A chain needs both: what there is, and what is wanted.");
 				const { value } = await send("POST", "search/compose", { have, want, query, max_steps: 4 });
 				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain leads there"),
-					value.complete ? "" : e("p.note", "The time didn't suffice to compare all chains: there may be better ones."),
+					value.complete ? "" : e("p.note", "Not all chains were compared in time: there may be better ones."),
 					value.chains.map((chain, at) => chainOf(chain, at)));
 			} else {
 				const { value } = await send("POST", "search/compatible", { have, want, query, near_misses: this.near.checked });

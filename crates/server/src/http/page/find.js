@@ -152,8 +152,8 @@ class FindView extends HTMLElement {
 		refill(this.summary, e("strong", words), quiet || total === 0 ? "" : dim(` in ${Math.max(1, Math.round(time))} ms`),
 			corrections.map(({ word, read_as }) => e("span.note", `No agent has “${word}”: searched for ${read_as.join(", ")}.`)),
 			confidence === "low" ? e("span.note", "Low confidence: nothing is much like the request.") : "",
-			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((query, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q: query, page: "" })) }, query)]), "?") : "",
-			hints.map((hint) => e("span.hint", `Hint: ${hint}`)),
+			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((q, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q, page: "" })) }, q)]), "?") : "",
+			hints.map((hint) => e("span.hint", hint)),
 			total === 0 ? e("span.hint", asked || this.on().length ? "Try fewer words or filters." : ["The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), "."]) : "");
 		refill(this.chips, this.on().map(([name, value]) => e("li",
 			h("button.chip", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${name} `), value, " ×"))));

@@ -6,7 +6,7 @@ import { count, dim, e, failure, h, into, moment, refill } from "./dom.js";
 class QueriesView extends HTMLElement {
 	update() {
 		this.list = e("div");
-		refill(this, e("h1", "Saved queries"), e("p.dim", "A saved query announces what changes mean for it: which agents now match, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
+		refill(this, e("h1", "Saved queries"), e("p.dim", "A saved query announces which agents now match it, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
 		this.load();
 	}
 
