@@ -7,7 +7,7 @@
 //! event that was lost or out of order for one of the subscribers, also for those that read nothing, were cut off and
 //! resumed, or memory that still grew in the second half.
 //!
-//! `-- --agents 100000` measures memory as well: idle with the examples, after a batch of so many descriptions of 3 KB,
+//! `-- --agents 100000` measures memory as well: idle with the examples, after a batch of that number of descriptions of 3 KB,
 //! after the load, and after a restart. `--repeats 3` sends a batch of changed descriptions, and the load, three times.
 //! With it, `--before` is 0 unless given: the batch fills the caches.
 

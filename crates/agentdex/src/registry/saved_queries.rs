@@ -230,7 +230,7 @@ fn mode_of(query: &QueryParameters) -> Result<Mode> {
     }
 }
 
-/// Whether a query is saved already, with the threshold that it has by then.
+/// True if a query is saved already, with the threshold that it got when it was saved.
 fn is_same(known: &QueryParameters, asked: &QueryParameters) -> bool {
     let has_mode = known.mode.unwrap_or_default() == asked.mode.unwrap_or_default();
     let has_threshold = asked.threshold.is_none() || asked.threshold == known.threshold;

@@ -350,7 +350,7 @@ impl Hybrid<'_> {
     }
 }
 
-/// What satisfies a query, segment by segment.
+/// The documents that satisfy a query, by segment.
 fn documents(searcher: &Searcher, compiled: &Compiled) -> tantivy::Result<Vec<Documents>> {
     let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let of_segment = |segment: &SegmentReader| {
@@ -379,7 +379,7 @@ fn with_best_of(tasks: &[Vec<Ranked>], ordered: Vec<Ranked>) -> Vec<Ranked> {
     ordered
 }
 
-/// How many of the words a document has, each in one of its forms.
+/// The number of the words that a document has, each in one of its forms.
 pub(super) fn words_of(
     searcher: &Searcher,
     fields: &Fields,

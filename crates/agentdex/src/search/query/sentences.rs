@@ -7,8 +7,8 @@ const FEWEST_WORDS: usize = 3;
 /// The maximum number of sentences; what comes after belongs to the last.
 const MOST_SENTENCES: usize = 8;
 
-/// Which clauses begin a sentence, or a part of one with what is to be done then, where there are at least two; none
-/// where something else than words is asked for.
+/// The indexes of the clauses that begin a sentence, or a part of one that says what is to be done then. Empty for fewer
+/// than two, and where something else than words is asked for.
 pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
     let mut starts = vec![0];
     let (mut start, mut is_prose) = (0, true);
@@ -27,7 +27,7 @@ pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
     if is_prose && starts.len() > 1 { starts } else { Vec::new() }
 }
 
-/// Whether the words from a clause on are "then" or "and then".
+/// True if the words from a clause on are "then" or "and then".
 fn goes_on(clauses: &[Clause], from: usize) -> bool {
     let word = |at: usize| match clauses.get(at).map(|clause| &clause.pattern) {
         Some(Pattern::Word(word)) => word.as_str(),

@@ -126,7 +126,7 @@ pub(super) fn term_query(term: Term, boost: Score) -> Box<dyn Query> {
     if boost == 1.0 { query } else { Box::new(BoostQuery::new(query, boost)) }
 }
 
-/// Whether a word may be an id: one that only ends with a colon introduces what follows.
+/// True if a word may be an id: one that only ends with a colon introduces what follows.
 pub(in crate::search) fn may_be_id(word: &str) -> bool {
     word.trim_end_matches(':').contains(':')
 }

@@ -56,7 +56,7 @@ impl Document {
         Ok(Document { vectors: meaning.vectors_of(entry.id, entry.text)?, ..self })
     }
 
-    /// Whether the words of a query match it.
+    /// True if the words of a query match it.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -67,12 +67,12 @@ impl Document {
         }
     }
 
-    /// Whether it is alike enough to a query.
+    /// True if it is alike enough to a query.
     pub(super) fn is_near(&self, query: &SavedQuery) -> bool {
         query.is_near(&self.vectors)
     }
 
-    /// Whether it satisfies clauses and filters.
+    /// True if it satisfies clauses and filters.
     ///
     /// # Errors
     /// [`crate::Error::Index`]

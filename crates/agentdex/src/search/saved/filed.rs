@@ -128,7 +128,7 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// Whether a query that is filed under one of the description's terms matches it by words.
+    /// True if a query that is filed under one of the description's terms matches it by words.
     fn has_words_of(&mut self, query: &'a SavedQuery) -> Result<bool> {
         if matches!(query.trigger(), Some(Trigger::Terms { suffices: true, .. })) {
             return Ok(true);
@@ -140,7 +140,7 @@ impl<'a> Asking<'a> {
         self.document.has_words_of(query)
     }
 
-    /// Whether the description satisfies clauses and filters.
+    /// True if the description satisfies clauses and filters.
     fn satisfies(&mut self, clauses: &'a [Clause], filters: &'a Filters) -> Result<bool> {
         if clauses.is_empty() && filters.is_empty() {
             return Ok(true);

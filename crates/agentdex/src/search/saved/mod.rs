@@ -93,12 +93,12 @@ impl SavedQuery {
         self.meaning.is_some()
     }
 
-    /// What a description must have for the words to match it; none where they don't count.
+    /// The terms that a description must have for the words to match it; none where words don't count.
     fn trigger(&self) -> Option<&Trigger> {
         self.words.as_ref().map(|words| &words.trigger)
     }
 
-    /// Whether a description with these vectors is alike enough.
+    /// True if a description with these vectors is alike enough.
     fn is_near(&self, vectors: &[Quantized]) -> bool {
         self.meaning.as_ref().is_some_and(|by_meaning| by_meaning.nearness.has(vectors))
     }

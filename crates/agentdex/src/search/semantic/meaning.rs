@@ -118,7 +118,7 @@ pub(in crate::search) struct Likeness {
 }
 
 impl Question {
-    /// How alike all Things are to the request.
+    /// The likeness of all Things to the request.
     pub fn likeness(&self, vectors: &Vectors) -> Likeness {
         let queries: Vec<&Quantized> = [&self.whole].into_iter().chain(self.sentences.iter().flatten()).collect();
         let mut cosines = vectors.cosines(&queries).into_iter();
