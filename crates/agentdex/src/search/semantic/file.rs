@@ -3,12 +3,17 @@
 //! After [`MAGIC`], the hash of the model (8 bytes) and the number of dimensions (4), each record is its length (4), a
 //! checksum (8) and its content: a kind (1) and what it says. All numbers are little-endian. What follows the last
 //! whole record is cut off. A file of which more than half is out of date is written again.
+//!
+//! The file is mapped, so that vectors are read where they stand. Only what was written to the system is read of it, and
+//! a file that is replaced lives until nothing reads it any more.
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    io::{self, BufWriter, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
+
+use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
 
 use super::{
     scan::Quantized,
@@ -22,6 +27,8 @@ use crate::{
 const MAGIC: [u8; 8] = *b"ADXVEC01";
 /// A longer record is damaged.
 const LONGEST_RECORD: usize = 16 * 1024 * 1024;
+/// The length and the checksum before each record.
+const HEAD_OF_RECORD: u64 = 12;
 /// A file with fewer bytes that are out of date isn't written again.
 const FEWEST_OUTDATED: u64 = 4 * 1024 * 1024;
 
@@ -51,24 +58,18 @@ impl VectorFile {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        let mut contents = Contents { vectors: Vectors::new(model.1), position: None };
-        let mut reader = BufReader::with_capacity(1 << 20, &file);
-        let mut found = Vec::new();
-        (&mut reader).take(header(model).len() as u64).read_to_end(&mut found)?;
-        let mut length = found.len() as u64;
-        if found == header(model) {
-            while let Some(record) = next_record(&mut reader)? {
-                if contents.apply(&record, model.1).is_none() {
-                    break;
-                }
-                length += (record.len() + 12) as u64;
-            }
-        } else {
-            length = 0;
+        OpenOptions::new().append(true).create(true).open(path)?;
+        let bytes = mapped(path)?;
+        let mut contents = Contents::of(&bytes, model);
+        if contents.length < bytes.len() as u64 {
+            // A search may still read the file, of which nothing may be cut off then: it gets another.
+            let new = path.with_extension("new");
+            fs::write(&new, bytes.get(..contents.length as usize).unwrap_or_default())?;
+            fs::rename(&new, path)?;
+            contents = Contents::of(&mapped(path)?, model);
         }
-        drop(reader);
-        file.set_len(length)?;
+        let mut length = contents.length;
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         file.seek(SeekFrom::Start(length))?;
         if length == 0 {
             file.write_all(&header(model))?;
@@ -78,9 +79,11 @@ impl VectorFile {
         Ok((file, contents.vectors, contents.position))
     }
 
-    /// Adds the vectors of a Thing.
-    pub fn put(&mut self, id: &str, rows: &Rows) -> Result<()> {
-        self.write(&put_record(id, rows))
+    /// Adds the vectors of a Thing; the byte at which they begin.
+    pub fn put(&mut self, id: &str, rows: &Rows) -> Result<u64> {
+        let place = self.length + HEAD_OF_RECORD + before_rows(id);
+        self.write(&put_record(id, rows))?;
+        Ok(place)
     }
 
     /// Notes that a Thing has no vectors any more.
@@ -93,16 +96,27 @@ impl VectorFile {
         self.write(&[NO_POSITION])
     }
 
-    /// Notes the position, and writes what is buffered to the system, or to the disk. `vectors` is all that there is.
-    pub fn commit(&mut self, position: Position, durable: bool, vectors: &Vectors) -> Result<()> {
+    /// Notes the position, and writes what is buffered to the system, or to the disk. `vectors` is all that there is. Where
+    /// the file was written again, what it has now.
+    pub fn commit(&mut self, position: Position, durable: bool, vectors: &Vectors) -> Result<Option<Vectors>> {
         self.write(&position_record(position))?;
         let path = self.path.clone();
         self.flush(durable).map_err(io_error(&path))?;
         let useful = vectors.used_rows() as u64 * (self.model.1 as u64 + 4) + vectors.len() as u64 * 64;
-        if self.length > 2 * useful + FEWEST_OUTDATED {
-            self.write_again(position, vectors).map_err(io_error(&path))?;
+        if self.length <= 2 * useful + FEWEST_OUTDATED {
+            return Ok(None);
         }
-        Ok(())
+        self.write_again(position, vectors).map_err(io_error(&path))?;
+        let bytes = self.mapped()?;
+        Ok(Some(Contents::of(&bytes, self.model).vectors))
+    }
+
+    /// What was written to the system.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn mapped(&self) -> Result<OwnedBytes> {
+        mapped(&self.path).map_err(io_error(&self.path))
     }
 
     fn flush(&mut self, durable: bool) -> io::Result<()> {
@@ -134,8 +148,22 @@ impl VectorFile {
     }
 }
 
+/// A file as it is now. Each has a directory of its own, since a directory gives the same bytes while someone reads them.
+fn mapped(path: &Path) -> io::Result<OwnedBytes> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let directory = MmapDirectory::open(parent).map_err(io::Error::other)?;
+    directory.open_read(Path::new(name)).map_err(io::Error::other)?.read_bytes()
+}
+
 fn header(model: ModelKey) -> Vec<u8> {
     [MAGIC.as_slice(), &model.0.to_le_bytes(), &(model.1 as u32).to_le_bytes()].concat()
+}
+
+/// The bytes of a record of a Thing before its vectors: the kind, the length of the id, the id, the source.
+fn before_rows(id: &str) -> u64 {
+    (1 + 4 + id.len() + 8) as u64
 }
 
 fn put_record(id: &str, rows: &Rows) -> Vec<u8> {
@@ -158,31 +186,44 @@ fn write_record(file: &mut impl Write, record: &[u8]) -> io::Result<u64> {
     file.write_all(&(record.len() as u32).to_le_bytes())?;
     file.write_all(&checksum(record).to_le_bytes())?;
     file.write_all(record)?;
-    Ok(record.len() as u64 + 12)
+    Ok(record.len() as u64 + HEAD_OF_RECORD)
 }
 
-/// The next whole record; none where there is none.
-fn next_record(reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut head = Vec::with_capacity(12);
-    reader.take(12).read_to_end(&mut head)?;
-    let Some((length, sum)) = head.split_first_chunk::<4>() else { return Ok(None) };
-    let (length, Ok(sum)) = (u32::from_le_bytes(*length) as usize, <[u8; 8]>::try_from(sum)) else { return Ok(None) };
-    if length > LONGEST_RECORD {
-        return Ok(None);
-    }
-    let mut record = Vec::with_capacity(length);
-    reader.take(length as u64).read_to_end(&mut record)?;
-    Ok((record.len() == length && checksum(&record) == u64::from_le_bytes(sum)).then_some(record))
+/// The next whole record of the bytes, and what follows it; none where there is none.
+fn next_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (sum, rest) = rest.split_first_chunk::<8>()?;
+    let length = Some(u32::from_le_bytes(*length) as usize).filter(|length| *length <= LONGEST_RECORD)?;
+    let (record, rest) = rest.split_at_checked(length)?;
+    (checksum(record) == u64::from_le_bytes(*sum)).then_some((record, rest))
 }
 
 /// What the records say.
 struct Contents {
     vectors: Vectors,
     position: Option<Position>,
+    /// The end of the last whole record; 0 where the file is of another model.
+    length: u64,
 }
 
 impl Contents {
-    /// None where the record can't be read.
+    fn of(bytes: &OwnedBytes, model: ModelKey) -> Contents {
+        let mut contents = Contents { vectors: Vectors::new(model.1), position: None, length: 0 };
+        let header = header(model);
+        let Some(mut rest) = bytes.strip_prefix(header.as_slice()) else { return contents };
+        contents.length = header.len() as u64;
+        contents.vectors.map(bytes.clone());
+        while let Some((record, after)) = next_record(rest) {
+            if contents.apply(record, model.1).is_none() {
+                break;
+            }
+            contents.length += record.len() as u64 + HEAD_OF_RECORD;
+            rest = after;
+        }
+        contents
+    }
+
+    /// Takes in the record at [`Contents::length`]; none where it can't be read.
     fn apply(&mut self, record: &[u8], dimensions: usize) -> Option<()> {
         let (kind, rest) = record.split_first()?;
         match *kind {
@@ -196,7 +237,8 @@ impl Contents {
                     (values.len() == dimensions).then(|| Quantized { values, scale: f32::from_le_bytes(*scale) })
                 });
                 let rows = Rows { source: u64::from_le_bytes(*source), rows: rows.collect::<Option<_>>()? };
-                self.vectors.put(std::str::from_utf8(id).ok()?, &rows);
+                let id = std::str::from_utf8(id).ok()?;
+                self.vectors.put(id, &rows, Some(self.length + HEAD_OF_RECORD + before_rows(id)));
             }
             REMOVE => self.vectors.remove(std::str::from_utf8(rest).ok()?),
             POSITION => {
@@ -248,7 +290,7 @@ mod tests {
         let two = rows(&[[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]);
         for id in ["urn:a", "urn:b"] {
             file.put(id, &two).unwrap();
-            vectors.put(id, &two);
+            vectors.put(id, &two, None);
         }
         file.remove("urn:b").unwrap();
         file.commit(position(4), true, &vectors).unwrap();
@@ -289,6 +331,42 @@ mod tests {
     }
 
     #[test]
+    fn vectors_are_read_where_the_file_has_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vectors");
+        let (mut file, mut vectors, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        let of = |number: u32| rows(&[[number as f32, 1.0, 0.0], [0.0, number as f32, 2.0]]);
+        for number in 0..40_000 {
+            let id = format!("urn:{}", number % 30_000);
+            let place = file.put(&id, &of(number)).unwrap();
+            vectors.put(&id, &of(number), Some(place));
+        }
+        file.commit(position(1), false, &vectors).unwrap();
+        assert!(vectors.should_be_mapped());
+        vectors.map(file.mapped().unwrap());
+        assert!(!vectors.should_be_mapped());
+        drop(file);
+        let (_, read, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        assert!(!read.should_be_mapped());
+        // A reader goes on while a torn end is cut off.
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.truncate(bytes.len() / 2);
+        fs::write(path.with_extension("torn"), bytes).unwrap();
+        fs::rename(path.with_extension("torn"), &path).unwrap();
+        let (_, half, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        fs::write(path.with_extension("torn"), b"ADXVEC01").unwrap();
+        fs::rename(path.with_extension("torn"), &path).unwrap();
+        let (_, none, _) = VectorFile::open(path, MODEL).unwrap();
+        assert_eq!(none.len(), 0);
+        for (number, expected) in [(0, 30_000), (9_999, 39_999), (10_000, 10_000), (29_999, 29_999)] {
+            let id = format!("urn:{number}");
+            assert_eq!(vectors.find(&id), Some(of(expected)), "{id}");
+            assert_eq!(read.find(&id), Some(of(expected)), "{id}");
+        }
+        assert_eq!(half.find("urn:0"), Some(of(0)));
+    }
+
+    #[test]
     fn what_is_out_of_date_does_not_stay() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vectors");
@@ -296,7 +374,7 @@ mod tests {
         let many = rows(&vec![[0.0, 1.0, 0.0]; 100_000]);
         for seq in 1..=20 {
             file.put("urn:a", &many).unwrap();
-            vectors.put("urn:a", &many);
+            vectors.put("urn:a", &many, None);
             file.commit(position(seq), false, &vectors).unwrap();
         }
         assert!(fs::metadata(&path).unwrap().len() < 8 * 1024 * 1024);

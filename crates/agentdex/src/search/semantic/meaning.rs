@@ -164,7 +164,7 @@ impl VectorWriter {
     pub fn open(meaning: Arc<Meaning>, path: PathBuf) -> Result<(VectorWriter, Option<Position>)> {
         let model = (meaning.model.hash(), meaning.model.dimensions());
         let (file, vectors, position) = VectorFile::open(path, model)?;
-        *meaning.write() = vectors;
+        meaning.write().replace(vectors);
         Ok((VectorWriter { meaning, file, unknown: UnknownWords::default() }, position))
     }
 
@@ -185,8 +185,8 @@ impl VectorWriter {
         if rows.rows.is_empty() {
             return self.remove(id);
         }
-        self.file.put(id, &rows)?;
-        self.meaning.write().put(id, &rows);
+        let place = self.file.put(id, &rows)?;
+        self.meaning.write().put(id, &rows, Some(place));
         Ok(())
     }
 
@@ -209,7 +209,14 @@ impl VectorWriter {
     /// # Errors
     /// [`Error::Io`]
     pub fn commit(&mut self, position: Position, durable: bool) -> Result<()> {
-        self.file.commit(position, durable, &self.meaning.read())
+        let written_again = self.file.commit(position, durable, &self.meaning.read())?;
+        if let Some(vectors) = written_again {
+            self.meaning.write().replace(vectors);
+        } else if self.meaning.read().should_be_mapped() {
+            let file = self.file.mapped()?;
+            self.meaning.write().map(file);
+        }
+        Ok(())
     }
 
     /// Notes that something is missing until the next commit. What there is stays, so that it isn't made again.

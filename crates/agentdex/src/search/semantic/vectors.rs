@@ -1,10 +1,17 @@
-//! The vectors of all Things in memory, and the scan that finds the nearest.
+//! The vectors of all Things, and the scan that finds the nearest.
 //!
-//! A Thing has a slot, and the slot a run of rows: one for the Thing and one for each capability. A row takes as many
-//! bytes as there are dimensions, and 8 more. What is replaced or removed leaves its rows until more than half of
-//! all is of no use; then the rest is moved together, and slots get new numbers.
+//! A Thing has a slot, and the slot a run of rows: one for the Thing and one for each capability. What is replaced or
+//! removed leaves its rows until more than half of all is of no use; then the rest is moved together, and slots get new
+//! numbers.
+//!
+//! Rows stand in blocks. The values of a full block are read from the file of the vectors, which is mapped: they are
+//! part of the system's cache of files and not of what the process allocated. Those of the last block, and what was
+//! written since the file was mapped, are in memory. 16 bytes of each row always are.
 
-use std::{collections::HashMap, ops::Range, thread};
+use std::{collections::HashMap, fmt, ops::Range, thread};
+
+use tantivy::directory::OwnedBytes;
+use zerocopy::FromBytes;
 
 use super::scan::{Quantized, product};
 
@@ -14,6 +21,10 @@ const ROWS_IN_A_BLOCK: usize = 4096;
 const FEWEST_UNUSED: usize = 4096;
 /// The number of rows from which on two threads share a scan.
 const ROWS_FOR_TWO_THREADS: usize = 16 * 1024;
+/// The number of full blocks in memory from which on the file is mapped anew.
+const BLOCKS_IN_MEMORY: usize = 8;
+/// A row in the file: its scale in four bytes, then its values.
+const BYTES_OF_SCALE: u64 = 4;
 /// A row that no Thing has any more.
 const UNUSED: u32 = u32::MAX;
 
@@ -29,6 +40,7 @@ pub(in crate::search) struct Rows {
 #[derive(Debug, Default)]
 pub(in crate::search) struct Vectors {
     dimensions: usize,
+    file: Mapped,
     blocks: Vec<Block>,
     rows: usize,
     used: usize,
@@ -37,13 +49,26 @@ pub(in crate::search) struct Vectors {
     moves: u64,
 }
 
+/// The file of the vectors as it was when it was mapped last.
+#[derive(Default)]
+struct Mapped(Option<OwnedBytes>);
+
 /// Rows side by side.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Block {
-    values: Vec<i8>,
+    values: Values,
     scales: Vec<f32>,
     /// The slot that each row belongs to.
     slots: Vec<u32>,
+}
+
+/// The values of a block's rows.
+#[derive(Debug)]
+enum Values {
+    /// One row after the other.
+    InMemory(Vec<i8>),
+    /// The byte of the file at which the values of each row begin.
+    InFile(Vec<u64>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +76,8 @@ struct Slot {
     source: u64,
     first: u32,
     count: u32,
+    /// The byte of the file at which its rows begin; none where no file has them.
+    place: Option<u64>,
 }
 
 /// Where a Thing stands, until [`Vectors::moves`] changes.
@@ -59,6 +86,11 @@ pub(in crate::search) type SlotNumber = u32;
 impl Vectors {
     pub fn new(dimensions: usize) -> Vectors {
         Vectors { dimensions, ..Vectors::default() }
+    }
+
+    /// Takes the place of others: slots have other numbers.
+    pub fn replace(&mut self, others: Vectors) {
+        *self = Vectors { moves: self.moves.max(others.moves) + 1, ..others };
     }
 
     /// How many Things have vectors.
@@ -97,7 +129,7 @@ impl Vectors {
         self.slots.get(slot as usize).map(|slot| slot.source)
     }
 
-    /// The vectors of a Thing.
+    /// The vectors of a Thing, copied.
     pub fn find(&self, id: &str) -> Option<Rows> {
         let slot = self.slots.get(self.slot(id)? as usize)?;
         let rows = slot.rows().filter_map(|row| {
@@ -107,15 +139,15 @@ impl Vectors {
         Some(Rows { source: slot.source, rows: rows.collect() })
     }
 
-    /// Replaces the vectors of a Thing.
-    pub fn put(&mut self, id: &str, vectors: &Rows) {
+    /// Replaces the vectors of a Thing, which the file has from its byte `place` on.
+    pub fn put(&mut self, id: &str, vectors: &Rows, place: Option<u64>) {
         self.remove_rows(id);
         if vectors.rows.is_empty() {
             self.remove(id);
             return;
         }
         let number = self.slot(id).unwrap_or(self.slots.len() as u32);
-        let slot = Slot { source: vectors.source, first: self.rows as u32, count: vectors.rows.len() as u32 };
+        let slot = Slot { source: vectors.source, first: self.rows as u32, count: vectors.rows.len() as u32, place };
         match self.slots.get_mut(number as usize) {
             Some(known) => *known = slot,
             None => {
@@ -137,13 +169,52 @@ impl Vectors {
         self.move_together();
     }
 
+    /// Reads the values of full blocks from the file from now on, as far as it has them. It must be the file that all
+    /// places are of.
+    pub fn map(&mut self, file: OwnedBytes) {
+        self.file = Mapped(Some(file));
+        (0..self.rows / ROWS_IN_A_BLOCK).for_each(|block| self.leave_memory(block));
+    }
+
+    /// So much is in memory that the file should be mapped anew.
+    pub fn should_be_mapped(&self) -> bool {
+        let full = self.blocks.get(..self.rows / ROWS_IN_A_BLOCK).unwrap_or_default();
+        full.iter().filter(|block| matches!(block.values, Values::InMemory(_))).count() >= BLOCKS_IN_MEMORY
+    }
+
+    /// Lets the values of a full block go, where the file has all that are of use.
+    fn leave_memory(&mut self, block: usize) {
+        let Some(found) = self.blocks.get(block) else { return };
+        if let Values::InFile(_) = found.values {
+            return;
+        }
+        let rows = (block * ROWS_IN_A_BLOCK..).zip(&found.slots);
+        let starts = rows.map(|(row, &slot)| match slot {
+            UNUSED => Some(0),
+            slot => {
+                let start = self.slots.get(slot as usize)?.start_of(row, self.dimensions)?;
+                self.file.values(start, self.dimensions).map(|_| start)
+            }
+        });
+        if let Some(starts) = starts.collect::<Option<Vec<u64>>>()
+            && let Some(found) = self.blocks.get_mut(block)
+        {
+            found.values = Values::InFile(starts);
+        }
+    }
+
     fn push(&mut self, row: &Quantized, slot: u32) {
         if self.rows.is_multiple_of(ROWS_IN_A_BLOCK) {
-            self.blocks.push(Block::default());
+            if let Some(full) = self.blocks.len().checked_sub(1) {
+                self.leave_memory(full);
+            }
+            self.blocks.push(Block { values: Values::InMemory(Vec::new()), scales: Vec::new(), slots: Vec::new() });
         }
         let Some(block) = self.blocks.last_mut() else { return };
-        block.values.extend_from_slice(&row.values);
-        block.values.resize((block.slots.len() + 1) * self.dimensions, 0);
+        if let Values::InMemory(values) = &mut block.values {
+            values.extend_from_slice(&row.values);
+            values.resize((block.slots.len() + 1) * self.dimensions, 0);
+        }
         block.scales.push(row.scale);
         block.slots.push(slot);
         self.rows += 1;
@@ -151,8 +222,7 @@ impl Vectors {
 
     fn row(&self, row: usize) -> Option<(&[i8], f32)> {
         let (block, at) = (self.blocks.get(row / ROWS_IN_A_BLOCK)?, row % ROWS_IN_A_BLOCK);
-        let values = block.values.get(at * self.dimensions..(at + 1) * self.dimensions)?;
-        Some((values, *block.scales.get(at)?))
+        Some((block.values_of(at, self.dimensions, &self.file)?, *block.scales.get(at)?))
     }
 
     fn remove_rows(&mut self, id: &str) {
@@ -174,13 +244,13 @@ impl Vectors {
         if unused <= FEWEST_UNUSED.max(self.used) {
             return;
         }
-        let mut together = Vectors::new(self.dimensions);
+        let mut together = Vectors { file: Mapped(self.file.0.clone()), ..Vectors::new(self.dimensions) };
         // In the order of rows, so that those that are read together stay together.
         let mut ids: Vec<(u32, &str)> = self.by_id.iter().map(|(id, slot)| (*slot, id.as_ref())).collect();
         ids.sort_unstable();
-        for (_, id) in ids {
+        for (slot, id) in ids {
             if let Some(rows) = self.find(id) {
-                together.put(id, &rows);
+                together.put(id, &rows, self.slots.get(slot as usize).and_then(|slot| slot.place));
             }
         }
         together.moves = self.moves + 1;
@@ -196,7 +266,7 @@ impl Vectors {
         };
         let scan = |blocks: &[Block]| {
             let mut largest = vec![vec![-1.0; self.slots.len()]; queries.len()];
-            blocks.iter().for_each(|block| block.scan(queries, self.dimensions, &mut largest));
+            blocks.iter().for_each(|block| block.scan(queries, self.dimensions, &self.file, &mut largest));
             largest
         };
         if second.is_empty() {
@@ -218,12 +288,41 @@ impl Slot {
     fn rows(self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
+
+    /// The byte of the file at which the values of one of its rows begin.
+    fn start_of(self, row: usize, dimensions: usize) -> Option<u64> {
+        let before = row.checked_sub(self.first as usize)? as u64;
+        Some(self.place? + before * (BYTES_OF_SCALE + dimensions as u64) + BYTES_OF_SCALE)
+    }
+}
+
+impl Mapped {
+    fn values(&self, start: u64, dimensions: usize) -> Option<&[i8]> {
+        let start = usize::try_from(start).ok()?;
+        <[i8]>::ref_from_bytes(self.0.as_ref()?.get(start..start.checked_add(dimensions)?)?).ok()
+    }
+}
+
+impl fmt::Debug for Mapped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} bytes", self.0.as_ref().map_or(0, |bytes| bytes.len()))
+    }
 }
 
 impl Block {
-    fn scan(&self, queries: &[&Quantized], dimensions: usize, largest: &mut [Vec<f32>]) {
-        let rows = self.values.chunks_exact(dimensions.max(1)).zip(self.scales.iter().zip(&self.slots));
-        for (values, (scale, slot)) in rows {
+    fn values_of<'a>(&'a self, at: usize, dimensions: usize, file: &'a Mapped) -> Option<&'a [i8]> {
+        match &self.values {
+            Values::InMemory(values) => values.get(at * dimensions..(at + 1) * dimensions),
+            Values::InFile(starts) => file.values(*starts.get(at)?, dimensions),
+        }
+    }
+
+    fn scan(&self, queries: &[&Quantized], dimensions: usize, file: &Mapped, largest: &mut [Vec<f32>]) {
+        for (at, (scale, slot)) in self.scales.iter().zip(&self.slots).enumerate() {
+            if *slot == UNUSED {
+                continue;
+            }
+            let Some(values) = self.values_of(at, dimensions, file) else { continue };
             for (query, largest) in queries.iter().zip(largest.iter_mut()) {
                 if let Some(largest) = largest.get_mut(*slot as usize) {
                     *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
@@ -244,9 +343,9 @@ mod tests {
     #[test]
     fn the_largest_cosine_of_a_thing_counts() {
         let mut vectors = Vectors::new(3);
-        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]));
-        vectors.put("urn:b", &rows(&[[0.0, 1.0, 0.0]]));
-        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]));
+        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]), None);
+        vectors.put("urn:b", &rows(&[[0.0, 1.0, 0.0]]), None);
+        vectors.put("urn:a", &rows(&[[1.0, 0.0, 0.0], [0.0, 0.8, 0.6]]), None);
         let query = Quantized::new(&[0.0, 0.6, 0.8]);
         let cosines = &vectors.cosines(&[&query])[0];
         let of = |id| cosines[vectors.slot(id).unwrap() as usize];
@@ -261,12 +360,12 @@ mod tests {
         let mut vectors = Vectors::new(3);
         let vector = rows(&[[1.0, 0.0, 0.0]]);
         for round in 0..3 {
-            (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:{number}"), &vector));
+            (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:{number}"), &vector, None));
             assert_eq!(vectors.used_rows(), FEWEST_UNUSED, "{round}");
             assert!(vectors.rows <= 2 * FEWEST_UNUSED + 1);
         }
         (1..FEWEST_UNUSED).for_each(|number| vectors.remove(&format!("urn:{number}")));
-        (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:other:{number}"), &vector));
+        (0..FEWEST_UNUSED).for_each(|number| vectors.put(&format!("urn:other:{number}"), &vector, None));
         assert!(vectors.moves() > 0 && vectors.slots() <= 2 * FEWEST_UNUSED + 2);
         let cosines = vectors.cosines(&[&Quantized::new(&[1.0, 0.0, 0.0])]).remove(0);
         assert!((cosines[vectors.slot("urn:0").unwrap() as usize] - 1.0).abs() < 1e-6);
@@ -274,11 +373,51 @@ mod tests {
     }
 
     #[test]
+    fn full_blocks_are_read_from_the_file() {
+        let vector = |number: usize| rows(&[[(number as f32).sin(), (number as f32).cos(), 0.0], [0.0, 0.6, 0.8]]);
+        let (mut vectors, mut in_memory) = (Vectors::new(3), Vectors::new(3));
+        let mut file = vec![0; 100];
+        let things = (BLOCKS_IN_MEMORY + 1) * ROWS_IN_A_BLOCK / 2;
+        for number in 0..things {
+            let (id, rows) = (format!("urn:{number}"), vector(number));
+            vectors.put(&id, &rows, Some(file.len() as u64));
+            in_memory.put(&id, &rows, None);
+            for row in &rows.rows {
+                file.extend(row.scale.to_le_bytes());
+                file.extend(row.values.iter().map(|value| value.cast_unsigned()));
+            }
+            // What no Thing has any more is in no file.
+            if number % 3 == 0 {
+                for vectors in [&mut vectors, &mut in_memory] {
+                    vectors.put(&format!("urn:{}", number / 2), &vector(number), None);
+                    vectors.remove(&format!("urn:{}", number / 2));
+                }
+            }
+        }
+        assert!(vectors.should_be_mapped());
+        let whole = OwnedBytes::new(file);
+        vectors.map(whole.slice(0..whole.len() / 2));
+        vectors.map(whole);
+        assert!(!vectors.should_be_mapped());
+        let last = vectors.blocks.len() - 1;
+        let kinds = vectors.blocks.iter().map(|block| matches!(block.values, Values::InFile(_)));
+        assert_eq!(kinds.filter(|is_in_file| *is_in_file).count(), last);
+        let query = Quantized::new(&[0.6, 0.8, 0.0]);
+        assert_eq!(vectors.cosines(&[&query]), in_memory.cosines(&[&query]));
+        for number in [0, 5000, things - 1] {
+            let id = format!("urn:{number}");
+            assert_eq!(vectors.find(&id), in_memory.find(&id));
+        }
+        in_memory.map(OwnedBytes::new(vec![0; 10_000_000]));
+        assert!(in_memory.should_be_mapped(), "what no file has stays in memory");
+    }
+
+    #[test]
     fn two_threads_find_what_one_does() {
         let mut vectors = Vectors::new(3);
         for number in 0..ROWS_FOR_TWO_THREADS {
             let angle = number as f32;
-            vectors.put(&number.to_string(), &rows(&[[angle.sin(), angle.cos(), 0.0]]));
+            vectors.put(&number.to_string(), &rows(&[[angle.sin(), angle.cos(), 0.0]]), None);
         }
         let query = Quantized::new(&[0.6, 0.8, 0.0]);
         let cosines = vectors.cosines(&[&query]).remove(0);
