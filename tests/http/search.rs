@@ -1,6 +1,6 @@
 //! `GET /search`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{TestRegistry, agent};
 
@@ -66,7 +66,7 @@ fn stray_operators_are_text() {
 fn what_search_cannot_do_is_said() {
     let registry = TestRegistry::start();
     registry.get("/search?facets=colour").problem(400, "invalid-parameter");
-    registry.get("/search?limit=0").problem(400, "invalid-parameter");
+    registry.get("/search?limit=-1").problem(400, "invalid-parameter");
     for path in ["/search?status=broken", "/things?status=broken", "/things?status=stale&signature=none"] {
         let problem = registry.get(path).problem(400, "invalid-parameter");
         assert!(problem["detail"].as_str().unwrap().contains("must be one of"), "{problem}");
@@ -104,4 +104,191 @@ fn capabilities_are_asked_for_in_a_range_of_versions() {
         let problem = registry.get(path).problem(400, "invalid-query");
         assert!(problem["detail"].as_str().unwrap().contains(">=1 <3"), "{problem}");
     }
+}
+
+/// Agents of three vendors, with tags and versions.
+fn fleet() -> TestRegistry {
+    let registry = TestRegistry::start();
+    for (id, vendor, tags, version) in [
+        ("urn:a", "Acme", &["fast", "cheap"][..], "1.2.0"),
+        ("urn:b", "Acme", &["fast"], "1.10.0"),
+        ("urn:c", "Beta", &["cheap"], "2.0.0"),
+        ("urn:d", "Gamma", &["fast", "cheap", "beta"], "nightly"),
+    ] {
+        let agent = json!({
+            "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+            "@type": "lmos:Agent", "id": id, "title": "Billing", "tags": tags, "version": {"instance": version},
+            "lmos:vendor": vendor, "lmos:capabilities": [{"name": "billing"}, {"name": format!("of-{vendor}")}],
+        });
+        registry.put(&format!("/things/{id}"), agent.to_string()).expect(201);
+    }
+    registry
+}
+
+fn ids(page: &Value) -> Vec<&str> {
+    let hits = page.as_array().unwrap_or_else(|| page["hits"].as_array().unwrap());
+    hits.iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+}
+
+fn counts(page: &Value, facet: &str) -> Vec<(String, u64)> {
+    let count = |count: &Value| (count["value"].as_str().unwrap().to_owned(), count["count"].as_u64().unwrap());
+    page["facets"][facet].as_array().unwrap().iter().map(count).collect()
+}
+
+#[test]
+fn facets_are_counted_without_hits() {
+    let registry = fleet();
+    let answer = registry.get("/search?limit=0&facets=vendor&consistent=true").expect(200);
+    assert!(!answer.headers.contains_key("link"), "no page follows an empty one");
+    let page = answer.json();
+    assert_eq!((&page["total"], &page["hits"]), (&json!(4), &json!([])));
+    assert_eq!(counts(&page, "vendor"), [("Acme".into(), 2), ("Beta".into(), 1), ("Gamma".into(), 1)]);
+    for mode in ["lexical", "semantic", "hybrid"] {
+        let page = registry.get(&format!("/search?q=billing&limit=0&facets=tag&mode={mode}")).expect(200).json();
+        assert_eq!((&page["total"], &page["hits"]), (&json!(4), &json!([])), "{mode}");
+        assert_eq!(counts(&page, "tag")[0], ("cheap".into(), 3), "{mode}");
+    }
+}
+
+#[test]
+fn a_facet_ignores_its_own_filter() {
+    let registry = fleet();
+    for query in ["", "&q=billing", "&q=billing&mode=lexical"] {
+        let path = format!("/search?vendor=acme&tag=cheap&facets=vendor,tag&consistent=true{query}");
+        let page = registry.get(&path).expect(200).json();
+        assert_eq!(ids(&page), ["urn:a"], "{query}");
+        let vendors = [("Acme".into(), 1), ("Beta".into(), 1), ("Gamma".into(), 1)];
+        assert_eq!(counts(&page, "vendor"), vendors, "of those that are cheap{query}");
+        assert_eq!(counts(&page, "tag"), [("fast".into(), 2), ("cheap".into(), 1)], "of those of Acme{query}");
+    }
+    // What must be there, and what must not, has no alternatives.
+    let page = registry.get("/search?all_tag=cheap&not_vendor=Gamma&facets=vendor,tag").expect(200).json();
+    assert_eq!(counts(&page, "vendor"), [("Acme".into(), 1), ("Beta".into(), 1)]);
+    assert_eq!(counts(&page, "tag"), [("cheap".into(), 2), ("fast".into(), 1)]);
+}
+
+#[test]
+fn filters_ask_for_any_all_or_none_of_their_values() {
+    let registry = fleet();
+    let found = |parameters: &str| {
+        let page = registry.get(&format!("/search?consistent=true{parameters}")).expect(200).json();
+        let list = registry.get(&format!("/things?consistent=true{parameters}")).expect(200).json();
+        assert_eq!(ids(&page), ids(&list), "{parameters}");
+        ids(&page).join(" ")
+    };
+    assert_eq!(found("&tag=fast&tag=cheap"), "urn:a urn:b urn:c urn:d");
+    assert_eq!(found("&all_tag=fast&all_tag=cheap"), "urn:a urn:d");
+    assert_eq!(found("&all_tag=fast&all_tag=cheap&not_tag=BETA"), "urn:a");
+    assert_eq!(found("&not_vendor=Acme&not_vendor=Beta"), "urn:d");
+    assert_eq!(found("&all_capability=billing&all_capability=of-beta"), "urn:c");
+    assert_eq!(found("&not_capability=billing@^1"), "urn:c urn:d");
+    assert_eq!(found("&tag=fast&not_tag=cheap"), "urn:b");
+    assert_eq!(found("&not_type=lmos:Agent"), "");
+    assert_eq!(ids(&registry.get("/search?not_format=td").expect(200).json()), [""; 0]);
+    assert_eq!(ids(&registry.get("/things?not_source_format=td").expect(200).json()), [""; 0]);
+    let problem = registry.get("/search?not_status=broken").problem(400, "invalid-parameter");
+    assert!(problem["detail"].as_str().unwrap().contains("must be one of current, stale"), "{problem}");
+    registry.get("/search?not_facets=vendor").problem(400, "invalid-parameter");
+}
+
+#[test]
+fn fields_that_have_an_order_are_asked_for_in_ranges() {
+    let registry = fleet();
+    let found = |parameters: &str| {
+        let page = registry.get(&format!("/search?consistent=true{parameters}")).expect(200).json();
+        ids(&page).join(" ")
+    };
+    assert_eq!(found("&version=^1.2"), "urn:a urn:b");
+    assert_eq!(found("&version=%3E=1.3%20%3C3"), "urn:b urn:c");
+    assert_eq!(found("&version=1.2.0&version=nightly"), "urn:a urn:d");
+    assert_eq!(found("&not_version=1.x"), "urn:c urn:d");
+    let problem = registry.get("/search?version=%3E=1,%20%3C3").problem(400, "invalid-query");
+    assert!(problem["detail"].as_str().unwrap().contains(">=1 <3"), "{problem}");
+
+    let moment = |id: &str, which: &str| {
+        let thing = registry.get(&format!("/things/{id}")).expect(200).json();
+        thing["registration"][which].as_str().unwrap().to_owned()
+    };
+    let last = moment("urn:d", "created");
+    while agentdex::Timestamp::now().to_string() <= last {
+        std::thread::yield_now();
+    }
+    registry.patch("/things/urn:a", r#"{"description": "changed"}"#).expect(204);
+    let (created, modified) = (moment("urn:c", "created"), moment("urn:a", "modified"));
+    assert_eq!(found(&format!("&modified_from={modified}")), "urn:a");
+    assert_eq!(found(&format!("&modified_before={modified}")), "urn:b urn:c urn:d");
+    assert!(found(&format!("&created_from={created}&q=billing")).contains("urn:c"));
+    assert!(!found(&format!("&created_before={created}")).contains("urn:c"));
+    assert_eq!(found("&created_from=2020-01-01&created_before=2020-12-31"), "");
+    assert_eq!(ids(&registry.get(&format!("/things?modified_from={modified}")).expect(200).json()), ["urn:a"]);
+    for value in ["yesterday", "2020-13-01", ""] {
+        registry.get(&format!("/search?modified_from={value}")).problem(400, "invalid-parameter");
+    }
+    // Time goes on: what was changed before a moment is no event of a change.
+    for path in ["/queries/old", "/queries/new"] {
+        let query = json!({"q": "billing", "modified_before": "2020-01-01T00:00:00Z"});
+        registry.put(path, query.to_string()).problem(400, "invalid-query");
+    }
+    let query = json!({"all_tag": ["fast", "cheap"], "not_tag": ["beta"], "version": [">=1"]});
+    registry.put("/queries/fast", query.to_string()).expect(201);
+    let saved = registry.get("/queries/fast").expect(200).json();
+    assert_eq!(saved["query"], query);
+}
+
+#[test]
+fn scores_compare_between_requests() {
+    let registry = TestRegistry::start();
+    for (id, title) in [("urn:example:a", "Weather agent"), ("urn:example:b", "Invoice clerk")] {
+        registry.put(&format!("/things/{id}"), agent(id, title)).expect(201);
+    }
+    let found = |query: &str| registry.get(&format!("/search?{query}&consistent=true")).expect(200).json();
+    for mode in ["lexical", "hybrid", "semantic"] {
+        let (full, half) = (found(&format!("q=weather&mode={mode}")), found(&format!("q=weather+zzyzx&mode={mode}")));
+        let score = |page: &Value| page["hits"][0]["normalized_score"].as_f64().unwrap();
+        assert!(score(&full) > 0.0 && score(&full) <= 1.0, "{mode}: {full}");
+        assert!(score(&half) > 0.0 && score(&half) <= score(&full), "{mode}: {half}");
+        if mode == "lexical" {
+            assert!(score(&half) < 0.7 * score(&full), "half of what was asked for is nowhere: {half}");
+        }
+        let hits = found(&format!("q=weather+agent+forecast&mode={mode}"));
+        let hits: Vec<[f64; 2]> = hits["hits"].as_array().unwrap().iter()
+            .map(|hit| ["score", "normalized_score"].map(|name| hit[name].as_f64().unwrap())).collect();
+        for pair in hits.windows(2) {
+            assert!((pair[0][0] >= pair[1][0]) == (pair[0][1] >= pair[1][1]), "{mode}: {hits:?}");
+        }
+    }
+    assert!(found("q=")["hits"][0].get("normalized_score").is_none(), "nothing is asked for");
+}
+
+#[test]
+fn the_score_of_a_hit_is_explained() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "Weather agent")).expect(201);
+    let hit = |query: &str| {
+        let page = registry.get(&format!("/search?{query}&consistent=true")).expect(200).json();
+        page["hits"][0].clone()
+    };
+    let number = |value: &Value| value.as_f64().unwrap();
+    for query in [
+        "q=the+weather+agent&explain=true",
+        "q=wether+agent&mode=lexical&explain=true",
+        "q=%2Bweather+%22weather+agent%22+fore*&explain=true",
+        "q=what+will+the+weather+be%3F+ask+the+agent+for+it.&explain=true",
+        "q=weather&mode=semantic&explain=true",
+    ] {
+        let hit = hit(query);
+        let explanation = &hit["explanation"];
+        let words: f64 = explanation["words"].as_array().unwrap().iter().map(|word| number(&word["score"])).sum();
+        assert!((words - number(&hit["bm25"])).abs() < 0.02, "{query}: {hit}");
+        let rest = ["meaning", "title"].map(|part| explanation[part]["score"].as_f64().unwrap_or_default());
+        assert!((words + rest[0] + rest[1] - number(&hit["score"])).abs() < 0.02, "{query}: {hit}");
+        let share = number(&hit["score"]) / number(&explanation["best"]);
+        assert!((share.min(1.0) - number(&hit["normalized_score"])).abs() < 0.001, "{query}: {hit}");
+    }
+    let hit_of = hit("q=please+weather&explain=true");
+    let words = hit_of["explanation"]["words"].as_array().unwrap();
+    assert_eq!(words.len(), 1, "`please` is nowhere: {words:?}");
+    assert_eq!((&words[0]["word"], &words[0]["boost"]), (&json!("weather"), &json!(1.0)));
+    assert!(hit("q=weather").get("explanation").is_none());
+    registry.get("/search?explain=yes").problem(400, "invalid-parameter");
 }

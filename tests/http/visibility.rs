@@ -178,6 +178,8 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
             "/search?q=who+knows+stripes&mode=semantic&consistent=true",
             "/search?tag=zebraprivate&consistent=true",
             "/search?capability=zebrashared-lookup&consistent=true",
+            "/search?q=zebra*&explain=true&tag=zebraprivate&facets=tag,capability&consistent=true",
+            "/search?explain=true&limit=0&facets=tag,capability&not_tag=zebrapublic&consistent=true",
         ]),
         ("POST", "/search/compatible") => [
             post(json!({"have": has("stripes")})),
@@ -300,6 +302,25 @@ fn numbers_count_what_the_caller_sees() {
         let misspelled = zoo.get(who, "/search?q=zebraprivete&mode=lexical&consistent=true").json();
         assert_eq!(misspelled.to_string().contains(PRIVATE), is_suggested, "{who:?}: {misspelled}");
     }
+}
+
+#[test]
+fn scores_and_explanations_tell_nothing_of_words_that_the_caller_does_not_see() {
+    let answers = ["giraffe", "antelope"].map(|hidden| {
+        let zoo = Zoo::new();
+        zoo.put("urn:example:four", hidden, "?visibility=private").expect(201);
+        let of = |who, mode: &str| {
+            let path = format!("/search?q=zebrapublic+giraffe&explain=true&mode={mode}&consistent=true");
+            let mut page = zoo.get(who, &path).json();
+            page["seq"] = Value::Null;
+            page
+        };
+        let [others, owner] = [Other, Owner].map(|who| ["lexical", "hybrid"].map(|mode| of(who, mode)));
+        assert!(others.iter().all(|page| page["total"] == 1), "{others:?}");
+        (others, owner)
+    });
+    assert_eq!(answers[0].0, answers[1].0, "a stranger can tell which word is hidden");
+    assert_ne!(answers[0].1, answers[1].1, "its owner can");
 }
 
 #[test]
