@@ -152,8 +152,14 @@ fn saved() {
     for number in 0..REPEATED * 4 {
         let text = thing(number, 400).to_string();
         let started = Instant::now();
-        let entry =
-            Entry { id: "urn:example:a", text: &text, format: None, terms: Format::search_terms(), access: None };
+        let entry = Entry {
+            id: "urn:example:a",
+            text: &text,
+            format: None,
+            terms: Format::search_terms(),
+            access: None,
+            moments: None,
+        };
         let document = Document::new(entry).expect("a document");
         let (matching, compared) = queries.matching(&document).expect("an answer");
         times.push(started.elapsed());

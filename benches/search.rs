@@ -92,8 +92,15 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 let parsed = own_cpu_time();
                 for (id, text) in agents {
                     std::hint::black_box(
-                        document_bytes(Entry { id, text, format: None, terms: Format::search_terms(), access: None })
-                            .expect("a document"),
+                        document_bytes(Entry {
+                            id,
+                            text,
+                            format: None,
+                            terms: Format::search_terms(),
+                            access: None,
+                            moments: None,
+                        })
+                        .expect("a document"),
                     );
                 }
                 let made = own_cpu_time();
@@ -101,7 +108,14 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 making += made - parsed;
                 for (id, text) in agents {
                     writer
-                        .put(Entry { id, text, format: None, terms: Format::search_terms(), access: None })
+                        .put(Entry {
+                            id,
+                            text,
+                            format: None,
+                            terms: Format::search_terms(),
+                            access: None,
+                            moments: None,
+                        })
                         .expect("put");
                 }
                 number += agents.len();
@@ -286,7 +300,14 @@ fn build(
         }
         let id = agent["id"].as_str().expect("an id");
         writer
-            .put(Entry { id, text: &agent.to_string(), format: None, terms: Format::search_terms(), access: None })
+            .put(Entry {
+                id,
+                text: &agent.to_string(),
+                format: None,
+                terms: Format::search_terms(),
+                access: None,
+                moments: None,
+            })
             .expect("put");
         if number % COMMIT_EVERY == 0 || number == agents {
             writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");

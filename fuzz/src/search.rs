@@ -55,7 +55,7 @@ static DOCUMENTS: LazyLock<Vec<(String, Document)>> = LazyLock::new(|| {
     let stored = THINGS.iter().map(|(id, _)| REGISTRY.find(id).expect("a store").expect("a Thing"));
     let terms = Format::search_terms();
     let document = |thing: agentdex::registry::Thing| {
-        let entry = Entry { id: thing.id(), text: thing.text(), format: None, terms, access: None };
+        let entry = Entry { id: thing.id(), text: thing.text(), format: None, terms, access: None, moments: None };
         (thing.id().to_owned(), Document::new(entry).expect("a document"))
     };
     stored.map(document).collect()

@@ -32,7 +32,15 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let [limit, offset] = [arguments.limit, arguments.offset].map(|count| count.map(|count| count.to_string()));
     // `format` of a list is its shape; what a description was converted from has another name there.
-    let renamed = |(name, value)| (if name == "format" { "source_format" } else { name }, value);
+    let renamed = |(name, value)| {
+        let name = match name {
+            "format" => "source_format",
+            "all_format" => "all_source_format",
+            "not_format" => "not_source_format",
+            name => name,
+        };
+        (name, value)
+    };
     let filters: Vec<_> = arguments.filters.parameters().into_iter().map(renamed).collect();
     let is_filtered = !filters.is_empty();
     let mut parameters = filters.clone();

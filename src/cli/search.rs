@@ -14,7 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style};
-use agentdex::search::{FacetCount, FacetField};
+use agentdex::search::{Condition, Explanation, FacetCount, FacetField, FilterField};
 use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer, api::Correction};
 
 /// The most capabilities of a hit that are shown.
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     lexical: bool,
     #[command(flatten)]
     filters: Filters,
-    /// How many hits
+    /// How many hits; with 0 only facets are counted
     #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT")]
     limit: usize,
     /// Number of hits to skip
@@ -54,6 +54,9 @@ pub(super) struct Arguments {
     /// as Turtle
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "jsonpath"])]
     sparql: Option<String>,
+    /// Say how the score of each agent comes about: its words, its meaning, its title
+    #[arg(long, conflicts_with_all = ["jsonpath", "sparql"])]
+    explain: bool,
     #[command(flatten)]
     by_data: ByData,
     /// Don't wait until everything written so far can be found
@@ -64,7 +67,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// The filters of `/search` and `/things`; each can be repeated: one of the values must hold.
+/// The filters of `/search` and `/things`; each can be repeated: one of the values must hold, but for `--all` and `--not`.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
     /// Only agents with this capability (id or name), also in a range of versions: billing@^1.2
@@ -103,12 +106,51 @@ pub(super) struct Filters {
     /// Only agents whose card has such a signature: valid, invalid, untrusted, unsigned
     #[arg(long, value_name = "STATUS")]
     signature: Vec<String>,
+    /// Only agents in this version, or in a range as npm writes it: '>=1.2 <3'
+    #[arg(long, value_name = "VERSION")]
+    version: Vec<String>,
+    /// Only agents that have each of these values of a field, such as capability=billing; fields are those above
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::AllOf))]
+    all: Vec<OfField>,
+    /// Only agents that don't have this value of a field, such as tag=beta
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::NoneOf))]
+    not: Vec<OfField>,
+    /// Only agents that were created at this moment or later: a date, or a date-time as RFC 3339 writes it
+    #[arg(long, value_name = "MOMENT")]
+    created_from: Option<String>,
+    /// Only agents that were created before this moment
+    #[arg(long, value_name = "MOMENT")]
+    created_before: Option<String>,
+    /// Only agents that were last changed at this moment or later
+    #[arg(long, value_name = "MOMENT")]
+    modified_from: Option<String>,
+    /// Only agents that were last changed before this moment
+    #[arg(long, value_name = "MOMENT")]
+    modified_before: Option<String>,
+}
+
+/// A value that a field must have, or must not have: the parameter that says so.
+#[derive(Debug, Clone)]
+struct OfField {
+    parameter: &'static str,
+    value: String,
+}
+
+/// Reads `FIELD=VALUE`.
+fn of_field(condition: Condition) -> impl Fn(&str) -> Result<OfField, String> + Clone {
+    move |text| {
+        let (name, value) = text.split_once('=').ok_or("not FIELD=VALUE; for example tag=beta")?;
+        let field = FilterField::from_name(name).ok_or_else(|| {
+            format!("there is no field {name:?}; fields: {}", FilterField::ALL.map(FilterField::name).join(", "))
+        })?;
+        Ok(OfField { parameter: field.parameter(condition), value: value.to_owned() })
+    }
 }
 
 impl Filters {
     /// As query parameters.
     pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
-        let fields: [(&str, &[String]); 12] = [
+        let fields: [(&str, &[String]); 13] = [
             ("capability", &self.capability),
             ("type", &self.type_),
             ("tag", &self.tag),
@@ -121,8 +163,18 @@ impl Filters {
             ("speaks", &self.speaks),
             ("status", &self.status),
             ("signature", &self.signature),
+            ("version", &self.version),
         ];
-        fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str()))).collect()
+        let bounds = [
+            ("created_from", &self.created_from),
+            ("created_before", &self.created_before),
+            ("modified_from", &self.modified_from),
+            ("modified_before", &self.modified_before),
+        ];
+        let any = fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())));
+        let conditions = self.all.iter().chain(&self.not).map(|of| (of.parameter, of.value.as_str()));
+        let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name, bound.as_deref()?)));
+        any.chain(conditions).chain(bounds).collect()
     }
 }
 
@@ -159,6 +211,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     }
     if !facets.is_empty() {
         parameters.push(("facets", &facets));
+    }
+    if arguments.explain {
+        parameters.push(("explain", "true"));
     }
     if !arguments.no_wait {
         parameters.push(("consistent", "true"));
@@ -232,7 +287,7 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
     if let Some(suggestion) = answer.suggestions.first() {
         writeln!(out, "Did you mean: {}?", output::visible(suggestion))?;
     }
-    if answer.hits.is_empty() {
+    if answer.total == 0 || answer.hits.is_empty() && offset > 0 {
         writeln!(out, "No agent matches.")?;
         return Ok(());
     }
@@ -251,6 +306,9 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
             writeln!(out, "{title}")?;
         }
         writeln!(out, "{INDENT}{}", style.dim(&hit.id))?;
+        for line in hit.explanation.iter().flat_map(|explanation| explained(explanation, hit.normalized_score)) {
+            writeln!(out, "{INDENT}{}", style.dim(&line))?;
+        }
         for flag in &hit.flags {
             let flag = format!("Caution, {} at {}: {}", flag.kind, flag.pointer, flag.found);
             writeln!(out, "{INDENT}{}", style.red(&flag))?;
@@ -264,9 +322,27 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
         }
     }
     print_facets(out, answer)?;
-    let last = offset + answer.hits.len();
-    writeln!(out, "{} to {last} of {}", offset + 1, answer.total)?;
+    match answer.hits.len() {
+        0 if answer.total == 1 => writeln!(out, "1 agent matches.")?,
+        0 => writeln!(out, "{} agents match.", answer.total)?,
+        count => writeln!(out, "{} to {} of {}", offset + 1, offset + count, answer.total)?,
+    }
     Ok(())
+}
+
+/// The parts of a score, a line each.
+fn explained(explanation: &Explanation, normalized: Option<f32>) -> Vec<String> {
+    let boost = |boost: f32| if boost == 1.0 { String::new() } else { format!(" (counts {boost:.2})") };
+    let words = explanation.words.iter();
+    let words =
+        words.map(|word| format!("{:>6.2}  word `{}`{}", word.score, output::visible(&word.word), boost(word.boost)));
+    let meaning = explanation.meaning.iter();
+    let meaning = meaning.map(|part| format!("{:>6.2}  meaning: {:.2} × {:.1}", part.score, part.cosine, part.boost));
+    let title = explanation.title.iter();
+    let title = title.map(|part| format!("{:>6.2}  title: {:.2}² × {:.1}", part.score, part.share, part.boost));
+    let best =
+        normalized.map(|share| format!("{share:>6.2}  of the best score that this could get, {:.2}", explanation.best));
+    words.chain(meaning).chain(title).chain(best).collect()
 }
 
 /// What a capability is called, and the part of its text that matches best.

@@ -221,3 +221,30 @@ fn watch_with_a_query_prints_what_matches() {
     watch.kill().unwrap();
     watch.wait().unwrap();
 }
+
+#[test]
+fn filters_leave_out_and_scores_are_explained() {
+    let (_data, server) = server();
+    assert!(search(&server, &["--not", "tag=maps"]).contains("urn:test:weather\n"));
+    assert_eq!(search(&server, &["--all", "tag=maps", "--all", "tag=sky"]), "No agent matches.\n");
+    assert!(
+        search(&server, &["--modified-from", "2020-01-01", "--not", "capability=at"]).contains("urn:test:geocoder\n")
+    );
+    let listed = stdout(&run(&["list", "--not", "format=a2a", "--not", "tag=sky", "--url", server.url()]));
+    assert!(listed.contains("urn:test:geocoder") && !listed.contains("urn:test:weather"), "{listed}");
+    let refused = run(&["search", "--not", "colour=red", "--url", server.url()]);
+    assert!(
+        !refused.status.success() && stderr(&refused).contains("there is no field \"colour\""),
+        "{}",
+        stderr(&refused)
+    );
+
+    let counted = search(&server, &["--limit", "0", "--facets", "tag"]);
+    assert!(counted.contains("maps") && counted.ends_with("2 agents match.\n"), "{counted}");
+    let explained = search(&server, &["please rain", "--explain", "--lexical"]);
+    let lines: Vec<&str> = explained.lines().map(str::trim_start).collect();
+    let [score, _, word, best, ..] = lines.as_slice() else { panic!("{explained}") };
+    let number = |line: &str| line.split(' ').next().unwrap().parse::<f32>().unwrap();
+    assert!(word.ends_with("  word `rain`") && number(word) == number(score), "{explained}");
+    assert!(best.contains("of the best score") && number(best) > 0.0 && number(best) < 1.0, "{explained}");
+}

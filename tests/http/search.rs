@@ -251,8 +251,12 @@ fn scores_compare_between_requests() {
             assert!(score(&half) < 0.7 * score(&full), "half of what was asked for is nowhere: {half}");
         }
         let hits = found(&format!("q=weather+agent+forecast&mode={mode}"));
-        let hits: Vec<[f64; 2]> = hits["hits"].as_array().unwrap().iter()
-            .map(|hit| ["score", "normalized_score"].map(|name| hit[name].as_f64().unwrap())).collect();
+        let hits: Vec<[f64; 2]> = hits["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| ["score", "normalized_score"].map(|name| hit[name].as_f64().unwrap()))
+            .collect();
         for pair in hits.windows(2) {
             assert!((pair[0][0] >= pair[1][0]) == (pair[0][1] >= pair[1][1]), "{mode}: {hits:?}");
         }

@@ -51,7 +51,14 @@ fn an_index_is_opened_where_it_was_left() {
     assert_eq!(ids(&index.search(&request("weather"), &[]).expect("an answer")), ["urn:a"]);
     let thing = thing("urn:b", "Weather", "");
     writer
-        .put(Entry { id: "urn:b", text: &thing.to_string(), format: None, terms: Format::search_terms(), access: None })
+        .put(Entry {
+            id: "urn:b",
+            text: &thing.to_string(),
+            format: None,
+            terms: Format::search_terms(),
+            access: None,
+            moments: None,
+        })
         .expect("put");
     writer.commit(found).expect("a commit");
     assert_eq!(index.search(&request("weather"), &[]).expect("an answer").total, 2);
@@ -75,6 +82,7 @@ fn a_rebuild_takes_the_place_of_the_old_index_with_its_first_commit() {
             format: None,
             terms: Format::search_terms(),
             access: None,
+            moments: None,
         })
         .expect("put");
     writer.commit(cursor).expect("a commit");

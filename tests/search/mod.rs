@@ -51,7 +51,14 @@ impl TestIndex {
     fn put(&mut self, thing: &Value) {
         let id = thing["id"].as_str().expect("an id");
         self.writer
-            .put(Entry { id, text: &thing.to_string(), format: None, terms: Format::search_terms(), access: None })
+            .put(Entry {
+                id,
+                text: &thing.to_string(),
+                format: None,
+                terms: Format::search_terms(),
+                access: None,
+                moments: None,
+            })
             .expect("the Thing is indexed");
     }
 

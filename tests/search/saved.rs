@@ -16,7 +16,8 @@ use super::{TestIndex, extended, thing};
 
 fn document(thing: &Value) -> Document {
     let (id, text) = (thing["id"].as_str().unwrap(), thing.to_string());
-    Document::new(Entry { id, text: &text, format: None, terms: Format::search_terms(), access: None }).unwrap()
+    Document::new(Entry { id, text: &text, format: None, terms: Format::search_terms(), access: None, moments: None })
+        .unwrap()
 }
 
 fn word() -> impl Strategy<Value = &'static str> {

@@ -15,7 +15,8 @@ pub struct Answer {
     pub total: u64,
     /// The page.
     pub hits: Vec<Hit>,
-    /// For each field asked for, its values, the most frequent first.
+    /// For each field asked for, its values, the most frequent first. The counts of a field ignore its own filter (`vendor`,
+    /// but not `all_vendor` and `not_vendor`), and so show what else could be chosen.
     #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
@@ -105,6 +106,17 @@ pub struct Hit {
     /// The likeness of the meaning, from -1 to 1; missing where meaning doesn't count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
+    /// The share that `score` has of the best score that its request could get, from 0 to 1: it compares hits of different
+    /// requests. The best score is that of a Thing in which each word of the request is as frequent as one likes, that
+    /// means the same, and whose title is asked for. It is no probability; of one request it rises with the score.
+    /// Missing where no words were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
+    pub normalized_score: Option<f32>,
+    /// The parts of the score, where `explain` asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub explanation: Option<Explanation>,
     /// Its capabilities, the best match first; the first five.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
@@ -120,6 +132,60 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(required))]
     pub links: Vec<Link>,
+}
+
+/// The parts of the score of a hit: it is the sum of those of its words, its meaning and its title.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ScoreExplanation))]
+pub struct Explanation {
+    /// The words of the request that the Thing has, the one that adds most first; together they make `bm25`.
+    pub words: Vec<WordScore>,
+    /// The part of the meaning, where that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub meaning: Option<MeaningScore>,
+    /// The part of the title, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub title: Option<TitleScore>,
+    /// The best score that the request could get: `normalized_score` is the share of it.
+    pub best: f32,
+}
+
+/// The part that a word of the request has in a score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct WordScore {
+    /// The word as the request has it, in lower case; a phrase in quotes as a whole.
+    pub word: String,
+    /// Its weight: 1, less for a word that any request may have, and for one that stands for a misspelled one.
+    pub boost: f32,
+    /// Its part in `bm25`, with its weight.
+    pub score: f32,
+}
+
+/// The part that the meaning has in a score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MeaningScore {
+    /// The likeness of the meaning, from -1 to 1.
+    pub cosine: f32,
+    /// The weight of the likeness: less where words of the request are unknown to the model.
+    pub boost: f32,
+    /// The weight times the likeness, or 0 where that is less.
+    pub score: f32,
+}
+
+/// The part that the title has in a score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct TitleScore {
+    /// The share of the words of the title that were asked for, from 0 to 1.
+    pub share: f32,
+    /// The weight of the square of the share.
+    pub boost: f32,
+    /// The weight times the square of the share.
+    pub score: f32,
 }
 
 /// A capability of a hit.

@@ -1,54 +1,69 @@
 //! The filters of a search, beside the words of its query.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use agentdex_td::Timestamp;
+use serde::{Deserialize, Serialize, de::Error as _};
+use serde_json::{Map, Value};
 
 use crate::FacetField;
 
-/// Values that a Thing must have: one of those within a field, and of every field that has some.
+/// Values that a Thing must have: one of those within a field, and of every field that has some. Beside them values of
+/// which it must have each, values that it must not have, and the periods that it was created and changed in.
+///
+/// In JSON and as query parameters, all are members of one object: `tag`, `all_tag`, `not_tag`, `modified_from`…
+///
+/// ```
+/// use agentdex_api::{Condition, FilterField, Filters};
+///
+/// let mut filters = Filters::default();
+/// filters.add(FilterField::Protocol, "a2a");
+/// filters.add_to(Condition::NoneOf, FilterField::Tag, "beta");
+/// assert_eq!(serde_json::to_string(&filters)?, r#"{"not_tag":["beta"],"protocol":["a2a"]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct Filters {
     /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
     /// those that have it in a version that satisfies: its own, or that of the Thing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capability: Vec<String>,
     /// Values of `@type`.
-    #[serde(rename = "type", skip_serializing_if = "Vec::is_empty")]
     pub type_: Vec<String>,
     /// Tags.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tag: Vec<String>,
     /// Vendor names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub vendor: Vec<String>,
     /// Protocols of the forms: `http`, `mqtt`, `ws`, `coap`, `a2a`, `mcp`…
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protocol: Vec<String>,
     /// Names of security schemes: `nosec`, `bearer`…
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub security: Vec<String>,
     /// Formats that descriptions were converted from; `td` for those that came as TDs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub format: Vec<String>,
     /// Tenants that are supported; one that names no tenants supports all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenant: Vec<String>,
     /// Channels that are supported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channel: Vec<String>,
     /// Protocols that actions answer in: `sacp`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speaks: Vec<String>,
     /// `stale` where the URL that a Thing was imported from is broken, else `current`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<String>,
     /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signature: Vec<String>,
+    /// Versions of Things, alone or in ranges as npm writes them: `1.2.0`, `>=1.2 <3`.
+    pub version: Vec<String>,
+    /// Values that a Thing must have, each of them, by field: it is found by each alone.
+    pub all: BTreeMap<FilterField, Vec<String>>,
+    /// Values that a Thing must not have, by field: it is found by none of them.
+    pub not: BTreeMap<FilterField, Vec<String>>,
+    /// The period that it was created in.
+    pub created: Period,
+    /// The period that its description was last changed in.
+    pub modified: Period,
 }
 
 /// A field that Things are filtered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilterField {
     /// See [`Filters::capability`].
     Capability,
@@ -74,23 +89,61 @@ pub enum FilterField {
     Status,
     /// See [`Filters::signature`].
     Signature,
+    /// See [`Filters::version`].
+    Version,
 }
 
-/// Each field with its name.
-const NAMES: [(FilterField, &str); 12] = [
-    (FilterField::Capability, "capability"),
-    (FilterField::Type, "type"),
-    (FilterField::Tag, "tag"),
-    (FilterField::Vendor, "vendor"),
-    (FilterField::Protocol, "protocol"),
-    (FilterField::Security, "security"),
-    (FilterField::Format, "format"),
-    (FilterField::Tenant, "tenant"),
-    (FilterField::Channel, "channel"),
-    (FilterField::Speaks, "speaks"),
-    (FilterField::Status, "status"),
-    (FilterField::Signature, "signature"),
+/// The values that a filter asks for of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// One of the values; the parameter has the name of the field: `tag`.
+    AnyOf,
+    /// Each of the values: `all_tag`.
+    AllOf,
+    /// None of the values: `not_tag`.
+    NoneOf,
+}
+
+impl Condition {
+    /// All conditions.
+    pub const ALL: [Condition; 3] = [Condition::AnyOf, Condition::AllOf, Condition::NoneOf];
+}
+
+/// A period of time; without bounds all of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Period {
+    /// The first moment that belongs to it.
+    pub from: Option<Timestamp>,
+    /// The first moment after it.
+    pub before: Option<Timestamp>,
+}
+
+impl Period {
+    /// True if it has no bounds.
+    pub fn is_unbounded(&self) -> bool {
+        *self == Period::default()
+    }
+}
+
+/// Each field with the names of its parameters: any, all, none of the values.
+const NAMES: [(FilterField, [&str; 3]); 13] = [
+    (FilterField::Capability, ["capability", "all_capability", "not_capability"]),
+    (FilterField::Type, ["type", "all_type", "not_type"]),
+    (FilterField::Tag, ["tag", "all_tag", "not_tag"]),
+    (FilterField::Vendor, ["vendor", "all_vendor", "not_vendor"]),
+    (FilterField::Protocol, ["protocol", "all_protocol", "not_protocol"]),
+    (FilterField::Security, ["security", "all_security", "not_security"]),
+    (FilterField::Format, ["format", "all_format", "not_format"]),
+    (FilterField::Tenant, ["tenant", "all_tenant", "not_tenant"]),
+    (FilterField::Channel, ["channel", "all_channel", "not_channel"]),
+    (FilterField::Speaks, ["speaks", "all_speaks", "not_speaks"]),
+    (FilterField::Status, ["status", "all_status", "not_status"]),
+    (FilterField::Signature, ["signature", "all_signature", "not_signature"]),
+    (FilterField::Version, ["version", "all_version", "not_version"]),
 ];
+
+/// The names of the bounds of periods.
+const BOUNDS: [&str; 4] = ["created_from", "created_before", "modified_from", "modified_before"];
 
 impl FilterField {
     /// All fields.
@@ -107,11 +160,49 @@ impl FilterField {
 
     /// The name of the field, as in `GET /search`.
     pub fn name(self) -> &'static str {
-        NAMES[self as usize].1
+        self.parameter(Condition::AnyOf)
+    }
+
+    /// The name of the parameter with values of the field, as in `GET /search`.
+    ///
+    /// ```
+    /// use agentdex_api::{Condition, FilterField};
+    ///
+    /// assert_eq!(FilterField::Tag.parameter(Condition::NoneOf), "not_tag");
+    /// ```
+    pub fn parameter(self, condition: Condition) -> &'static str {
+        NAMES[self as usize].1[condition as usize]
+    }
+
+    /// The field of that name.
+    pub fn from_name(name: &str) -> Option<FilterField> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
 
 impl Filters {
+    /// The names of all parameters: of each field three, and the bounds of periods.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().flat_map(|(_, names)| *names).chain(BOUNDS)
+    }
+
+    /// The names of the bounds of periods, each with its moment.
+    pub fn bounds(&self) -> [(&'static str, Option<Timestamp>); 4] {
+        let Filters { created, modified, .. } = self;
+        let [a, b, c, d] = BOUNDS;
+        [(a, created.from), (b, created.before), (c, modified.from), (d, modified.before)]
+    }
+
+    /// The bound of that name.
+    pub fn bound_mut(&mut self, name: &str) -> Option<&mut Option<Timestamp>> {
+        Some(match BOUNDS.iter().position(|bound| *bound == name)? {
+            0 => &mut self.created.from,
+            1 => &mut self.created.before,
+            2 => &mut self.modified.from,
+            _ => &mut self.modified.before,
+        })
+    }
+
     /// Adds a value that a field may have.
     ///
     /// ```
@@ -123,40 +214,115 @@ impl Filters {
     /// assert_eq!(filters.protocol, ["a2a", "mcp"]);
     /// ```
     pub fn add(&mut self, field: FilterField, value: impl Into<String>) {
-        let values = match field {
-            FilterField::Capability => &mut self.capability,
-            FilterField::Type => &mut self.type_,
-            FilterField::Tag => &mut self.tag,
-            FilterField::Vendor => &mut self.vendor,
-            FilterField::Protocol => &mut self.protocol,
-            FilterField::Security => &mut self.security,
-            FilterField::Format => &mut self.format,
-            FilterField::Tenant => &mut self.tenant,
-            FilterField::Channel => &mut self.channel,
-            FilterField::Speaks => &mut self.speaks,
-            FilterField::Status => &mut self.status,
-            FilterField::Signature => &mut self.signature,
-        };
-        values.push(value.into());
+        self.add_to(Condition::AnyOf, field, value);
     }
 
-    /// The values that one field is filtered by.
-    pub fn values(&self, field: FacetField) -> &[String] {
-        match field {
-            FacetField::Capability => &self.capability,
-            FacetField::Type => &self.type_,
-            FacetField::Tag => &self.tag,
-            FacetField::Vendor => &self.vendor,
-            FacetField::Protocol => &self.protocol,
-            FacetField::Security => &self.security,
-            FacetField::Format => &self.format,
-            FacetField::Status => &self.status,
-            FacetField::Signature => &self.signature,
+    /// Adds a value that a field may have, must have or must not have.
+    pub fn add_to(&mut self, condition: Condition, field: FilterField, value: impl Into<String>) {
+        self.values_mut(condition, field).push(value.into());
+    }
+
+    /// The values of a field that a condition has.
+    pub fn values_of(&self, condition: Condition, field: FilterField) -> &[String] {
+        let listed = match condition {
+            Condition::AnyOf => return self.any_of(field),
+            Condition::AllOf => &self.all,
+            Condition::NoneOf => &self.not,
+        };
+        listed.get(&field).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The values of a field that a condition has.
+    pub fn values_mut(&mut self, condition: Condition, field: FilterField) -> &mut Vec<String> {
+        match condition {
+            Condition::AnyOf => match field {
+                FilterField::Capability => &mut self.capability,
+                FilterField::Type => &mut self.type_,
+                FilterField::Tag => &mut self.tag,
+                FilterField::Vendor => &mut self.vendor,
+                FilterField::Protocol => &mut self.protocol,
+                FilterField::Security => &mut self.security,
+                FilterField::Format => &mut self.format,
+                FilterField::Tenant => &mut self.tenant,
+                FilterField::Channel => &mut self.channel,
+                FilterField::Speaks => &mut self.speaks,
+                FilterField::Status => &mut self.status,
+                FilterField::Signature => &mut self.signature,
+                FilterField::Version => &mut self.version,
+            },
+            Condition::AllOf => self.all.entry(field).or_default(),
+            Condition::NoneOf => self.not.entry(field).or_default(),
         }
+    }
+
+    fn any_of(&self, field: FilterField) -> &[String] {
+        match field {
+            FilterField::Capability => &self.capability,
+            FilterField::Type => &self.type_,
+            FilterField::Tag => &self.tag,
+            FilterField::Vendor => &self.vendor,
+            FilterField::Protocol => &self.protocol,
+            FilterField::Security => &self.security,
+            FilterField::Format => &self.format,
+            FilterField::Tenant => &self.tenant,
+            FilterField::Channel => &self.channel,
+            FilterField::Speaks => &self.speaks,
+            FilterField::Status => &self.status,
+            FilterField::Signature => &self.signature,
+            FilterField::Version => &self.version,
+        }
+    }
+
+    /// The conditions that have values, each with its field.
+    pub fn given(&self) -> impl Iterator<Item = (Condition, FilterField, &[String])> {
+        let all = Condition::ALL.into_iter().flat_map(|condition| FilterField::ALL.map(|field| (condition, field)));
+        let all = all.map(|(condition, field)| (condition, field, self.values_of(condition, field)));
+        all.filter(|(.., values)| !values.is_empty())
+    }
+
+    /// The values of which one field must have one.
+    pub fn values(&self, field: FacetField) -> &[String] {
+        self.any_of(field.filter())
     }
 
     /// True if everything passes.
     pub fn is_empty(&self) -> bool {
-        *self == Filters::default()
+        self.given().next().is_none() && !self.has_periods()
+    }
+
+    /// True if there is a period that Things must have been created or changed in.
+    pub fn has_periods(&self) -> bool {
+        !self.created.is_unbounded() || !self.modified.is_unbounded()
+    }
+}
+
+impl From<Filters> for Map<String, Value> {
+    fn from(filters: Filters) -> Map<String, Value> {
+        let values =
+            filters.given().map(|(condition, field, values)| (field.parameter(condition).to_owned(), values.into()));
+        let bounds = filters.bounds().into_iter();
+        let bounds = bounds.filter_map(|(name, bound)| Some((name.to_owned(), Value::from(bound?.to_string()))));
+        values.chain(bounds).collect()
+    }
+}
+
+impl TryFrom<Map<String, Value>> for Filters {
+    type Error = serde_json::Error;
+
+    fn try_from(members: Map<String, Value>) -> serde_json::Result<Filters> {
+        let mut filters = Filters::default();
+        for (name, value) in members {
+            if let Some(bound) = filters.bound_mut(&name) {
+                *bound = Some(serde_json::from_value(value)?);
+                continue;
+            }
+            let all =
+                NAMES.iter().flat_map(|(field, names)| names.iter().zip(Condition::ALL).map(|named| (*field, named)));
+            let Some((field, (_, condition))) = all.into_iter().find(|(_, (known, _))| **known == name) else {
+                return Err(serde_json::Error::custom(format!("there is no filter `{name}`")));
+            };
+            *filters.values_mut(condition, field) = serde_json::from_value(value)?;
+        }
+        Ok(filters)
     }
 }

@@ -43,7 +43,10 @@ mod write;
 
 pub use self::{
     about::{About, CallerAccess, DocumentFormat, Follower, Live, ProtectedResource, Ready, SignIn},
-    answer::{Answer, CapabilityHit, Confidence, Correction, FacetCount, Hit, Link},
+    answer::{
+        Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
+        WordScore,
+    },
     audit::{AuditEntry, Audited},
     change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
     changes::{Changes, History},
@@ -54,7 +57,7 @@ pub use self::{
     conversation::{Answered, Turn},
     converted::Converted,
     data_search::{CompatibleQuery, ComposeQuery},
-    filters::{FilterField, Filters},
+    filters::{Condition, FilterField, Filters, Period},
     listing::{CapabilitySummary, Summary, ThingCollection},
     match_kind::MatchKind,
     namespace::{ClaimedNamespace, Membership},

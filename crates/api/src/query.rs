@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use agentdex_td::Timestamp;
 
-use crate::{FilterField, Filters, Mode};
+use crate::{Filters, Mode};
 
 /// The members beside the filters.
 const OWN: [&str; 3] = ["q", "mode", "threshold"];
@@ -41,8 +41,7 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
     type Error = serde_json::Error;
 
     fn try_from(mut members: Map<String, Value>) -> serde_json::Result<QueryParameters> {
-        let filters = FilterField::ALL.map(FilterField::name);
-        let known = || OWN.iter().chain(&filters).copied();
+        let known = || OWN.into_iter().chain(Filters::names());
         if let Some(unknown) = members.keys().find(|member| !known().any(|name| name == member.as_str())) {
             let known: Vec<_> = known().collect();
             return Err(serde_json::Error::custom(format!(

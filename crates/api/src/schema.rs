@@ -9,7 +9,7 @@ use utoipa::{
     },
 };
 
-use crate::{FilterField, MAX_QUERY_BYTES, Mode, QueryParameters};
+use crate::{Filters, MAX_QUERY_BYTES, Mode, QueryParameters};
 
 /// A Thing Description, which is an open document: its schema is the server's.
 pub fn description() -> Ref {
@@ -37,7 +37,9 @@ impl PartialSchema for QueryParameters {
                     "The least cosine of a Thing that matches by its meaning: unless given, that of what a search finds when the query is saved.",
                 )),
             );
-        let filters = FilterField::ALL.into_iter().map(FilterField::name);
+        // Saved queries have no periods.
+        let bounds = Filters::default().bounds().map(|(name, _)| name);
+        let filters = Filters::names().filter(|name| !bounds.contains(name));
         let object = filters.fold(object, |object, name| object.property(name, ArrayBuilder::new().items(text())));
         object
             .additional_properties(Some(AdditionalProperties::FreeForm(false)))

@@ -8,7 +8,8 @@ use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::{CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult, NamedQuery, QueryParameters};
 
 impl RegistryClient {
-    /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters, `facets`.
+    /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`, `all_tag`, `not_tag`,
+    /// `modified_from`…), `facets`, `explain`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

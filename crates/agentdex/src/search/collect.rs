@@ -1,6 +1,9 @@
 //! Collects the best documents of a query, by score and then by id, and counts all.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, TERMINATED,
@@ -212,6 +215,28 @@ fn first(
         total += taken as u64 + u64::from(rest);
     }
     Ok((total, candidates))
+}
+
+/// The scores of documents by a query; none of those that it doesn't match.
+pub(super) fn scores(
+    searcher: &Searcher,
+    query: &dyn Query,
+    addresses: &BTreeSet<DocAddress>,
+) -> tantivy::Result<HashMap<DocAddress, Score>> {
+    let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+    let mut scores = HashMap::new();
+    let addresses: Vec<DocAddress> = addresses.iter().copied().collect();
+    for of_segment in addresses.chunk_by(|one, next| one.segment_ord == next.segment_ord) {
+        let Some(first) = of_segment.first() else { continue };
+        let mut scorer = weight.scorer(searcher.segment_reader(first.segment_ord), 1.0)?;
+        for address in of_segment {
+            let at = if scorer.doc() < address.doc_id { scorer.seek(address.doc_id) } else { scorer.doc() };
+            if at == address.doc_id {
+                scores.insert(*address, quantized(scorer.score()));
+            }
+        }
+    }
+    Ok(scores)
 }
 
 fn ranked(candidate: Candidate) -> Ranked {

@@ -11,7 +11,7 @@ use std::{
 use tantivy::{TantivyDocument, schema::Field};
 
 use super::{
-    Entry, FacetField,
+    Entry, FacetField, Moments,
     forms::Access,
     iri_spellings::Vocabularies,
     node::{Node, Object},
@@ -52,6 +52,7 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add_terms_of_formats(thing);
     writer.add_metadata(thing);
     writer.add_filters(thing, &capabilities, entry.format);
+    writer.add_moments(entry.moments);
     for term in entry.access.map(sight::terms_of).unwrap_or_default() {
         writer.add(fields.sight, &term);
     }
@@ -105,6 +106,14 @@ impl<'a> EntryWriter<'a> {
         }
         self.document.add_bytes(self.fields.summary, summary);
         (self.document, self.bytes + summary.len())
+    }
+
+    fn add_moments(&mut self, moments: Option<Moments>) {
+        let Some(Moments { created, modified }) = moments else { return };
+        for (field, moment) in [(self.fields.created, created), (self.fields.modified, modified)] {
+            self.document.add_i64(field, moment.0);
+            self.bytes += size_of_val(&moment.0);
+        }
     }
 
     fn add(&mut self, field: Field, text: &str) {
@@ -316,6 +325,7 @@ impl<'a> EntryWriter<'a> {
     /// What is declared in its own version or that of the Thing, and actions in that of the Thing.
     fn add_versions(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>]) {
         let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
+        whole.into_iter().for_each(|version| self.add_terms(ExactField::Version, version));
         let mut added = HashSet::new();
         for capability in declared_capabilities(thing).take(MOST_VALUES) {
             let text = |name: &str, prefixed: &str| capability.get(name).or_else(|| capability.get(prefixed))?.as_str();

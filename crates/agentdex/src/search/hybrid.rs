@@ -20,9 +20,7 @@ use std::{
 };
 
 use tantivy::{
-    DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, Term,
-    postings::Postings,
-    query::{EnableScoring, Weight},
+    DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, Term, postings::Postings, query::EnableScoring,
     schema::IndexRecordOption,
 };
 
@@ -30,6 +28,7 @@ use super::{
     cached::Cached,
     collect::{self, Matches, Page},
     documents::Documents,
+    explanation,
     hidden::Hidden,
     query::{Compiled, Telling},
     rank::{Candidate, Ranked, quantized},
@@ -44,7 +43,7 @@ const MOST_BY_MEANING: usize = 1000;
 /// The cosine of a candidate is at least this share of the best one.
 const NEAR: f32 = 0.5;
 /// The score of a title whose words were all asked for.
-const TITLE_SCORE: Score = 10.0;
+pub(super) const TITLE_SCORE: Score = 10.0;
 
 /// Finds by words and meaning in one state of an index.
 pub(super) struct Hybrid<'a> {
@@ -90,6 +89,15 @@ impl Cosines {
     }
 }
 
+/// A page of what is found.
+pub(super) struct Fused {
+    pub matches: Matches,
+    /// The cosine of the nearest, as far as the request is known.
+    pub best_cosine: f32,
+    /// The best score that the request could get.
+    pub best_score: Score,
+}
+
 /// Documents by how alike they are to the request.
 struct Near {
     /// By segment and document, those near enough; the nearest first.
@@ -107,15 +115,14 @@ impl Hybrid<'_> {
     }
 
     /// The page of what is found by words, which `matches` has, and by meaning; or, where `adds` is not set, of
-    /// what is found by words alone. After the best come those of several `tasks`. With the cosine
-    /// of the nearest, as far as the request is known.
+    /// what is found by words alone. After the best come those of several `tasks`.
     pub fn fuse(
         &self,
         compiled: &Compiled,
         matches: Matches,
         adds: bool,
         tasks: &[Vec<Ranked>],
-    ) -> tantivy::Result<(Matches, f32)> {
+    ) -> tantivy::Result<Fused> {
         let known = self.known_share(&compiled.telling)?;
         let adds = adds && (known > 0.0 || self.threshold.is_some());
         let window = matches.top.len().min(WINDOW);
@@ -132,7 +139,12 @@ impl Hybrid<'_> {
         }
         let new = near.nearest.iter().map(|(_, address)| *address).chain(of_tasks.clone());
         let new: BTreeSet<DocAddress> = new.filter(|address| !found.contains_key(address)).collect();
-        for (address, score) in self.scores(compiled, matches.total, new)? {
+        let scores = match matches.total > 0 && compiled.is_scored {
+            true => collect::scores(self.searcher, compiled.query.as_ref(), &new)?,
+            false => HashMap::new(),
+        };
+        for address in new {
+            let score = scores.get(&address).copied();
             if score.is_none() {
                 total += 1;
                 if let Some(all) = documents.as_mut().and_then(|all| all.get_mut(address.segment_ord as usize)) {
@@ -152,11 +164,17 @@ impl Hybrid<'_> {
             ordered = with_best_of(tasks, ordered);
         }
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
-        Ok((Matches { total, top, documents }, near.best * known))
+        let best_score = match self.page.limit {
+            0 => 0.0,
+            _ => {
+                explanation::best_score(self.searcher, self.hidden, compiled)? + self.meaning_boost(known) + TITLE_SCORE
+            }
+        };
+        Ok(Fused { matches: Matches { total, top, documents }, best_cosine: near.best * known, best_score })
     }
 
     /// The page of what is found by meaning alone.
-    pub fn by_meaning(&self, compiled: &Compiled) -> tantivy::Result<(Matches, f32)> {
+    pub fn by_meaning(&self, compiled: &Compiled) -> tantivy::Result<Fused> {
         let near = self.near(std::iter::empty(), MOST_BY_MEANING);
         let mut found = HashMap::new();
         let none = self.searcher.segment_readers().iter().map(|segment| Documents::none_of(segment.max_doc()));
@@ -172,7 +190,8 @@ impl Hybrid<'_> {
         let ordered = self.order(compiled, &found)?;
         let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
         let known = self.known_share(&compiled.telling)?;
-        Ok((Matches { total: found.len() as u64, top, documents: Some(documents) }, near.best * known))
+        let matches = Matches { total: found.len() as u64, top, documents: Some(documents) };
+        Ok(Fused { matches, best_cosine: near.best * known, best_score: self.meaning_boost(1.0) })
     }
 
     /// How alike documents are, and the nearest `most` of all that may be found.
@@ -218,49 +237,18 @@ impl Hybrid<'_> {
         Near { nearest, known, best }
     }
 
-    /// What documents score by words; none where words don't match.
-    fn scores(
-        &self,
-        compiled: &Compiled,
-        total: u64,
-        addresses: BTreeSet<DocAddress>,
-    ) -> tantivy::Result<Vec<(DocAddress, Option<Score>)>> {
-        if total == 0 || !compiled.is_scored {
-            return Ok(addresses.into_iter().map(|address| (address, None)).collect());
-        }
-        let weight = compiled.query.weight(EnableScoring::enabled_from_searcher(self.searcher))?;
-        let mut by_segment: BTreeMap<u32, Vec<DocId>> = BTreeMap::new();
-        for address in addresses {
-            by_segment.entry(address.segment_ord).or_default().push(address.doc_id);
-        }
-        let mut scores = Vec::new();
-        for (ord, mut docs) in by_segment {
-            docs.sort_unstable();
-            scores.extend(self.scores_in(weight.as_ref(), ord, &docs)?);
-        }
-        Ok(scores)
-    }
-
-    /// The same within a segment, for ascending documents.
-    fn scores_in(
-        &self,
-        weight: &dyn Weight,
-        ord: u32,
-        docs: &[DocId],
-    ) -> tantivy::Result<Vec<(DocAddress, Option<Score>)>> {
-        let mut scorer = weight.scorer(self.searcher.segment_reader(ord), 1.0)?;
-        let score = |&doc: &DocId| {
-            let at = if scorer.doc() < doc { scorer.seek(doc) } else { scorer.doc() };
-            (DocAddress::new(ord, doc), (at == doc).then(|| quantized(scorer.score())))
-        };
-        Ok(docs.iter().map(score).collect())
-    }
-
     /// Lets the meaning and the title of a document count; one that is less alike than unrelated ones doesn't lose by it.
     fn add_score(&self, ranked: &mut Ranked, cosine: Option<f32>, known: f32, title: f32) {
         ranked.cosine = cosine;
+        ranked.meaning_boost = self.meaning_boost(known);
+        ranked.title = title;
         let likeness = cosine.unwrap_or_default().max(0.0);
-        ranked.score = ranked.bm25 + self.meaning.scale() * known * known * likeness + TITLE_SCORE * title * title;
+        ranked.score = ranked.bm25 + ranked.meaning_boost * likeness + TITLE_SCORE * title * title;
+    }
+
+    /// What a cosine of 1 adds to a score.
+    fn meaning_boost(&self, known: f32) -> Score {
+        self.meaning.scale() * known * known
     }
 
     /// The least cosine of what a search finds by its meaning; where that is nothing yet, the one from which on a search is
@@ -282,7 +270,7 @@ impl Hybrid<'_> {
         for word in telling.iter().filter(|word| !word.is_whole) {
             let mut frequency = 0;
             for term in word.terms(self.fields.text) {
-                frequency = self.searcher.doc_freq(&term)?.max(frequency);
+                frequency = explanation::frequency(self.searcher, self.hidden, &term)?.max(frequency);
             }
             let frequency = frequency.min(documents) as f32;
             let idf = (1.0 + (documents as f32 - frequency + 0.5) / (frequency + 0.5)).ln();

@@ -5,16 +5,19 @@
 //! - **By meaning**: beside words, vectors of Things and requests are compared (`semantic`), and both count (`hybrid`).
 //! - **In which order**: by BM25 over one field in which titles and names of capabilities count
 //!   several times; words that any request has count little; ties are in the order of ids (`rank`).
-//! - **Filters**: one of the values given for a field, and of every field that is given some.
+//! - **Filters**: one of the values given for a field, and of every field that is given some; each of several values and
+//!   none of them (`Condition`); ranges of versions, and periods.
 //!   Types are compared to the letter, all others (capabilities by id or name) regardless of
 //!   case, and facets count accordingly. Filters and facets don't change scores; but where a capability is asked for in a range of
 //!   versions (`name@range`), those that have it in the highest come first (`versions`).
-//! - **Totals and facets** are exact, and leave out what has expired (`cached` says why that is cheap).
+//! - **Totals and facets** are exact, and leave out what has expired (`cached` says why that is cheap). A facet ignores the
+//!   filter of its own field, so that it shows the alternatives.
+//! - **Scores** are explained by their parts, and put in relation to the best that a request could get (`explanation`).
 //! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
 //! - **On disk**: see `directory` and `files`. The position in the log is in each commit; what can't be
 //!   read is built again.
 
-use crate::{access::Access, convert::SearchTerm};
+use crate::{access::Access, change::Timestamp, convert::SearchTerm};
 
 mod cached;
 mod collect;
@@ -22,6 +25,7 @@ pub mod compatible;
 mod directory;
 mod documents;
 mod entry;
+mod explanation;
 mod facets;
 mod failure;
 mod files;
@@ -62,8 +66,9 @@ mod writer;
 
 #[doc(inline)]
 pub use agentdex_api::{
-    Answer, CapabilityHit, Confidence, Correction, DEFAULT_LIMIT, FacetCount, FacetField, FilterField, Filters, Hit,
-    MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode,
+    Answer, CapabilityHit, Condition, Confidence, Correction, DEFAULT_LIMIT, Explanation, FacetCount, FacetField,
+    FilterField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, MeaningScore, Mode, Period, TitleScore,
+    WordScore,
 };
 #[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};
@@ -107,4 +112,16 @@ pub struct Entry<'a> {
     pub terms: &'a [SearchTerm],
     /// Owner and visibility; without one it is public.
     pub access: Option<&'a Access>,
+    /// When it was created and last changed; without them it is in no period.
+    pub moments: Option<Moments>,
+}
+
+/// The moments of a Thing that searches can ask for.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Moments {
+    /// The moment of its creation.
+    pub created: Timestamp,
+    /// The moment of its last change.
+    pub modified: Timestamp,
 }

@@ -51,12 +51,16 @@ pub(super) struct Ranked {
     pub bm25: Score,
     /// How alike it is in meaning, where that counts.
     pub cosine: Option<f32>,
+    /// What a cosine of 1 adds to the score.
+    pub meaning_boost: Score,
+    /// The share of its title that was asked for, where that counts.
+    pub title: f32,
 }
 
 impl Ranked {
     /// One that words match.
     pub fn by_words(score: Score, address: DocAddress) -> Ranked {
-        Ranked { address, score, bm25: score, cosine: None }
+        Ranked { address, score, bm25: score, cosine: None, meaning_boost: 0.0, title: 0.0 }
     }
 }
 

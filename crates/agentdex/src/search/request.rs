@@ -2,7 +2,7 @@
 
 use agentdex_api::{DEFAULT_LIMIT, Mode};
 
-use super::{FacetField, FilterField, Filters};
+use super::{Condition, FacetField, FilterField, Filters};
 
 /// What is searched for: words, filters, and which part of the answer is returned.
 ///
@@ -38,6 +38,8 @@ pub struct Search {
     pub offset: usize,
     /// Whether everything is found that was acknowledged before, for which the search waits.
     pub consistent: bool,
+    /// True if hits come with the parts of their scores.
+    pub explain: bool,
 }
 
 impl Default for Search {
@@ -51,6 +53,7 @@ impl Default for Search {
             limit: DEFAULT_LIMIT,
             offset: 0,
             consistent: false,
+            explain: false,
         }
     }
 }
@@ -64,6 +67,18 @@ impl Search {
     /// Finds everything that passes the filters.
     pub fn all() -> Search {
         Search::default()
+    }
+
+    /// Finds only what has each value of the field that it is called with.
+    pub fn filter_all(mut self, field: FilterField, value: impl Into<String>) -> Search {
+        self.filters.add_to(Condition::AllOf, field, value);
+        self
+    }
+
+    /// Finds only what doesn't have this value of the field.
+    pub fn filter_not(mut self, field: FilterField, value: impl Into<String>) -> Search {
+        self.filters.add_to(Condition::NoneOf, field, value);
+        self
     }
 
     /// Finds only what has this value of the field, or another one that it is filtered by.
@@ -105,6 +120,12 @@ impl Search {
     /// Number of hits to skip.
     pub fn offset(mut self, offset: usize) -> Search {
         self.offset = offset;
+        self
+    }
+
+    /// Explains the score of each hit by its parts: [`Hit::explanation`](super::Hit::explanation).
+    pub fn explain(mut self) -> Search {
+        self.explain = true;
         self
     }
 

@@ -9,6 +9,8 @@
 //! | `capability_version` | names and ids of capabilities with their version (`versions`) | exact terms |
 //! | `tenant`, `channel` | what is supported; `*` where no tenant is named | exact terms |
 //! | `speaks` | protocols that actions answer in: `sacp` | exact terms |
+//! | `version` | the version of the Thing | one exact term |
+//! | `created`, `modified` | the moments of its creation and last change | columns of milliseconds |
 //! | `sight` | of a Thing that isn't public: `!`, and who sees it | exact terms |
 //! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
 //! | `summary` | what a hit shows | stored bytes |
@@ -23,7 +25,7 @@ use super::{FacetField, facet_column, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +42,8 @@ pub(super) enum ExactField {
     Channel,
     /// Protocols that actions answer in.
     Speaks,
+    /// The version of the Thing.
+    Version,
 }
 
 /// The indexed and the counted side of a facet.
@@ -61,6 +65,9 @@ pub(super) struct Fields {
     pub tenant: Field,
     pub channel: Field,
     pub speaks: Field,
+    pub version: Field,
+    pub created: Field,
+    pub modified: Field,
     pub sight: Field,
     pub summary: Field,
     facets: [FacetFields; FacetField::ALL.len()],
@@ -76,6 +83,7 @@ impl Fields {
             ExactField::Tenant => self.tenant,
             ExactField::Channel => self.channel,
             ExactField::Speaks => self.speaks,
+            ExactField::Version => self.version,
         }
     }
 
@@ -100,6 +108,8 @@ pub(super) fn build() -> (Schema, Fields) {
     let tenant = builder.add_text_field("tenant", exact());
     let channel = builder.add_text_field("channel", exact());
     let speaks = builder.add_text_field("speaks", exact());
+    let version = builder.add_text_field("version", exact());
+    let [created, modified] = ["created", "modified"].map(|name| builder.add_i64_field(name, FAST));
     let sight = builder.add_text_field("sight", exact());
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
@@ -116,6 +126,9 @@ pub(super) fn build() -> (Schema, Fields) {
         tenant,
         channel,
         speaks,
+        version,
+        created,
+        modified,
         sight,
         summary,
         facets,

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use tantivy::{DocAddress, Searcher, TantivyDocument, TantivyError, schema::Value};
+use tantivy::{DocAddress, Score, Searcher, TantivyDocument, TantivyError, schema::Value};
 
 use super::{
-    Answer, Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Meaning, Mode, Search,
+    Answer, Condition, Confidence, FacetCount, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES,
+    Meaning, Mode, Search,
     cached::Cached,
     collect::{self, Matches, Page},
-    facets,
+    explanation, facets,
     failure::index_error,
     hidden::{Hidden, HiddenIds},
-    hybrid::{self, Cosines, Hybrid},
+    hybrid::{self, Cosines, Fused, Hybrid},
     query::{self, Compiled, Spelling},
     rank::Ranked,
     schema::Fields,
@@ -182,7 +183,12 @@ impl Searching<'_> {
         }
         let compiled = self.compile(&clauses)?;
         let matches = self.collect(&compiled, self.page)?;
-        self.respond(compiled, matches)
+        let best_score = match matches.top.is_empty() {
+            true => 0.0,
+            false => explanation::best_score(&self.snapshot.searcher, self.hidden, &compiled)
+                .map_err(index_error("looking words up"))?,
+        };
+        self.respond(compiled, matches, best_score)
     }
 
     /// What is found by meaning, or by words and meaning; none where the query has no words.
@@ -204,7 +210,7 @@ impl Searching<'_> {
         };
         let hybrid = by_both(None, self.page);
         let mut compiled = self.compile(clauses)?;
-        let (matches, best) = if self.search.mode == Mode::Semantic {
+        let Fused { matches, best_cosine, best_score } = if self.search.mode == Mode::Semantic {
             // Words don't count, however they are spelled.
             compiled.corrections.clear();
             hybrid.by_meaning(&compiled).map_err(failed)?
@@ -215,14 +221,14 @@ impl Searching<'_> {
                 let page = Page { offset: 0, limit: HITS_OF_A_TASK, wants_all: false };
                 let (hybrid, compiled) = (by_both(Some(at), page), self.compile(clauses)?);
                 let matches = self.collect(&compiled, hybrid.page_of_words())?;
-                let (matches, _) = hybrid.fuse(&compiled, matches, adds, &[]).map_err(failed)?;
-                Ok(matches.top)
+                Ok(hybrid.fuse(&compiled, matches, adds, &[]).map_err(failed)?.matches.top)
             };
             let tasks = wording.tasks.iter().enumerate().map(best_of_task).collect::<Result<Vec<_>>>()?;
             hybrid.fuse(&compiled, matches, adds, &tasks).map_err(failed)?
         };
-        let is_unsure = best < meaning.model().low_confidence() && self.has_few_words(&compiled, &matches)?;
-        let mut answer = self.respond(compiled, matches)?;
+        let is_unsure = best_cosine < meaning.model().low_confidence() && self.has_few_words(&compiled, &matches)?;
+        let is_unsure = is_unsure && self.page.limit > 0;
+        let mut answer = self.respond(compiled, matches, best_score)?;
         answer.confidence = (is_unsure && answer.total > 0).then_some(Confidence::Low);
         Ok(Some(answer))
     }
@@ -262,7 +268,16 @@ impl Searching<'_> {
             .map_err(index_error("searching"))
     }
 
-    fn respond(&self, compiled: Compiled, matches: Matches) -> Result<Answer> {
+    /// The counts of a field without the filter of its own.
+    fn alternatives(&self, field: FacetField) -> Result<Vec<FacetCount>> {
+        let mut search = Search { facets: vec![field], explain: false, limit: 0, offset: 0, ..self.search.clone() };
+        search.filters.values_mut(Condition::AnyOf, field.filter()).clear();
+        let page = Page { offset: 0, limit: 0, wants_all: true };
+        let mut answer = Searching { search: &search, page, ..*self }.run()?;
+        Ok(answer.facets.remove(&field).unwrap_or_default())
+    }
+
+    fn respond(&self, compiled: Compiled, matches: Matches, best_score: Score) -> Result<Answer> {
         let stored = matches.top.iter().map(|ranked| self.stored(ranked.address)).collect::<Result<Vec<_>>>()?;
         let mut summaries = Vec::with_capacity(stored.len());
         for stored in &stored {
@@ -270,7 +285,16 @@ impl Searching<'_> {
         }
         let mut analyzer = compiled.highlights.analyzer();
         let ranked = matches.top.iter().zip(&summaries);
-        let hits = ranked.map(|(ranked, summary)| hit(&mut analyzer, ranked, summary, &compiled.highlights)).collect();
+        let hits = ranked.map(|(ranked, summary)| Hit {
+            normalized_score: (best_score > 0.0).then(|| (ranked.score / best_score).min(1.0)),
+            ..hit(&mut analyzer, ranked, summary, &compiled.highlights)
+        });
+        let mut hits: Vec<Hit> = hits.collect();
+        if self.search.explain {
+            let explained = explanation::explain(&self.snapshot.searcher, &compiled, &matches.top, best_score);
+            let explained = explained.map_err(index_error("explaining scores"))?;
+            hits.iter_mut().zip(explained).for_each(|(hit, explanation)| hit.explanation = Some(explanation));
+        }
         let query = self.search.query.as_deref().unwrap_or_default();
         let corrections = match matches.total {
             0 => Vec::new(),
@@ -278,6 +302,9 @@ impl Searching<'_> {
         };
         let documents = matches.documents.as_deref().unwrap_or_default();
         let count = |&field: &FacetField| {
+            if !self.search.filters.values(field).is_empty() {
+                return Ok((field, self.alternatives(field)?));
+            }
             let counts = facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field);
             Ok((field, counts.map_err(index_error("counting facets"))?))
         };
@@ -318,6 +345,8 @@ fn hit(
         score: ranked.score,
         bm25: ranked.bm25,
         cosine: ranked.cosine,
+        normalized_score: None,
+        explanation: None,
         more_capabilities: summary.capabilities.len() - capabilities.len(),
         capabilities,
         flags: Vec::new(),

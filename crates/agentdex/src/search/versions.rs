@@ -12,7 +12,7 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::{query::lower_case, version_range::Range};
+use super::{failure::index_error, query::lower_case, version_range::Range};
 use crate::{Error, Result, td::internal::semantic_version};
 
 /// The tenant of a Thing that names none.
@@ -40,37 +40,57 @@ impl<'a> Ranged<'a> {
     /// [`Error::InvalidQuery`] where it is meant as one, but can't be read.
     pub fn read(value: &'a str) -> Result<Option<Ranged<'a>>> {
         let Some((name, text)) = value.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else { return Ok(None) };
-        match Range::parse(text) {
-            Ok(range) => Ok(Some(Ranged { name, range })),
-            Err(reason) if is_meant_as_range(text) => Err(Error::InvalidQuery {
-                message: format!(
-                    "what follows the last @ of a capability is a range of versions as npm writes it (^1.2, >=1 <3, \
-                     1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
-                ),
-            }),
-            Err(_) => Ok(None),
-        }
+        let range = read_range(text, "what follows the last @ of a capability is")?;
+        Ok(range.map(|range| Ranged { name, range }))
     }
 
     /// Adds the terms of the versions that satisfy.
     pub fn find(&self, searcher: &Searcher, field: Field, found: &mut Versions) -> tantivy::Result<()> {
-        let from = term(self.name, "");
-        for segment in searcher.segment_readers() {
-            let inverted_index = segment.inverted_index(field)?;
-            let mut terms = inverted_index.terms().range().ge(from.as_bytes()).into_stream()?;
-            let mut checked = 0;
-            while checked < MOST_VERSIONS && terms.advance() {
-                let Some(version) = terms.key().strip_prefix(from.as_bytes()) else { break };
-                checked += 1;
-                let Ok(text) = std::str::from_utf8(version) else { continue };
-                let Some(version) = semantic_version(text) else { continue };
-                if self.range.contains(&version) {
-                    found.add(version, Term::from_field_text(field, &term(self.name, text)));
-                }
+        find(searcher, field, &term(self.name, ""), &self.range, found)
+    }
+}
+
+/// Versions of Things that satisfy a range; none where a value isn't one.
+///
+/// # Errors
+/// [`Error::InvalidQuery`] where it is meant as a range, but can't be read.
+pub(super) fn of_things(searcher: &Searcher, field: Field, value: &str) -> Result<Option<Versions>> {
+    let Some(range) = read_range(value, "a version is asked for alone or")? else { return Ok(None) };
+    let mut found = Versions::default();
+    find(searcher, field, "", &range, &mut found).map_err(index_error("looking versions up"))?;
+    Ok(Some(found))
+}
+
+/// Reads a range; none where the text isn't meant as one.
+fn read_range(text: &str, expected: &str) -> Result<Option<Range>> {
+    match Range::parse(text) {
+        Ok(range) => Ok(Some(range)),
+        Err(reason) if is_meant_as_range(text) => Err(Error::InvalidQuery {
+            message: format!(
+                "{expected} a range of versions as npm writes it (^1.2, >=1 <3, 1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
+            ),
+        }),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Adds the terms that begin so and go on with a version that satisfies.
+fn find(searcher: &Searcher, field: Field, from: &str, range: &Range, found: &mut Versions) -> tantivy::Result<()> {
+    for segment in searcher.segment_readers() {
+        let inverted_index = segment.inverted_index(field)?;
+        let mut terms = inverted_index.terms().range().ge(from.as_bytes()).into_stream()?;
+        let mut checked = 0;
+        while checked < MOST_VERSIONS && terms.advance() {
+            let Some(version) = terms.key().strip_prefix(from.as_bytes()) else { break };
+            checked += 1;
+            let Ok(text) = std::str::from_utf8(version) else { continue };
+            let Some(version) = semantic_version(text) else { continue };
+            if range.contains(&version) {
+                found.add(version, Term::from_field_text(field, &format!("{from}{text}")));
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Whether text begins as a range does and not as the domain of an address may, such as 163.com.
@@ -95,6 +115,13 @@ impl Versions {
         let terms = self.terms.entry(version).or_default();
         if !terms.contains(&term) {
             terms.push(term);
+        }
+    }
+
+    /// Adds those of another search.
+    pub fn extend(&mut self, other: Versions) {
+        for (version, terms) in other.terms {
+            terms.into_iter().for_each(|term| self.add(version.clone(), term));
         }
     }
 

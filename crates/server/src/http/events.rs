@@ -54,6 +54,7 @@ pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
         super::schemas::StreamParameters,
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
+        super::schemas::ConditionsOfFilters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
@@ -76,6 +77,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
         super::schemas::StreamParameters,
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
+        super::schemas::ConditionsOfFilters,
         ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),

@@ -7,29 +7,32 @@ use percent_encoding::percent_decode_str;
 
 use super::problem::{Problem, excerpt};
 use crate::{
+    Timestamp,
     access::{AccessRequest, Visibility},
     convert::Format,
     registry::tracked_sources::SourceStatus,
-    search::Filters,
+    search::{Condition, FilterField, Filters, Period},
     signature, td,
 };
 
-/// The search filters. There is one more, for source formats, which has another name in each resource.
-const FILTERS: [&str; 11] = [
-    "capability",
-    "type",
-    "tag",
-    "vendor",
-    "protocol",
-    "security",
-    "tenant",
-    "channel",
-    "speaks",
-    "status",
-    "signature",
-];
+/// The bounds of periods that Things were created and changed in.
+pub(super) const PERIODS: [&str; 4] = ["created_from", "created_before", "modified_from", "modified_before"];
 /// What may be given more than once beside the filters.
-const REPEATABLE: [&str; 3] = ["format", "source_format", "facets"];
+const REPEATABLE: [&str; 5] = ["format", "source_format", "all_source_format", "not_source_format", "facets"];
+
+/// The search filters, but for the one of source formats, which has another name in each resource, and for periods.
+fn filters() -> impl Iterator<Item = &'static str> {
+    let formats = Condition::ALL.map(|condition| FilterField::Format.parameter(condition));
+    Filters::names().filter(move |name| !formats.contains(name) && !PERIODS.contains(name))
+}
+
+/// The parameter of a filter, where that for source formats is called `format`.
+fn parameter(condition: Condition, field: FilterField, format: &str) -> Cow<'static, str> {
+    match field.parameter(condition) {
+        name if field == FilterField::Format => name.replace(field.name(), format).into(),
+        name => name.into(),
+    }
+}
 
 /// The largest number of a parameter: what JSON numbers hold exactly (RFC 7493, section 2.2).
 pub(super) const LARGEST_NUMBER: u64 = (1 << 53) - 1;
@@ -48,7 +51,13 @@ impl Parameters {
 
     /// Reads the query of a request whose resource knows these parameters and the search filters.
     pub(super) fn parse_with_filters(request: &HttpRequest, known: &[&str]) -> Result<Parameters, Problem> {
-        Parameters::parse(request, &[known, &FILTERS].concat())
+        let formats = match known.contains(&"source_format") {
+            true => ["all_source_format", "not_source_format"],
+            false => ["all_format", "not_format"],
+        };
+        let mut all = known.to_vec();
+        filters().chain(formats).for_each(|name| all.push(name));
+        Parameters::parse(request, &all)
     }
 
     /// Reads a query that has these parameters.
@@ -60,7 +69,8 @@ impl Parameters {
             if !known.contains(&name.as_str()) {
                 return Err(unknown(&name, known));
             }
-            let is_repeatable = REPEATABLE.iter().chain(&FILTERS).any(|repeatable| *repeatable == name);
+            let is_filter = || filters().chain(["all_format", "not_format"]).any(|filter| filter == name);
+            let is_repeatable = REPEATABLE.contains(&name.as_str()) || is_filter();
             if !is_repeatable && pairs.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::invalid_parameter(&name, format!("`{name}` is given more than once")));
             }
@@ -97,6 +107,21 @@ impl Parameters {
         let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         number.map(Some).ok_or_else(|| {
             let detail = format!("`{name}` is {:?}, but must be a number from 0 to 1", excerpt(text));
+            Problem::invalid_parameter(name, detail)
+        })
+    }
+
+    /// A moment, as an RFC 3339 date-time or the date of its day in UTC.
+    fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        // The sign of an offset, which forms read as a space.
+        let signed = text.replace(' ', "+");
+        let whole = if text.len() == "2026-01-31".len() { format!("{text}T00:00:00Z") } else { signed };
+        Timestamp::parse_rfc3339(&whole).map(Some).ok_or_else(|| {
+            let detail = format!(
+                "`{name}` is {:?}, but must be a date-time as RFC 3339 writes it (2026-01-31T08:00:00Z) or a date",
+                excerpt(text)
+            );
             Problem::invalid_parameter(name, detail)
         })
     }
@@ -146,26 +171,26 @@ impl Parameters {
 
     /// The search filters among the parameters; `format` is what the one for source formats is called.
     pub(super) fn filters(&self, format: &str) -> Result<Filters, Problem> {
-        let values = |name| self.values(name).map(str::to_owned).collect();
-        let words = |name, known: &[&str]| {
-            let choices: Vec<_> = known.iter().map(|word| (*word, *word)).collect();
-            Ok::<_, Problem>(self.choices(name, &choices)?.into_iter().map(str::to_owned).collect())
-        };
         let formats: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-        Ok(Filters {
-            capability: values("capability"),
-            type_: values("type"),
-            tag: values("tag"),
-            vendor: values("vendor"),
-            protocol: values("protocol"),
-            security: values("security"),
-            format: words(format, &formats)?,
-            tenant: values("tenant"),
-            channel: values("channel"),
-            speaks: words("speaks", &[td::SACP])?,
-            status: words("status", &SourceStatus::ALL.map(SourceStatus::name))?,
-            signature: words("signature", &signature::Status::ALL.map(signature::Status::name))?,
-        })
+        let mut filters = Filters::default();
+        for (condition, field) in Condition::ALL.into_iter().flat_map(|all| FilterField::ALL.map(|field| (all, field)))
+        {
+            let name = parameter(condition, field, format);
+            let known: &[&str] = match field {
+                FilterField::Format => &formats,
+                FilterField::Speaks => &[td::SACP],
+                FilterField::Status => &SourceStatus::ALL.map(SourceStatus::name),
+                FilterField::Signature => &signature::Status::ALL.map(signature::Status::name),
+                _ => &[],
+            };
+            if !known.is_empty() {
+                self.choices(&name, &known.iter().map(|word| (*word, ())).collect::<Vec<_>>())?;
+            }
+            self.values(&name).for_each(|value| filters.add_to(condition, field, value));
+        }
+        filters.created = Period { from: self.moment("created_from")?, before: self.moment("created_before")? };
+        filters.modified = Period { from: self.moment("modified_from")?, before: self.moment("modified_before")? };
+        Ok(filters)
     }
 
     /// The pairs as they came, decoded.
@@ -178,7 +203,14 @@ fn unknown(name: &str, known: &[&str]) -> Problem {
     let shown = excerpt(name);
     let detail = match known {
         [] => format!("there is no parameter `{shown}`: none is known here"),
-        known => format!("there is no parameter `{shown}`; known here: {}", known.join(", ")),
+        known => {
+            // Each filter has three names.
+            let is_plain = |name: &&str| !name.starts_with("all_") && !name.starts_with("not_");
+            let plain: Vec<&str> = known.iter().copied().filter(is_plain).collect();
+            let rest =
+                if plain.len() < known.len() { "; filters also with `all_` or `not_` before their name" } else { "" };
+            format!("there is no parameter `{shown}`; known here: {}{rest}", plain.join(", "))
+        }
     };
     Problem::invalid_parameter(name, detail).with("known", known)
 }
@@ -210,7 +242,7 @@ mod tests {
 
     #[test]
     fn filters_with_few_values_know_them() {
-        let known = [FILTERS.as_slice(), &["format"]].concat();
+        let known: Vec<&str> = filters().chain(["format"]).collect();
         let filters =
             |query: &str| Parameters::parse_query(query, &known).and_then(|parameters| parameters.filters("format"));
         assert_eq!(filters("format=td&format=a2a").unwrap().format, ["td", "a2a"]);

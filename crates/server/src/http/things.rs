@@ -19,7 +19,7 @@ use super::{
     listing::{Empty, Form, Listing, View},
     negotiation::{accepts, negotiate},
     page_token,
-    parameters::Parameters,
+    parameters::{PERIODS, Parameters},
     problem::Problem,
     selection::{Selection, Start},
     thing,
@@ -90,7 +90,9 @@ pub(super) async fn create(
         ("q" = Option<String>, Query, description = "Only what matches the query, as in `/search`"),
         ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
         super::schemas::FilterParameters,
-        ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
+        super::schemas::ConditionsOfFilters,
+        super::schemas::PeriodParameters,
+        ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from; also as `not_source_format`"),
     ),
     responses(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
@@ -99,7 +101,7 @@ pub(super) async fn create(
     )
 ))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse_with_filters(&request, &KNOWN)?;
+    let parameters = Parameters::parse_with_filters(&request, &[&KNOWN[..], &PERIODS].concat())?;
     let selection = Selection::of(&parameters, &context.registry(&request))?;
     let forms = [("array", Form::Array), ("collection", Form::Collection), ("ndjson", Form::Lines)];
     let by_header = if accepts(&request, body::NDJSON) { Form::Lines } else { Form::default() };

@@ -14,7 +14,7 @@ use crate::{
     Error, Result,
     change::{Position, Seq, Timestamp},
     convert::Format,
-    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Snapshot},
+    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Moments, Snapshot},
     store::{LoggedChange, Record, Store},
 };
 
@@ -234,5 +234,6 @@ fn put(writer: &mut IndexWriter, record: &Record) -> Result<()> {
         format: record.format.as_deref(),
         terms: Format::search_terms(),
         access: Some(&record.access),
+        moments: Some(Moments { created: record.created, modified: record.modified }),
     })
 }

@@ -220,7 +220,7 @@ impl Matching {
     fn matching(&mut self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
         let Some((text, format)) = described_by(store, change)? else { return Ok(Vec::new()) };
         let (id, terms) = (change.id.as_str(), Format::search_terms());
-        let entry = Entry { id, text: &text, format: format.as_deref(), terms, access: None };
+        let entry = Entry { id, text: &text, format: format.as_deref(), terms, access: None, moments: None };
         let document = Document::new(entry)?;
         let document = match &self.meaning {
             Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning)?,

@@ -3,11 +3,13 @@
 //! Bare words become one flat union of terms, which tantivy searches with block-max pruning; only
 //! what asks for more than that pays for more.
 
+use std::ops::Bound;
+
 use tantivy::{
     Score, Searcher, Term,
     query::{
         AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur as Occurrence,
-        Query, TermQuery, TermSetQuery,
+        Query, RangeQuery, TermQuery, TermSetQuery,
     },
     schema::{Field, IndexRecordOption},
 };
@@ -22,13 +24,14 @@ use super::{
 };
 use crate::{
     Result,
+    change::Timestamp,
     search::{
-        FacetField, Filters,
+        Condition, FacetField, FilterField, Filters, Period,
         failure::index_error,
         schema::{ExactField, Fields},
         snippet::Highlights,
         suggest::Corrected,
-        versions::{ANY_TENANT, Ranged, Versions},
+        versions::{self, ANY_TENANT, Ranged, Versions},
     },
 };
 
@@ -47,6 +50,11 @@ pub(in crate::search) struct Compiled {
     pub versions: Option<Versions>,
     /// The words that say something, each once.
     pub telling: Vec<Telling>,
+    /// The parts that are scored: any of these, and those of which one must be there for each that must.
+    pub any: Vec<Part>,
+    pub musts: Vec<Vec<Part>>,
+    /// Where the sentences of a long request begin in `any`.
+    pub sentences: Vec<usize>,
 }
 
 /// Compiles clauses and filters.
@@ -69,19 +77,11 @@ pub(in crate::search) fn compile(
     if compiler.says_nothing() {
         compiler.add_stop_words(clauses);
     }
-    for facet in FacetField::ALL {
-        match facet {
-            FacetField::Capability => compiler.restrict_capability(&filters.capability)?,
-            _ => compiler.restrict(ExactField::Facet(facet), filters.values(facet)),
-        }
+    for (condition, field, values) in filters.given() {
+        compiler.restrict(condition, field, values)?;
     }
-    compiler.restrict(ExactField::Channel, &filters.channel);
-    compiler.restrict(ExactField::Speaks, &filters.speaks);
-    if !filters.tenant.is_empty() {
-        let any = ANY_TENANT.to_owned();
-        let tenants: Vec<String> = filters.tenant.iter().cloned().chain([any]).collect();
-        compiler.restrict(ExactField::Tenant, &tenants);
-    }
+    compiler.restrict_to_period(fields.created, filters.created);
+    compiler.restrict_to_period(fields.modified, filters.modified);
     Ok(compiler.finish())
 }
 
@@ -91,7 +91,7 @@ struct Compiler<'a> {
     any: Vec<Part>,
     /// Where the sentences of a long request begin in `any`.
     sentences: Vec<usize>,
-    musts: Vec<Box<dyn Query>>,
+    musts: Vec<Vec<Part>>,
     nots: Vec<Box<dyn Query>>,
     /// Exact values by field: one of those within a field, of every field.
     exact: Vec<(Field, Vec<Box<dyn Query>>)>,
@@ -138,8 +138,8 @@ impl<'a> Compiler<'a> {
         let parts = self.words.parts(field, &clause.pattern, clause.occur)?;
         match clause.occur {
             Occur::Any => self.any.extend(parts),
-            Occur::Must => self.musts.extend(union_of(parts)),
-            Occur::Not => self.nots.extend(union_of(parts).map(|not| -> Box<dyn Query> { Box::new(Excluded(not)) })),
+            Occur::Must => self.musts.extend((!parts.is_empty()).then_some(parts)),
+            Occur::Not => self.nots.extend(union_of(&parts).map(|not| -> Box<dyn Query> { Box::new(Excluded(not)) })),
         }
         Ok(())
     }
@@ -160,33 +160,68 @@ impl<'a> Compiler<'a> {
     }
 
     /// A filter of the request, apart from what the query says about that field.
-    fn restrict(&mut self, field: ExactField, values: &[String]) {
-        if !values.is_empty() {
-            let queries =
-                values.iter().map(|value| exact_query(self.fields.exact(field), &ExactTerm::searched(field, value)));
-            self.exact.push((self.fields.exact(field), queries.collect()));
+    fn restrict(&mut self, condition: Condition, field: FilterField, values: &[String]) -> Result<()> {
+        let exact = self.fields.exact(exact_field(field));
+        match condition {
+            Condition::AnyOf => {
+                let any = self.having(condition, field, values)?;
+                self.exact.push((exact, any));
+            }
+            Condition::AllOf => {
+                for value in values {
+                    let any = self.having(condition, field, std::slice::from_ref(value))?;
+                    self.exact.push((exact, any));
+                }
+            }
+            Condition::NoneOf => {
+                let any = self.having(condition, field, values)?;
+                self.nots.extend(union(any));
+            }
         }
+        Ok(())
     }
 
-    /// Capabilities by name or id, or in a range of versions.
-    fn restrict_capability(&mut self, values: &[String]) -> Result<()> {
-        let field = ExactField::Facet(FacetField::Capability);
-        let ranged = values.iter().filter_map(|value| Ranged::read(value).transpose()).collect::<Result<Vec<_>>>()?;
-        if ranged.is_empty() {
-            self.restrict(field, values);
-            return Ok(());
+    /// What has one of the values of a field: each as it is written; capabilities and Things also in ranges of versions.
+    fn having(&mut self, condition: Condition, field: FilterField, values: &[String]) -> Result<Vec<Box<dyn Query>>> {
+        let exact = exact_field(field);
+        let literal = |value: &String| exact_query(self.fields.exact(exact), &ExactTerm::searched(exact, value));
+        let mut queries: Vec<Box<dyn Query>> = values.iter().map(literal).collect();
+        let mut versions: Option<Versions> = None;
+        match field {
+            FilterField::Tenant => queries.push(exact_query(self.fields.tenant, ANY_TENANT)),
+            FilterField::Capability => {
+                for value in values {
+                    let Some(ranged) = Ranged::read(value)? else { continue };
+                    let versions = versions.get_or_insert_default();
+                    let found = ranged.find(self.searcher, self.fields.capability_version, versions);
+                    found.map_err(index_error("looking versions up"))?;
+                }
+            }
+            FilterField::Version => {
+                for value in values {
+                    if let Some(found) = versions::of_things(self.searcher, self.fields.version, value)? {
+                        versions.get_or_insert_default().extend(found);
+                    }
+                }
+            }
+            _ => {}
         }
-        let mut versions = Versions::default();
-        for ranged in ranged {
-            let found = ranged.find(self.searcher, self.fields.capability_version, &mut versions);
-            found.map_err(index_error("looking versions up"))?;
+        if let Some(versions) = versions {
+            queries.push(Box::new(TermSetQuery::new(versions.terms().cloned())));
+            if field == FilterField::Capability && condition != Condition::NoneOf {
+                self.versions.get_or_insert_default().extend(versions);
+            }
         }
-        let literal =
-            values.iter().map(|value| exact_query(self.fields.exact(field), &ExactTerm::searched(field, value)));
-        let satisfying: Box<dyn Query> = Box::new(TermSetQuery::new(versions.terms().cloned()));
-        self.exact.push((self.fields.capability_version, literal.chain([satisfying]).collect()));
-        self.versions = Some(versions);
-        Ok(())
+        Ok(queries)
+    }
+
+    fn restrict_to_period(&mut self, field: Field, period: Period) {
+        if !period.is_unbounded() {
+            let term = |moment: Timestamp| Term::from_field_i64(field, moment.0);
+            let from = period.from.map_or(Bound::Unbounded, |from| Bound::Included(term(from)));
+            let before = period.before.map_or(Bound::Unbounded, |before| Bound::Excluded(term(before)));
+            self.exact.push((field, vec![Box::new(RangeQuery::new(from, before))]));
+        }
     }
 
     fn says_nothing(&self) -> bool {
@@ -207,53 +242,38 @@ impl<'a> Compiler<'a> {
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
         let telling = std::mem::take(&mut self.words.telling);
-        if self.says_nothing() && self.exact.is_empty() {
-            return Compiled {
-                query: Box::new(EmptyQuery),
-                union: None,
-                is_scored: false,
-                highlights,
-                corrections,
-                versions,
-                telling,
-            };
-        }
         weigh_common_words(&mut self.any);
         let is_scored = !self.any.is_empty() || !self.musts.is_empty();
         let is_restricted = !self.exact.is_empty() || !self.nots.is_empty();
-        if is_scored && !is_restricted && self.musts.is_empty() && self.any.iter().all(Part::is_term) {
+        let (query, union): (Box<dyn Query>, _) = if self.says_nothing() && self.exact.is_empty() {
+            (Box::new(EmptyQuery), None)
+        } else if is_scored && !is_restricted && self.musts.is_empty() && self.any.iter().all(Part::is_term) {
             let query = scored(&self.any, &self.sentences);
-            return Compiled {
-                query: query.unwrap_or_else(|| Box::new(EmptyQuery)),
-                union: Some(distinct_terms(&self.any)),
-                is_scored,
-                highlights,
-                corrections,
-                versions,
-                telling,
-            };
-        }
-        let query = self.combine(is_restricted);
-        Compiled { query, union: None, is_scored, highlights, corrections, versions, telling }
+            (query.unwrap_or_else(|| Box::new(EmptyQuery)), Some(distinct_terms(&self.any)))
+        } else {
+            (self.combine(is_restricted), None)
+        };
+        let Compiler { any, musts, sentences, .. } = self;
+        Compiled { query, union, is_scored, highlights, corrections, versions, telling, any, musts, sentences }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.
-    fn combine(self, is_restricted: bool) -> Box<dyn Query> {
+    fn combine(&mut self, is_restricted: bool) -> Box<dyn Query> {
         let mut parts: Vec<(Occurrence, Box<dyn Query>)> = Vec::new();
         let any = scored(&self.any, &self.sentences);
         if self.musts.is_empty() && is_restricted {
             parts.extend(any.map(|any| (Occurrence::Must, any)));
         } else {
-            parts.extend(self.musts.into_iter().map(|must| (Occurrence::Must, must)));
+            parts.extend(self.musts.iter().filter_map(|must| Some((Occurrence::Must, union_of(must)?))));
             parts.extend(any.map(|any| (Occurrence::Should, any)));
         }
-        for values in self.exact.into_iter().filter_map(|(_, values)| union(values)) {
+        for values in std::mem::take(&mut self.exact).into_iter().filter_map(|(_, values)| union(values)) {
             parts.push((Occurrence::Must, Box::new(ConstScoreQuery::new(values, 0.0))));
         }
         if parts.is_empty() {
             parts.push((Occurrence::Must, Box::new(AllQuery)));
         }
-        parts.extend(self.nots.into_iter().map(|not| (Occurrence::MustNot, not)));
+        parts.extend(std::mem::take(&mut self.nots).into_iter().map(|not| (Occurrence::MustNot, not)));
         match parts.len() {
             1 => parts.remove(0).1,
             _ => Box::new(BooleanQuery::new(parts)),
@@ -265,7 +285,26 @@ fn exact_query(field: Field, value: &str) -> Box<dyn Query> {
     Box::new(TermQuery::new(Term::from_field_text(field, value), IndexRecordOption::Basic))
 }
 
-fn union_of(parts: Vec<Part>) -> Option<Box<dyn Query>> {
+/// The field of exact values that a filter asks.
+fn exact_field(field: FilterField) -> ExactField {
+    match field {
+        FilterField::Capability => ExactField::Facet(FacetField::Capability),
+        FilterField::Type => ExactField::Facet(FacetField::Type),
+        FilterField::Tag => ExactField::Facet(FacetField::Tag),
+        FilterField::Vendor => ExactField::Facet(FacetField::Vendor),
+        FilterField::Protocol => ExactField::Facet(FacetField::Protocol),
+        FilterField::Security => ExactField::Facet(FacetField::Security),
+        FilterField::Format => ExactField::Facet(FacetField::Format),
+        FilterField::Status => ExactField::Facet(FacetField::Status),
+        FilterField::Signature => ExactField::Facet(FacetField::Signature),
+        FilterField::Tenant => ExactField::Tenant,
+        FilterField::Channel => ExactField::Channel,
+        FilterField::Speaks => ExactField::Speaks,
+        FilterField::Version => ExactField::Version,
+    }
+}
+
+fn union_of(parts: &[Part]) -> Option<Box<dyn Query>> {
     union(parts.iter().map(Part::to_query).collect())
 }
 

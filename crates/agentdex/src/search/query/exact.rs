@@ -23,7 +23,7 @@ impl ExactTerm {
                 }
             }
             ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&lower_case(value)),
-            ExactField::CapabilityVersion | ExactField::Speaks => add(value),
+            ExactField::CapabilityVersion | ExactField::Speaks | ExactField::Version => add(value),
             ExactField::Language => {
                 let tag = lower_case(value);
                 if let Some((primary, _)) = tag.split_once('-') {
@@ -37,7 +37,7 @@ impl ExactTerm {
     /// The term that a value of a query is looked up as.
     pub fn searched(field: ExactField, value: &str) -> String {
         match field {
-            ExactField::CapabilityVersion => value.to_owned(),
+            ExactField::CapabilityVersion | ExactField::Version => value.to_owned(),
             ExactField::Facet(FacetField::Type) => lmos_name(value)
                 .filter(|_| value.contains(':'))
                 .map_or_else(|| value.to_owned(), |name| format!("lmos:{name}")),

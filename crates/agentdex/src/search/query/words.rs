@@ -77,18 +77,52 @@ impl<'h> Spelling<'h> {
     }
 }
 
-/// A part of what is scored.
-pub(super) enum Part {
+/// A part of what is scored, with the word of the query that it stands for.
+pub(in crate::search) enum Part {
     /// A word, as terms of which the best counts: its form in English, and those in other languages of the index. A
     /// common word counts less than others.
-    Word { terms: Vec<Term>, boost: Score, is_common: bool },
+    Word { word: Box<str>, terms: Vec<Term>, boost: Score, is_common: bool },
     /// Anything else.
-    Other(Box<dyn Query>),
+    Other { word: Box<str>, query: Box<dyn Query>, best: Best },
+}
+
+/// The best score of a part.
+pub(in crate::search) enum Best {
+    /// The same for all that match.
+    Constant(Score),
+    /// The sum of those of terms that must all be there.
+    Sum(Vec<Term>),
 }
 
 impl Part {
-    fn term(field: Field, text: &str) -> Part {
-        Part::Word { terms: vec![Term::from_field_text(field, text)], boost: 1.0, is_common: false }
+    fn term(word: &str, field: Field, text: &str) -> Part {
+        let terms = vec![Term::from_field_text(field, text)];
+        Part::Word { word: word.into(), terms, boost: 1.0, is_common: false }
+    }
+
+    /// The word of the query, in lower case.
+    pub fn word(&self) -> &str {
+        let (Part::Word { word, .. } | Part::Other { word, .. }) = self;
+        word
+    }
+
+    /// The weight of the word.
+    pub fn boost(&self) -> Score {
+        match self {
+            Part::Word { boost, .. } => *boost,
+            Part::Other { .. } => 1.0,
+        }
+    }
+
+    /// The best score that it could get, where the best of a term is known.
+    pub fn best(&self, of_term: impl Fn(&Term) -> tantivy::Result<Score>) -> tantivy::Result<Score> {
+        match self {
+            Part::Word { terms, boost, .. } => {
+                terms.iter().try_fold(0.0, |best: Score, term| Ok(best.max(boost * of_term(term)?)))
+            }
+            Part::Other { best: Best::Constant(score), .. } => Ok(*score),
+            Part::Other { best: Best::Sum(terms), .. } => terms.iter().map(of_term).sum(),
+        }
     }
 
     /// Whether it is one term.
@@ -115,7 +149,7 @@ impl Part {
                     Box::new(DisjunctionMaxQuery::new(forms.collect()))
                 }
             },
-            Part::Other(query) => query.box_clone(),
+            Part::Other { query, .. } => query.box_clone(),
         }
     }
 }
@@ -213,7 +247,7 @@ impl<'a> Words<'a> {
         let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words)) = pattern;
         let tokens = tokens(&mut text::names(), words);
         tokens.iter().for_each(|token| self.tell(Occur::Any, token, vec![token.text.clone()]));
-        tokens.iter().map(|token| Part::term(self.fields.title, &token.text)).collect()
+        tokens.iter().map(|token| Part::term(&token.word(), self.fields.title, &token.text)).collect()
     }
 
     /// A word; one that is a name stands for its parts and its whole, or, where it must or must not be
@@ -233,7 +267,8 @@ impl<'a> Words<'a> {
         }
         if occur == Occur::Any && field == self.fields.text && may_be_id(word) {
             let id = TermQuery::new(Term::from_field_text(self.fields.id, word), IndexRecordOption::Basic);
-            found.push(Part::Other(Box::new(ConstScoreQuery::new(Box::new(id), ID_SCORE))));
+            let query = Box::new(ConstScoreQuery::new(Box::new(id), ID_SCORE));
+            found.push(Part::Other { word: word.into(), query, best: Best::Constant(ID_SCORE) });
         }
         Ok(found)
     }
@@ -267,6 +302,7 @@ impl<'a> Words<'a> {
     /// Words side by side; one that no description has as the one that it is most like.
     fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Result<Part> {
         let mut terms = Vec::with_capacity(parts.len());
+        let word = parts.iter().map(Token::word).collect::<Vec<_>>().join(" ").into();
         for part in parts {
             let forms = self.forms(part);
             let alike = self.correct(field, part, &forms, occur)?;
@@ -275,7 +311,8 @@ impl<'a> Words<'a> {
             self.tell(occur, part, vec![text.clone()]);
             terms.push((part.position, Term::from_field_text(field, &text)));
         }
-        Ok(Part::Other(Box::new(PhraseQuery::new_with_offset(terms))))
+        let best = Best::Sum(terms.iter().map(|(_, term)| term.clone()).collect());
+        Ok(Part::Other { word, query: Box::new(PhraseQuery::new_with_offset(terms)), best })
     }
 
     /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
@@ -295,17 +332,19 @@ impl<'a> Words<'a> {
             suggest::terms_with_prefix(self.searcher, self.spelling.hidden(), field, &begin, MOST_PREFIX_TERMS + 1)
                 .map_err(index_error("looking up a prefix"))?;
         terms.extend(self.tokens(&begin).pop().map(|stem| stem.text).filter(|stem| !stem.starts_with(&begin)));
+        let word: Box<str> = format!("{begin}*").into();
         if terms.len() > MOST_PREFIX_TERMS {
-            parts.push(Part::Other(prefix_query(field, &begin)));
+            let (word, query) = (word.clone(), prefix_query(field, &begin));
+            parts.push(Part::Other { word, query, best: Best::Constant(1.0) });
         } else {
-            parts.extend(terms.iter().map(|term| Part::term(field, term)));
+            parts.extend(terms.iter().map(|term| Part::term(&word, field, term)));
         }
         if occur != Occur::Not {
             self.highlights.prefixes.push(begin);
         }
         if parts.is_empty() {
             // Like a word that the index doesn't have, it says something, so that stop words beside it don't count.
-            parts.push(Part::Other(Box::new(EmptyQuery)));
+            parts.push(Part::Other { word, query: Box::new(EmptyQuery), best: Best::Constant(1.0) });
         }
         Ok(parts)
     }
@@ -317,7 +356,7 @@ impl<'a> Words<'a> {
             occur == Occur::Any && (says_little(&token.text) || self.languages.is_stop_word(&token.written));
         let part = |forms: &[String], boost: Score| {
             let terms = forms.iter().map(|form| Term::from_field_text(field, form)).collect();
-            Part::Word { terms, boost, is_common }
+            Part::Word { word: token.word().into(), terms, boost, is_common }
         };
         if is_common {
             self.common.insert(token.text.clone());
@@ -398,6 +437,11 @@ struct Token {
 }
 
 impl Token {
+    /// The word as the query has it, in lower case.
+    fn word(&self) -> String {
+        text::normalized(&self.written)
+    }
+
     fn is_ideographic(&self) -> bool {
         self.text.contains(text::is_ideographic)
     }

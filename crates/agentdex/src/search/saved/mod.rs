@@ -54,9 +54,15 @@ impl SavedQuery {
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`] for a query over [`super::MAX_QUERY_BYTES`],
-    /// [`crate::Error::InvalidQuery`] for a range of versions that can't be read.
+    /// [`crate::Error::InvalidQuery`] for a range of versions that can't be read, and for a period: whether a Thing is in
+    /// it is no matter of its changes.
     pub fn new(query: Option<&str>, filters: Filters) -> Result<SavedQuery> {
         check_query(query)?;
+        if filters.has_periods() {
+            let message =
+                "a query whose changes are followed has no period; leave out the bounds of `created` and `modified`";
+            return Err(crate::Error::InvalidQuery { message: message.to_owned() });
+        }
         let clauses = query::parse(query.unwrap_or_default());
         let trigger = Trigger::of(&clauses, &filters)?;
         Ok(SavedQuery { filters, words: Some(Words { clauses, trigger }), meaning: None })

@@ -66,7 +66,7 @@ fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
         FacetField::ALL.map(|facet| (ExactField::Facet(facet), filters.values(facet))).into();
     by_field.push((ExactField::Channel, &filters.channel));
     by_field.retain(|(_, values)| !values.is_empty());
-    let is_only = by_field.len() == 1 && filters.tenant.is_empty() && filters.speaks.is_empty();
+    let is_only = filters.given().count() == 1;
     for (field, values) in by_field {
         let is_capability = field == ExactField::Facet(FacetField::Capability);
         // Which versions are in a range isn't a matter of single terms.

@@ -82,6 +82,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
             matching("^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$")
         }
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
+        ("limit", _) if path == "/search" => whole_number(0),
         ("limit", _) => whole_number(1),
         // With a `limit` of 1 or more it is at most 10,000.
         ("offset", _) if path == "/search" => number_between(0, 9_999),
@@ -95,8 +96,10 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("profile", _) => one_of(&["spec", "sdk"]),
         ("if_exists", _) => one_of(&["replace", "refuse"]),
         ("version", _) => one_of(exported_versions(path)?),
-        ("status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
-        ("signature", _) => list(one_of(&signature::Status::ALL.map(signature::Status::name))),
+        ("status" | "all_status" | "not_status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
+        ("signature" | "all_signature" | "not_signature", _) => {
+            list(one_of(&signature::Status::ALL.map(signature::Status::name)))
+        }
         ("facets", _) => {
             let names = FacetField::ALL.map(FacetField::name).join("|");
             list(matching(&format!("^({names})(,({names}))*$")))

@@ -1,7 +1,14 @@
 //! Query parameters that several operations share.
 
-use agentdex_api::access::Visibility;
-use utoipa::IntoParams;
+use agentdex_api::{Condition, FilterField, access::Visibility};
+use utoipa::{
+    IntoParams,
+    openapi::{
+        Required,
+        path::{Parameter, ParameterBuilder, ParameterIn},
+        schema::{ArrayBuilder, ObjectBuilder, Type},
+    },
+};
 
 /// The filters of searches, lists and event streams: one of the values must hold, and each filter. The one for
 /// formats has another name in each resource.
@@ -31,6 +38,50 @@ pub(in crate::http) struct FilterParameters {
     status: Option<Vec<String>>,
     /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,
+    /// Versions of descriptions, each alone or as a range as npm writes it: `1.2.0`, `>=1.2 <3`
+    version: Option<Vec<String>>,
+}
+
+/// The same filters with another condition: each of the values must hold, or none.
+pub(in crate::http) struct ConditionsOfFilters;
+
+impl IntoParams for ConditionsOfFilters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let of = |condition, says: &str| {
+            let fields = FilterField::ALL.into_iter().filter(|field| *field != FilterField::Format);
+            let named = |field: FilterField| {
+                ParameterBuilder::new()
+                    .name(field.parameter(condition))
+                    .parameter_in(ParameterIn::Query)
+                    .required(Required::False)
+                    .description(Some(format!("{says} `{}`", field.name())))
+                    .schema(Some(ArrayBuilder::new().items(text())))
+                    .build()
+            };
+            fields.map(named).collect::<Vec<_>>()
+        };
+        let all = of(Condition::AllOf, "Values that must all hold of");
+        all.into_iter().chain(of(Condition::NoneOf, "Values that must not hold of")).collect()
+    }
+}
+
+/// The periods that Things were created and changed in. A bound is an RFC 3339 date-time, or a date in UTC.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct PeriodParameters {
+    /// Only what was created at this moment or later, a date-time or a date
+    #[param(format = DateTime)]
+    created_from: Option<String>,
+    /// Only what was created before this moment
+    #[param(format = DateTime)]
+    created_before: Option<String>,
+    /// Only what was last changed at this moment or later
+    #[param(format = DateTime)]
+    modified_from: Option<String>,
+    /// Only what was last changed before this moment
+    #[param(format = DateTime)]
+    modified_before: Option<String>,
 }
 
 /// What changes an event stream sends.
