@@ -296,3 +296,38 @@ fn the_score_of_a_hit_is_explained() {
     assert!(hit("q=weather").get("explanation").is_none());
     registry.get("/search?explain=yes").problem(400, "invalid-parameter");
 }
+
+#[test]
+fn every_title_is_found_while_it_is_typed() {
+    let registry = TestRegistry::start();
+    let mut titles = Vec::new();
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/agents")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let thing: Value = serde_json::from_str(&text).unwrap();
+        let [id, title] = ["id", "title"].map(|member| thing[member].as_str().unwrap().to_owned());
+        registry.put(&format!("/things/{}", id.replace('/', "%2F")), text).expect(201);
+        titles.push((id, title));
+    }
+    registry.get("/search?consistent=true").expect(200);
+    let mut typed = 0;
+    for (id, title) in titles {
+        for mode in ["hybrid", "lexical"] {
+            for end in 3..=title.len() {
+                let query = title.get(..end).unwrap().to_lowercase();
+                let escaped = query.replace(' ', "%20");
+                let page = registry.get(&format!("/search?q={escaped}&mode={mode}&typing=true")).expect(200).json();
+                assert!(ids(&page).contains(&id.as_str()), "{query:?} in the mode {mode}: {page}");
+                typed += 1;
+            }
+        }
+    }
+    assert!(typed > 150, "{typed}");
+    registry.get("/search?q=w&typing=1").problem(400, "invalid-parameter");
+    let found = |path: &str| registry.get(path).expect(200).json()["total"].as_u64().unwrap();
+    // A space or another sign ends a word.
+    assert_eq!(found("/search?q=weath&mode=lexical"), 0);
+    assert_eq!(found("/search?q=weath%20&mode=lexical&typing=true"), 0);
+    assert_eq!(found("/search?q=title:weath&mode=lexical&typing=true"), 1);
+    assert_eq!(found("/search?q=capability:translate-t&typing=true"), 1);
+    assert_eq!(found("/search?q=-weath&typing=true"), found("/search?q=-weath"));
+}

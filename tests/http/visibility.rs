@@ -180,6 +180,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
             "/search?capability=zebrashared-lookup&consistent=true",
             "/search?q=zebra*&explain=true&tag=zebraprivate&facets=tag,capability&consistent=true",
             "/search?explain=true&limit=0&facets=tag,capability&not_tag=zebrapublic&consistent=true",
+            "/search?q=agent+zebrap&typing=true&explain=true&facets=tag,capability&consistent=true",
         ]),
         ("POST", "/search/compatible") => [
             post(json!({"have": has("stripes")})),

@@ -60,6 +60,40 @@ await run({
     await page.close();
   },
 
+  async "the list while one types"() {
+    const page = await open(`${url}/`);
+    await shows(page, ".summary", "8 agents");
+    await page.evaluate(() => {
+      window.seen = [];
+      const look = () => seen.push(document.querySelector(".summary").textContent);
+      new MutationObserver(look).observe(document.querySelector(".summary"), { childList: true, subtree: true });
+      // From each key to the list that answers it.
+      window.times = [];
+      document.querySelector("#q").addEventListener("input", ({ target }) => {
+        const [typed, started] = [target.value, performance.now()];
+        const listed = new MutationObserver(() => {
+          listed.disconnect();
+          if (target.value === typed) times.push(performance.now() - started);
+        });
+        listed.observe(document.querySelector(".summary"), { childList: true });
+      });
+    });
+    for (const [typed, title] of [["polyglot translator", "Polyglot translator"], ["weather agent", "Weather agent"]]) {
+      await page.$eval("#q", (input) => (input.value = ""));
+      await page.focus("#q");
+      for (const letter of typed) {
+        await page.keyboard.type(letter);
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+      await shows(page, ".hit:first-child h2", title);
+    }
+    const [texts, times] = await page.evaluate(() => [seen, times.sort((a, b) => a - b)]);
+    assert.ok(texts.length > 20 && !texts.some((text) => text.includes("No agent matches")), texts.join("\n"));
+    console.log(`from a key to the list, of ${times.length}: median ${times[times.length >> 1].toFixed(1)} ms, at most ${times.at(-1).toFixed(1)} ms`);
+    assert.ok(times[times.length >> 1] < 50, times.join(" "));
+    await page.close();
+  },
+
   async "an agent in full"() {
     const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Aweather`);
     await shows(page, "h1", "Weather agent");
