@@ -266,8 +266,9 @@ impl Hybrid<'_> {
     fn known_share(&self, telling: &[Telling]) -> tantivy::Result<f32> {
         let documents = self.searcher.num_docs();
         let (mut known, mut all) = (0.0, 0.0);
-        // The parts of a name stand for it.
-        for word in telling.iter().filter(|word| !word.is_whole) {
+        let knows = |word: &Telling| self.meaning.model().knows(&word.stem, word.is_foreign);
+        // The parts of a name stand for it, and a word that is being typed isn't one yet.
+        for word in telling.iter().filter(|word| !word.is_whole && (!word.is_begun || knows(word))) {
             let mut frequency = 0;
             for term in word.terms(self.fields.text) {
                 frequency = explanation::frequency(self.searcher, self.hidden, &term)?.max(frequency);
@@ -275,7 +276,7 @@ impl Hybrid<'_> {
             let frequency = frequency.min(documents) as f32;
             let idf = (1.0 + (documents as f32 - frequency + 0.5) / (frequency + 0.5)).ln();
             all += idf;
-            if self.meaning.model().knows(&word.stem, word.is_foreign) {
+            if knows(word) {
                 known += idf;
             }
         }

@@ -40,6 +40,8 @@ pub struct Search {
     pub consistent: bool,
     /// True if hits come with the parts of their scores.
     pub explain: bool,
+    /// True for a query that is still being typed: its last word counts as itself or as the beginning of another one.
+    pub typing: bool,
 }
 
 impl Default for Search {
@@ -54,6 +56,7 @@ impl Default for Search {
             offset: 0,
             consistent: false,
             explain: false,
+            typing: false,
         }
     }
 }
@@ -126,6 +129,25 @@ impl Search {
     /// Explains the score of each hit by its parts: [`Hit::explanation`](super::Hit::explanation).
     pub fn explain(mut self) -> Search {
         self.explain = true;
+        self
+    }
+
+    /// Searches as one types: the last word counts as itself or as the beginning of another one, unless a space or
+    /// another sign ends it.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Polyglot translator").id("urn:example:translator"))?;
+    /// use agentdex::search::Search;
+    ///
+    /// let search = Search::words("polyglot transla").typing().consistent();
+    /// assert_eq!(registry.search(search)?.hits[0].id, "urn:example:translator");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn typing(mut self) -> Search {
+        self.typing = true;
         self
     }
 

@@ -19,7 +19,7 @@ use super::{
     snippet::{self, Highlights},
     suggest,
     summary::Summary,
-    unseen,
+    text, unseen,
 };
 use crate::{
     Error, Result,
@@ -170,8 +170,23 @@ struct Searching<'a> {
 }
 
 impl Searching<'_> {
+    fn clauses(&self) -> Vec<query::Clause> {
+        let query = self.search.query.as_deref().unwrap_or_default();
+        if self.search.typing { query::parse_typed(query) } else { query::parse(query) }
+    }
+
+    /// A query as prose. A word that is being typed has a meaning where the model knows it.
+    fn wording(&self, clauses: &[query::Clause], meaning: &Meaning) -> query::Wording {
+        query::Wording::of(clauses, |word| {
+            let knows = |stem: &str| meaning.model().knows(stem, false);
+            let mut is_known = self.search.mode == Mode::Semantic;
+            text::prose().token_stream(word).process(&mut |token| is_known |= knows(&token.text));
+            is_known
+        })
+    }
+
     fn run(&self) -> Result<Answer> {
-        let clauses = query::parse(self.search.query.as_deref().unwrap_or_default());
+        let clauses = self.clauses();
         if self.search.mode == Mode::Semantic && self.meaning.is_none() {
             let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
             return Err(Error::InvalidQuery { message: message.to_owned() });
@@ -193,7 +208,7 @@ impl Searching<'_> {
 
     /// What is found by meaning, or by words and meaning; none where the query has no words.
     fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Answer>> {
-        let wording = query::Wording::of(clauses);
+        let wording = self.wording(clauses, meaning);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {
             let has_no_meaning = self.search.mode == Mode::Semantic && !wording.whole.is_empty();
             return Ok(has_no_meaning.then(Answer::default));
@@ -234,8 +249,8 @@ impl Searching<'_> {
     }
 
     fn least_cosine(&self, meaning: &Meaning) -> Result<Option<f32>> {
-        let clauses = query::parse(self.search.query.as_deref().unwrap_or_default());
-        let wording = query::Wording::of(&clauses);
+        let clauses = self.clauses();
+        let wording = self.wording(&clauses, meaning);
         let question = meaning.question(&wording.whole, &wording.sentences);
         let Some(question) = question.filter(|_| wording.has_free_words || self.search.mode == Mode::Semantic) else {
             return Ok(None);

@@ -88,11 +88,9 @@ pub(super) fn terms_alike(
     if !(SHORTEST_CORRECTED..=LONGEST_CORRECTED).contains(&letters) || !written.chars().all(char::is_alphabetic) {
         return Ok(Vec::new());
     }
-    for segment in searcher.segment_readers() {
-        for form in forms {
-            if is_visible(segment, hidden, field, form.as_bytes())? {
-                return Ok(Vec::new());
-            }
+    for form in forms {
+        if is_known(searcher, hidden, field, form)? {
+            return Ok(Vec::new());
         }
     }
     let Some(stem) = forms.first() else { return Ok(Vec::new()) };
@@ -161,6 +159,16 @@ pub(super) fn is_visible(segment: &SegmentReader, hidden: &Hidden, field: Field,
         postings.advance();
     }
     Ok(postings.doc() != TERMINATED)
+}
+
+/// True if a visible document has a term.
+pub(super) fn is_known(searcher: &Searcher, hidden: &Hidden, field: Field, term: &str) -> tantivy::Result<bool> {
+    for segment in searcher.segment_readers() {
+        if is_visible(segment, hidden, field, term.as_bytes())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn terms_within(

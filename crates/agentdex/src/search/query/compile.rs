@@ -147,7 +147,7 @@ impl<'a> Compiler<'a> {
     fn add_exact(&mut self, field: Field, clause: &Clause, form: impl Fn(&str) -> String) {
         let query = match &clause.pattern {
             Pattern::Word(value) | Pattern::Phrase(value) => exact_query(field, &form(value)),
-            Pattern::Prefix(prefix) => prefix_query(field, &form(prefix)),
+            Pattern::Prefix(prefix) | Pattern::Begun(prefix) => prefix_query(field, &form(prefix)),
         };
         match clause.occur {
             Occur::Not => self.nots.push(query),

@@ -30,7 +30,7 @@ pub(super) use compile::{Compiled, compile};
 pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
 pub(super) use languages::languages_of;
-pub(super) use parse::parse;
+pub(super) use parse::{parse, parse_typed};
 pub(super) use telling::Telling;
 pub(super) use wording::Wording;
 pub(super) use words::{Part, Spelling, may_be_id};
@@ -74,4 +74,6 @@ pub(super) enum Pattern {
     Word(String),
     Phrase(String),
     Prefix(String),
+    /// A word that is being typed: itself, or the beginning of another one.
+    Begun(String),
 }

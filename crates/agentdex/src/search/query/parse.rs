@@ -1,6 +1,6 @@
 //! Reads a query text into clauses. Nothing is an error.
 
-use super::{Clause, Occur, Pattern, Target};
+use super::{Clause, Occur, Pattern, Target, words};
 use crate::search::{FacetField, schema::ExactField};
 
 /// The clauses of a text, in its order.
@@ -9,6 +9,25 @@ pub(in crate::search) fn parse(text: &str) -> Vec<Clause> {
     let mut clauses = Vec::new();
     while let Some(clause) = parser.next_clause() {
         clauses.extend(clause);
+    }
+    clauses
+}
+
+/// The clauses of a text that is still being typed: its last word may be the beginning of another one, unless something
+/// ends it. Beside others, a letter says nothing yet, and a word that any request may have is itself.
+pub(in crate::search) fn parse_typed(text: &str) -> Vec<Clause> {
+    let mut clauses = parse(text);
+    let is_alone = clauses.len() == 1;
+    let Some(last) = clauses.last_mut() else { return clauses };
+    let Pattern::Word(word) = &last.pattern else { return clauses };
+    if last.occur == Occur::Not || !text.ends_with(char::is_alphanumeric) {
+        return clauses;
+    }
+    match last.target {
+        Target::Id | Target::Exact(_) => last.pattern = Pattern::Prefix(word.clone()),
+        _ if !is_alone && word.chars().count() == 1 => drop(clauses.pop()),
+        _ if words::may_be_id(word) || !is_alone && words::is_filler(word) => {}
+        _ => last.pattern = Pattern::Begun(word.clone()),
     }
     clauses
 }
@@ -145,6 +164,23 @@ mod tests {
         assert_eq!(parse("--verbose c++"), [any(word("--verbose")), any(word("c++"))]);
         assert_eq!(parse("title: x"), [any(word("title:")), any(word("x"))]);
         assert_eq!(parse("http://x urn:a"), [any(word("http://x")), any(word("urn:a"))]);
+    }
+
+    #[test]
+    fn the_last_word_that_is_typed_may_go_on() {
+        let begun = |text: &str| any(Pattern::Begun(text.into()));
+        assert_eq!(parse_typed("weath"), [begun("weath")]);
+        assert_eq!(parse_typed("the"), [begun("the")]);
+        assert_eq!(parse_typed("weather ag"), [any(word("weather")), begun("ag")]);
+        assert_eq!(parse_typed("weather a"), [any(word("weather"))]);
+        for ended in
+            ["weather agent ", "weather agent?", "weather for", "weather \"long range\"", "weather -ag", "urn:a:b", ""]
+        {
+            assert_eq!(parse_typed(ended), parse(ended), "{ended}");
+        }
+        assert_eq!(parse_typed("+weath"), [Clause { occur: Occur::Must, ..begun("weath") }]);
+        let tag = Target::Exact(ExactField::Facet(FacetField::Tag));
+        assert_eq!(parse_typed("tag:be"), [Clause { target: tag, ..any(Pattern::Prefix("be".into())) }]);
     }
 
     #[test]

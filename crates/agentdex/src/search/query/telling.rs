@@ -13,6 +13,8 @@ pub(in crate::search) struct Telling {
     pub is_whole: bool,
     /// True for a word of a language that the built-in table doesn't know.
     pub is_foreign: bool,
+    /// True for a word that is being typed: its forms are those of words that begin so, too.
+    pub is_begun: bool,
 }
 
 impl Telling {

@@ -22,20 +22,22 @@ pub(in crate::search) struct Wording {
 }
 
 impl Wording {
-    /// Reads clauses.
-    pub fn of(clauses: &[Clause]) -> Wording {
-        let starts = sentences::starts(clauses);
-        let ends = starts.iter().skip(1).copied().chain([clauses.len()]);
-        let sentences = starts.iter().zip(ends).filter_map(|(&start, end)| clauses.get(start..end));
+    /// Reads clauses. A word that is being typed counts where it is known as it stands.
+    pub fn of(clauses: &[Clause], is_known: impl Fn(&str) -> bool) -> Wording {
+        let is_said = |clause: &Clause| !matches!(&clause.pattern, Pattern::Begun(word) if !is_known(word));
+        let said: Vec<Clause> = clauses.iter().filter(|clause| is_said(clause)).cloned().collect();
+        let starts = sentences::starts(&said);
+        let ends = starts.iter().skip(1).copied().chain([said.len()]);
+        let sentences = starts.iter().zip(ends).filter_map(|(&start, end)| said.get(start..end));
         let tasks: Vec<Vec<Clause>> = sentences.map(<[Clause]>::to_vec).collect();
         let is_free = |clause: &Clause| clause.occur == Occur::Any && clause.target == Target::Text;
         let is_phrase = |clause: &Clause| matches!(clause.pattern, Pattern::Phrase(_));
-        let is_word = |clause: &Clause| matches!(clause.pattern, Pattern::Word(_));
+        let is_word = |clause: &Clause| matches!(clause.pattern, Pattern::Word(_) | Pattern::Begun(_));
         Wording {
-            whole: text(clauses),
+            whole: text(&said),
             sentences: tasks.iter().map(|clauses| text(clauses)).collect(),
             tasks: if tasks.len() <= MOST_TASKS { tasks } else { Vec::new() },
-            has_free_words: clauses.iter().any(|clause| is_free(clause) && is_word(clause)),
+            has_free_words: said.iter().any(|clause| is_free(clause) && is_word(clause)),
             has_phrases: clauses.iter().any(|clause| is_free(clause) && is_phrase(clause)),
             restriction: clauses.iter().filter(|clause| restricts(clause)).cloned().collect(),
         }
@@ -49,7 +51,7 @@ fn restricts(clause: &Clause) -> bool {
 fn text(clauses: &[Clause]) -> String {
     let said = clauses.iter().filter_map(|clause| match (clause.occur, clause.target, &clause.pattern) {
         (Occur::Not, ..) | (_, Target::Id | Target::Exact(_), _) | (.., Pattern::Prefix(_)) => None,
-        (.., Pattern::Word(text) | Pattern::Phrase(text)) => Some(text.as_str()),
+        (.., Pattern::Word(text) | Pattern::Phrase(text) | Pattern::Begun(text)) => Some(text.as_str()),
     });
     said.collect::<Vec<_>>().join(" ")
 }
@@ -57,15 +59,18 @@ fn text(clauses: &[Clause]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::query::parse;
+    use crate::search::query::{parse, parse_typed};
 
     #[test]
     fn signs_of_the_language_are_no_words() {
-        let wording = Wording::of(&parse("+hotel \"in the city\" -hostel title:booking vendor:acme Rom*"));
+        let of = |text: &str| Wording::of(&parse(text), |_| true);
+        let wording = of("+hotel \"in the city\" -hostel title:booking vendor:acme Rom*");
         assert_eq!(wording.whole, "hotel in the city booking");
         assert_eq!((wording.has_free_words, wording.has_phrases, wording.restriction.len()), (false, true, 3));
-        let prose = Wording::of(&parse("Book me a hotel. Then tell me the weather!"));
+        let prose = of("Book me a hotel. Then tell me the weather!");
         assert_eq!(prose.sentences, ["Book me a hotel.", "Then tell me the weather!"]);
         assert!(prose.has_free_words && prose.restriction.is_empty());
+        let typed = |is_known: bool| Wording::of(&parse_typed("+hotel weath"), |_| is_known);
+        assert_eq!([true, false].map(typed).map(|typed| typed.whole), ["hotel weath", "hotel"]);
     }
 }

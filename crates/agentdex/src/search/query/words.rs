@@ -33,6 +33,8 @@ const MOST_PAIRS: usize = 64;
 const MOST_CORRECTIONS: usize = 8;
 /// What an id that is typed as text scores: it is what is meant.
 const ID_SCORE: Score = 100.0;
+/// How much a word that begins as the one that is being typed counts beside this one.
+const END_WEIGHT: Score = 0.7;
 /// How much the words that any request may have count beside others.
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
@@ -59,6 +61,11 @@ static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
 /// Whether a word is common, a number or a single character.
 fn says_little(word: &str) -> bool {
     COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// True for a word that says nothing of what a request is about.
+pub(super) fn is_filler(word: &str) -> bool {
+    tokens(&mut text::prose(), word).iter().all(|token| says_little(&token.text))
 }
 
 /// The reading of words; what is hidden ends no prefix and corrects no word.
@@ -92,6 +99,8 @@ pub(in crate::search) enum Best {
     Constant(Score),
     /// The sum of those of terms that must all be there.
     Sum(Vec<Term>),
+    /// The best of those of terms of which one must be there, each with its weight.
+    Max(Vec<(Term, Score)>),
 }
 
 impl Part {
@@ -122,6 +131,9 @@ impl Part {
             }
             Part::Other { best: Best::Constant(score), .. } => Ok(*score),
             Part::Other { best: Best::Sum(terms), .. } => terms.iter().map(of_term).sum(),
+            Part::Other { best: Best::Max(terms), .. } => {
+                terms.iter().try_fold(0.0, |best: Score, (term, boost)| Ok(best.max(boost * of_term(term)?)))
+            }
         }
     }
 
@@ -239,12 +251,13 @@ impl<'a> Words<'a> {
             Pattern::Word(word) => self.word(field, word, occur),
             Pattern::Phrase(phrase) => self.phrase(field, phrase, occur),
             Pattern::Prefix(prefix) => self.prefix(field, prefix, occur),
+            Pattern::Begun(word) => self.begun(field, word, occur),
         }
     }
 
     /// The words of a pattern in titles, where stop words count.
     pub fn title_parts(&mut self, pattern: &Pattern) -> Vec<Part> {
-        let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words)) = pattern;
+        let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words) | Pattern::Begun(words)) = pattern;
         let tokens = tokens(&mut text::names(), words);
         tokens.iter().for_each(|token| self.tell(Occur::Any, token, vec![token.text.clone()]));
         tokens.iter().map(|token| Part::term(&token.word(), self.fields.title, &token.text)).collect()
@@ -349,6 +362,86 @@ impl<'a> Words<'a> {
         Ok(parts)
     }
 
+    /// A word that is being typed: itself, or one that begins so, of which the best counts. Where neither is anywhere, it
+    /// is a word like others, and perhaps misspelled.
+    fn begun(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
+        let (mut tokens, wholes): (Vec<Token>, Vec<Token>) =
+            self.tokens(word).into_iter().partition(|token| !token.is_whole);
+        let last = tokens.pop();
+        let written = last.as_ref().map_or(word, |last| last.written.as_str());
+        let mut beginnings: Vec<String> = [written, wholes.last().map_or("", |whole| whole.written.as_str())]
+            .into_iter()
+            .map(|written| text::normalized(written).chars().filter(|c| c.is_alphanumeric()).collect())
+            .collect();
+        beginnings.retain(|beginning: &String| !beginning.is_empty() && !beginning.contains(text::is_ideographic));
+        let Some(beginning) = beginnings.first().cloned() else { return self.word(field, word, occur) };
+        let mut ends = Vec::new();
+        let mut is_more = false;
+        for beginning in &beginnings {
+            let found = self.completed(field, beginning).map_err(index_error("looking up a beginning"))?;
+            is_more |= found.len() > MOST_PREFIX_TERMS;
+            ends.extend(found);
+        }
+        if ends.is_empty() {
+            return self.word(field, word, occur);
+        }
+        let mut parts = Vec::new();
+        for token in &tokens {
+            parts.extend(self.terms(field, token, occur)?);
+        }
+        let forms = last.as_ref().map(|last| self.forms(last)).unwrap_or_default();
+        ends.retain(|end| !forms.contains(end));
+        ends.sort_unstable();
+        ends.dedup();
+        ends.truncate(MOST_PREFIX_TERMS);
+        if occur != Occur::Not {
+            self.highlights.terms.extend(forms.iter().chain(&ends).cloned());
+            self.highlights.prefixes.extend(beginnings);
+        }
+        let weighed = |text: &String, boost: Score| (Term::from_field_text(field, text), boost);
+        let own = forms.iter().map(|form| weighed(form, 1.0));
+        let terms: Vec<(Term, Score)> = own.chain(ends.iter().map(|end| weighed(end, END_WEIGHT))).collect();
+        let stem = last.as_ref().map_or(&beginning, |last| &last.text);
+        if !says_little(stem) {
+            let is_foreign = self.languages.are_spoken();
+            let forms = forms.into_iter().chain(ends).collect();
+            self.telling.push(Telling { stem: stem.clone(), forms, is_whole: false, is_foreign, is_begun: true });
+        }
+        let mut queries: Vec<Box<dyn Query>> =
+            terms.iter().map(|(term, boost)| term_query(term.clone(), *boost)).collect();
+        let word: Box<str> = beginning.as_str().into();
+        match terms.as_slice() {
+            [(term, _)] if !is_more => {
+                let terms = vec![term.clone()];
+                parts.push(Part::Word { word, terms, boost: 1.0, is_common: false });
+            }
+            _ => {
+                if is_more {
+                    // Titles first: of so many, those are meant that are called so.
+                    queries.push(prefix_query(field, &beginning));
+                    queries.push(Box::new(BoostQuery::new(prefix_query(self.fields.title, &beginning), 2.0)));
+                }
+                let query = Box::new(DisjunctionMaxQuery::new(queries));
+                parts.push(Part::Other { word, query, best: Best::Max(terms) });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The terms of visible descriptions that are stems of words that begin so, some more than
+    /// [`MOST_PREFIX_TERMS`] at most.
+    fn completed(&self, field: Field, beginning: &str) -> tantivy::Result<Vec<String>> {
+        let hidden = self.spelling.hidden();
+        let mut terms = suggest::terms_with_prefix(self.searcher, hidden, field, beginning, MOST_PREFIX_TERMS + 1)?;
+        for stem in text::stems_of_words_beginning_with(beginning) {
+            let is_new = !stem.starts_with(beginning) && !terms.contains(&stem);
+            if is_new && suggest::is_known(self.searcher, hidden, field, &stem)? {
+                terms.push(stem);
+            }
+        }
+        Ok(terms)
+    }
+
     /// A word, or those that are spelled like it where no description has it.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
         let forms = self.forms(token);
@@ -410,6 +503,7 @@ impl<'a> Words<'a> {
             forms,
             is_whole: token.is_whole,
             is_foreign: self.languages.are_spoken() || token.is_ideographic(),
+            is_begun: false,
         };
         if !self.telling.contains(&telling) {
             self.telling.push(telling);

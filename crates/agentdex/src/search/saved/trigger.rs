@@ -103,7 +103,7 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         let (text, is_word) = match &clause.pattern {
             Pattern::Word(word) => (word, true),
             Pattern::Phrase(phrase) => (phrase, false),
-            Pattern::Prefix(_) => return None,
+            Pattern::Prefix(_) | Pattern::Begun(_) => return None,
         };
         // What looks like an id is looked for as one too.
         if is_word && query::may_be_id(text) {

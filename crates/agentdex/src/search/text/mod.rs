@@ -19,7 +19,7 @@ pub(super) use encoded::{Encoded, Words};
 pub(super) use languages::Language;
 use split::Names;
 pub(super) use split::is_ideographic;
-pub(super) use stems::{normalized, stemmer};
+pub(super) use stems::{normalized, stemmer, stems_of_words_beginning_with};
 
 /// What reads the words of a field that were taken from its texts before.
 pub(super) const ENCODED: &str = "encoded";

@@ -3,7 +3,7 @@
 //! Stemming costs more than the rest of indexing, and words repeat: each thread remembers the stems
 //! of those it met.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
@@ -44,6 +44,28 @@ pub(super) fn normalize_into(text: &str, normalized: &mut String) {
 /// Stems normalized words one by one, for whoever has many that nobody asks for again.
 pub(in crate::search) fn stemmer() -> TextAnalyzer {
     TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build()
+}
+
+/// The endings that stems lose.
+const ENDINGS: [&str; 36] = [
+    "ability", "able", "ally", "ance", "ances", "ate", "ated", "ates", "ating", "ation", "ations", "ator", "ed", "ely",
+    "ence", "ences", "er", "ers", "es", "ful", "ibility", "ical", "ies", "ing", "ings", "ion", "ions", "ity", "ive",
+    "iveness", "ization", "ize", "ly", "ment", "ments", "ness",
+];
+
+/// The stems of words that a normalized beginning may become, as far as its last letters tell: `translatio` goes on as
+/// `translation`, whose stem is `translat`, and `plann` as `planning`.
+pub(in crate::search) fn stems_of_words_beginning_with(beginning: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::from([beginning.to_owned()]);
+    let is_doubled = matches!(beginning.as_bytes(), [.., one, other] if one == other);
+    for ending in ENDINGS {
+        let begun = (1..ending.len()).filter(|&at| beginning.ends_with(&ending[..at]));
+        words.extend(begun.map(|at| format!("{beginning}{}", &ending[at..])));
+        if is_doubled {
+            words.insert(format!("{beginning}{ending}"));
+        }
+    }
+    words.into_iter().map(|word| with_stem(&word, |stem, _| stem.to_owned())).collect()
 }
 
 /// Calls with the stem of a normalized word, and whether it is a stop word.

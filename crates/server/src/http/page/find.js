@@ -65,7 +65,7 @@ class FindView extends HTMLElement {
 	/** Shows what the URL says. */
 	update(parameters) {
 		this.state = parameters;
-		this.written = false;
+		this.written = this.begun = false;
 		const q = parameters.get("q") ?? "";
 		if (this.input.value !== q) this.input.value = q;
 		const mode = parameters.get("mode") || "hybrid";
@@ -81,10 +81,10 @@ class FindView extends HTMLElement {
 			const url = href("", this.next({ q: this.input.value.trim(), page: "" }));
 			if (this.written) history.replaceState(null, "", url);
 			else history.pushState(null, "", url);
-			this.written = true;
+			this.written = this.begun = true;
 			this.state = new URLSearchParams(url.split("?")[1]);
 			this.search();
-		}, 120);
+		}, 9);
 	}
 
 	settle() {
@@ -109,11 +109,7 @@ class FindView extends HTMLElement {
 
 	toggle(name, value) {
 		const next = this.next({ page: "" });
-		const others = next.getAll(name).filter((other) => other !== value);
-		const was = others.length < next.getAll(name).length;
-		next.delete(name);
-		for (const other of others) next.append(name, other);
-		if (!was) next.append(name, value);
+		next.has(name, value) ? next.delete(name, value) : next.append(name, value);
 		this.written = false;
 		location.hash = href("", next);
 	}
@@ -130,6 +126,8 @@ class FindView extends HTMLElement {
 		const offset = (this.page - 1) * LIMIT;
 		query.set("limit", LIMIT);
 		if (offset) query.set("offset", offset);
+		// The last word may still go on.
+		if (this.begun) query.set("typing", true);
 		query.set("facets", Object.keys(FACETS).join(","));
 		this.list.setAttribute("aria-busy", "true");
 		const started = performance.now();
