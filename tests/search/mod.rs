@@ -1,5 +1,6 @@
 //! Search by capability: what is found, in which order, and what a query may look like.
 
+mod everyday;
 mod facets;
 mod index;
 mod language;
