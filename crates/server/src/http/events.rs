@@ -55,6 +55,8 @@ pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
+        ("all_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `format`"),
+        ("not_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `format`"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
@@ -78,6 +80,8 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
+        ("all_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `format`"),
+        ("not_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `format`"),
         ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),

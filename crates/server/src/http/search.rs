@@ -36,6 +36,8 @@ const KNOWN: [&str; 10] =
         ("format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
+        ("all_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `format`"),
+        ("not_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `format`"),
         super::schemas::PeriodParameters,
         ("facets" = Option<Vec<String>>, Query, description = "Fields to count, one by one or with commas; the counts of a field ignore its own filter, and so show the alternatives"),
         ("typing" = Option<bool>, Query, description = "For searches as one types: the last word of `q` counts as itself or as the beginning of another one, unless a space or another sign ends it"),

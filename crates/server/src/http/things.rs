@@ -91,8 +91,10 @@ pub(super) async fn create(
         ("consistent" = Option<bool>, Query, description = "Filter by everything acknowledged so far"),
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
+        ("all_source_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `source_format`"),
+        ("not_source_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `source_format`"),
         super::schemas::PeriodParameters,
-        ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from; also as `not_source_format`"),
+        ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
     ),
     responses(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
