@@ -1,6 +1,6 @@
 //! One state of an index: what a search sees from its beginning to its end.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use tantivy::{DocAddress, Score, Searcher, TantivyDocument, TantivyError, schema::Value};
 
@@ -97,7 +97,7 @@ impl Snapshot {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
         let page = Page { offset: search.offset, limit, wants_all: !search.facets.is_empty() };
-        let mut answer = Searching { snapshot: self, search, page, hidden, meaning }.run()?;
+        let mut answer = Searching::new(self, search, page, hidden, meaning).run()?;
         answer.seq = self.position.map(|position| position.seq).unwrap_or_default();
         Ok(answer)
     }
@@ -135,7 +135,7 @@ impl Snapshot {
     pub fn least_cosine(&self, search: &Search, hidden: &Hidden, meaning: &Meaning) -> Result<Option<f32>> {
         check_query(search.query.as_deref())?;
         let page = Page { offset: 0, limit: 0, wants_all: false };
-        Searching { snapshot: self, search, page, hidden, meaning: Some(meaning) }.least_cosine(meaning)
+        Searching::new(self, search, page, hidden, Some(meaning)).least_cosine(meaning)
     }
 
     /// The same for a query that was read.
@@ -167,9 +167,33 @@ struct Searching<'a> {
     page: Page,
     hidden: &'a Hidden,
     meaning: Option<&'a Meaning>,
+    /// Whether words are corrected that the model knows, which aren't misspelled.
+    corrects_known: bool,
+    /// Whether there were some.
+    has_known: Cell<bool>,
 }
 
-impl Searching<'_> {
+impl<'a> Searching<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        search: &'a Search,
+        page: Page,
+        hidden: &'a Hidden,
+        meaning: Option<&'a Meaning>,
+    ) -> Searching<'a> {
+        Searching { snapshot, search, page, hidden, meaning, corrects_known: false, has_known: Cell::new(false) }
+    }
+
+    /// Words that the model knows are corrected only where nothing is found without.
+    fn run(mut self) -> Result<Answer> {
+        let answer = self.run_once()?;
+        if answer.total > 0 || !self.has_known.get() {
+            return Ok(answer);
+        }
+        self.corrects_known = true;
+        self.run_once()
+    }
+
     fn clauses(&self) -> Vec<query::Clause> {
         let query = self.search.query.as_deref().unwrap_or_default();
         if self.search.typing { query::parse_typed(query) } else { query::parse(query) }
@@ -185,7 +209,7 @@ impl Searching<'_> {
         })
     }
 
-    fn run(&self) -> Result<Answer> {
+    fn run_once(&self) -> Result<Answer> {
         let clauses = self.clauses();
         if self.search.mode == Mode::Semantic && self.meaning.is_none() {
             let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
@@ -274,8 +298,16 @@ impl Searching<'_> {
     }
 
     fn compile(&self, clauses: &[query::Clause]) -> Result<Compiled> {
-        let spelling = Spelling::Corrected(self.hidden);
-        query::compile(&self.snapshot.searcher, &self.snapshot.fields, clauses, &self.search.filters, spelling)
+        let counts = |meaning: &&Meaning| self.search.mode == Mode::Hybrid && meaning.model().is_fast();
+        let spelling = match self.meaning.filter(counts).filter(|_| !self.corrects_known) {
+            // An encoder knows every word, the misspelled ones too.
+            Some(meaning) => Spelling::CorrectedUnlessKnown(self.hidden, meaning),
+            None => Spelling::Corrected(self.hidden),
+        };
+        let Snapshot { searcher, fields, .. } = self.snapshot;
+        let compiled = query::compile(searcher, fields, clauses, &self.search.filters, spelling)?;
+        self.has_known.set(self.has_known.get() || compiled.has_known);
+        Ok(compiled)
     }
 
     fn collect(&self, compiled: &Compiled, page: Page) -> Result<Matches> {
@@ -288,7 +320,7 @@ impl Searching<'_> {
         let mut search = Search { facets: vec![field], explain: false, limit: 0, offset: 0, ..self.search.clone() };
         search.filters.values_mut(Condition::AnyOf, field.filter()).clear();
         let page = Page { offset: 0, limit: 0, wants_all: true };
-        let mut answer = Searching { search: &search, page, ..*self }.run()?;
+        let mut answer = Searching::new(self.snapshot, &search, page, self.hidden, self.meaning).run()?;
         Ok(answer.facets.remove(&field).unwrap_or_default())
     }
 

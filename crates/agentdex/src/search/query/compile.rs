@@ -48,6 +48,8 @@ pub(in crate::search) struct Compiled {
     pub corrections: Vec<Corrected>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
+    /// Whether words that no description has were not corrected, since the model knows them.
+    pub has_known: bool,
     /// The words that say something, each once.
     pub telling: Vec<Telling>,
     /// The parts that are scored: any of these, and those of which one must be there for each that must.
@@ -242,6 +244,7 @@ impl<'a> Compiler<'a> {
         let corrections = std::mem::take(&mut self.words.corrections);
         let versions = self.versions.take();
         let telling = std::mem::take(&mut self.words.telling);
+        let has_known = self.words.has_known;
         weigh_common_words(&mut self.any);
         let is_scored = !self.any.is_empty() || !self.musts.is_empty();
         let is_restricted = !self.exact.is_empty() || !self.nots.is_empty();
@@ -254,7 +257,19 @@ impl<'a> Compiler<'a> {
             (self.combine(is_restricted), None)
         };
         let Compiler { any, musts, sentences, .. } = self;
-        Compiled { query, union, is_scored, highlights, corrections, versions, telling, any, musts, sentences }
+        Compiled {
+            query,
+            union,
+            is_scored,
+            highlights,
+            corrections,
+            versions,
+            has_known,
+            telling,
+            any,
+            musts,
+            sentences,
+        }
     }
 
     /// What must be, what restricts, what adds to the score and what must not be.

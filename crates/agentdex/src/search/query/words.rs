@@ -19,6 +19,7 @@ use crate::{
     search::{
         failure::index_error,
         schema::Fields,
+        semantic::{Meaning, Model},
         snippet::Highlights,
         suggest::{self, Alike, Corrected},
         text,
@@ -75,11 +76,13 @@ pub(in crate::search) enum Spelling<'h> {
     Exact(&'h Hidden),
     /// A word that no description has as others that are spelled alike.
     Corrected(&'h Hidden),
+    /// The same, but for a word that the model knows: it isn't misspelled, and its meaning counts.
+    CorrectedUnlessKnown(&'h Hidden, &'h Meaning),
 }
 
 impl<'h> Spelling<'h> {
     fn hidden(self) -> &'h Hidden {
-        let (Spelling::Exact(hidden) | Spelling::Corrected(hidden)) = self;
+        let (Spelling::Exact(hidden) | Spelling::Corrected(hidden) | Spelling::CorrectedUnlessKnown(hidden, _)) = self;
         hidden
     }
 }
@@ -219,6 +222,8 @@ pub(super) struct Words<'a> {
     pub telling: Vec<Telling>,
     /// Words that no description has, and those that took their place.
     pub corrections: Vec<Corrected>,
+    /// Whether words were not corrected since the model knows them.
+    pub has_known: bool,
 }
 
 impl<'a> Words<'a> {
@@ -233,6 +238,7 @@ impl<'a> Words<'a> {
             common: HashSet::new(),
             telling: Vec::new(),
             corrections: Vec::new(),
+            has_known: false,
         }
     }
 
@@ -469,7 +475,11 @@ impl<'a> Words<'a> {
 
     /// The words that are spelled like one that no description has in any of its forms.
     fn correct(&mut self, field: Field, token: &Token, forms: &[String], occur: Occur) -> Result<Vec<Alike>> {
-        let Spelling::Corrected(hidden) = self.spelling else { return Ok(Vec::new()) };
+        let (hidden, model) = match self.spelling {
+            Spelling::Exact(_) => return Ok(Vec::new()),
+            Spelling::Corrected(hidden) => (hidden, None),
+            Spelling::CorrectedUnlessKnown(hidden, meaning) => (hidden, Some(meaning.model())),
+        };
         let written: String = text::normalized(&token.written).chars().filter(|c| c.is_alphanumeric()).collect();
         let known = self.corrections.iter().find(|known| known.written == token.written);
         if occur == Occur::Not || known.is_none() && self.corrections.len() >= MOST_CORRECTIONS {
@@ -477,6 +487,10 @@ impl<'a> Words<'a> {
         }
         let alike = suggest::terms_alike(self.searcher, hidden, field, forms, &written)
             .map_err(index_error("looking up words that are spelled alike"))?;
+        if !alike.is_empty() && model.is_some_and(|model| is_word(model, token)) {
+            self.has_known = true;
+            return Ok(Vec::new());
+        }
         if !alike.is_empty() && known.is_none() {
             let stems = alike.iter().map(|alike| alike.stem.clone()).collect();
             self.corrections.push(Corrected { written: token.written.clone(), stems });
@@ -519,6 +533,12 @@ impl<'a> Words<'a> {
     fn tokens(&mut self, text: &str) -> Vec<Token> {
         tokens(&mut self.analyzer, text)
     }
+}
+
+/// True if a model knows a word, or what it is a comparative or superlative of: stems keep these endings.
+fn is_word(model: &Model, token: &Token) -> bool {
+    let positive = ["er", "est"].into_iter().find_map(|ending| token.text.strip_suffix(ending));
+    [Some(token.text.as_str()), positive].into_iter().flatten().any(|stem| model.knows(stem, token.is_ideographic()))
 }
 
 /// A word of the query as the index has it.

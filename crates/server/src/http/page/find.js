@@ -14,7 +14,7 @@ const SHOWN_VALUES = 6;
 const EXAMPLES = [
 	["weather forecast", "any of these words, in any form; what has both comes first"],
 	['"severe weather"', "these words, in this order"],
-	["+translate -pdf", "must have the first, must not have the second"],
+	["+translate -music", "must have the first, must not have the second"],
 	["title:weather", "only in the title"],
 	["capability:translate-text", "has exactly this capability"],
 	["transl*", "words that begin like this"],
