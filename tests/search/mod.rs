@@ -1,6 +1,7 @@
 //! Search by capability: what is found, in which order, and what a query may look like.
 
 mod everyday;
+mod compatible;
 mod facets;
 mod index;
 mod language;
