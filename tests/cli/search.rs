@@ -14,7 +14,7 @@ use crate::{
     support::{Call, eventually},
 };
 
-const CITY: &str = r#"{"properties": {"city": {"type": "string"}}}"#;
+const CITY: &str = r#"{"properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
 const TEMPERATURE: &str = r#"{"properties": {"temperature": {"type": "number"}}}"#;
 
 fn data(members: &[(&str, &str)]) -> Value {

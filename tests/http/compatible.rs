@@ -72,8 +72,15 @@ fn capability_is_found_by_what_goes_in_and_comes_out() {
     assert_eq!(answer.json()["total"], 1);
     assert_eq!((&hit["id"], &hit["capability"]), (&json!("urn:example:forecast"), &json!("forecast")));
     assert_eq!(hit["input"], json!([{"from": "City", "to": "city"}]));
-    assert_eq!(hit["output"], json!([{"from": "temperature", "to": "Temperature", "converted": true}]));
-    assert_eq!(hit["why"], "takes `City` as `city`; gives `temperature` as `Temperature` (converted)");
+    assert_eq!(
+        hit["output"],
+        json!([{
+            "from": "temperature", "to": "Temperature", "converted": true,
+            "doubts": ["`temperature` has to be converted from number to string"],
+        }])
+    );
+    let why = "takes `City` as `city`; gives `temperature` as `Temperature` (converted); but `temperature` has to be converted from number to string";
+    assert_eq!(hit["why"], why);
     assert_eq!(hit["links"][0]["href"], "/things/urn:example:forecast");
     assert_eq!(hit["missing"], Value::Null);
     assert_eq!(answer.header("agentdex-seq"), "3");
@@ -84,7 +91,7 @@ fn one_side_is_enough_and_what_uses_more_of_it_comes_first() {
     let registry = weather();
     assert_eq!(found(&registry, &json!({"want": data(&[("temperature", "number")])})), ["at", "forecast"]);
     let have = data(&[("city", "string"), ("phone", "string")]);
-    assert_eq!(found(&registry, &json!({"have": have})), ["alarm", "forecast"]);
+    assert_eq!(found(&registry, &json!({"have": have})), ["alarm", "forecast", "locate"]);
     assert_eq!(found(&registry, &json!({"want": data(&[("price", "number")])})), [""; 0]);
 }
 
@@ -109,6 +116,7 @@ fn near_misses_say_the_one_thing_that_is_missing() {
     };
     let expected = [
         (json!("forecast"), Value::Null, json!("takes `city`")),
+        (json!("locate"), Value::Null, json!("takes `city` as `City name`; but `city` may not mean `City name`")),
         (
             json!("alarm"),
             json!("/input/properties/phone"),
@@ -126,6 +134,38 @@ fn near_misses_say_the_one_thing_that_is_missing() {
     ];
     let have = data(&[("lat", "integer"), ("lon", "object")]);
     assert_eq!(query(have, Some(data(&[("temperature", "number")]))), expected);
+}
+
+#[test]
+fn schemas_decide_and_doubts_are_named() {
+    let registry = TestRegistry::start();
+    let of = |schema: Value| json!({"type": "object", "properties": {"x": schema}, "required": ["x"]});
+    let needs = of(json!({"type": "string", "enum": ["b", "c"]}));
+    registry.registry().put(agent("u", "U", &[("use", needs, of(json!({"type": "integer"})))])).unwrap();
+    let hits = |body: Value| search(&registry, &body).expect(200).json()["hits"].clone();
+    assert_eq!(hits(json!({"have": of(json!({"enum": ["a"]}))})), json!([]));
+    let near = json!({"have": of(json!({"enum": ["a"]})), "want": of(json!({"type": "number"})), "near_misses": true});
+    assert_eq!(hits(near)[0]["missing"]["message"], "`x`: \"a\" isn't \"b\" or \"c\"");
+    let sure = hits(json!({"have": of(json!({"const": "b"})), "want": of(json!({"type": "number"}))}));
+    assert_eq!((&sure[0]["fit"], &sure[0]["input"][0]["doubts"]), (&json!(1.0), &Value::Null), "{sure}");
+    let doubtful = hits(
+        json!({"have": {"properties": {"x": {"const": "b"}}}, "want": of(json!({"type": "integer", "minimum": 0}))}),
+    );
+    assert_eq!(doubtful[0]["input"][0]["doubts"], json!(["`x` may be absent"]));
+    assert_eq!(doubtful[0]["why"], "takes `x`; gives `x`; but `x` may be absent, `x` may be less than 0");
+    assert!(doubtful[0]["fit"].as_f64().unwrap() < 0.5, "{doubtful}");
+}
+
+#[test]
+fn schemas_of_the_description_are_resolved() {
+    let registry = TestRegistry::start();
+    let mut thing: Value =
+        serde_json::from_str(&agent("d", "D", &[("use", json!({"$ref": "#/schemaDefinitions/Place"}), json!({}))]))
+            .unwrap();
+    thing["schemaDefinitions"] = json!({"Place": data(&[("city", "string")])});
+    registry.registry().put(thing.to_string()).unwrap();
+    assert_eq!(found(&registry, &json!({"have": data(&[("city", "string")])})), ["use"]);
+    assert_eq!(found(&registry, &json!({"have": data(&[("day", "string")])})), [""; 0]);
 }
 
 #[test]

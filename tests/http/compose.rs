@@ -50,7 +50,7 @@ fn trip() -> TestRegistry {
         agent(
             "forecast",
             "Forecast",
-            &[("forecast", data(&[("city", "string")]), data(&[("temperature", "integer")]))],
+            &[("forecast", data(&[("city", "string")]), data(&[("temperature", "boolean")]))],
         ),
         agent("loop", "Loop", &[("turn", data(&[("clothes", "string")]), data(&[("clothes", "string")]))]),
     ] {

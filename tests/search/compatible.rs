@@ -105,7 +105,8 @@ fn members_of_the_data_itself_are_compared_by_the_same_rules() {
         let mut score = Score::default();
         for pair in lines(folder.join("pairs.jsonl")) {
             let (have, need) = (&pair["have"], &pair["need"]);
-            let has_members = |schema: &Value| schema["properties"].is_object() || schema["allOf"][0]["properties"].is_object();
+            let has_members =
+                |schema: &Value| schema["properties"].is_object() || schema["allOf"][0]["properties"].is_object();
             if has_members(have) && has_members(need) {
                 both_ways(have, need).iter().for_each(|hit| score.add(pair["fits"] == true, fit(hit) >= FITS));
             }

@@ -29,7 +29,8 @@ pub struct CompatibleHit {
     pub title: Option<String>,
     /// The key of the capability.
     pub capability: String,
-    /// The quality of the fit, from 0 to 1.
+    /// The quality of the fit, from 0 to 1. 1: all values surely fit. From 0.5: nothing that the schemas state speaks
+    /// against it. Below: some values may not fit, or have to be converted. The links have the doubts.
     pub fit: f32,
     /// The relevance of the Thing for the query, from 0 to 1; 0 without one.
     pub relevance: f32,
@@ -37,7 +38,7 @@ pub struct CompatibleHit {
     pub input: Vec<DataLink>,
     /// Parts of what it gives that go into `want`.
     pub output: Vec<DataLink>,
-    /// The reason why it fits, or what is missing.
+    /// The reason why it fits, with its doubts, or what is missing.
     pub why: String,
     /// The one thing that is missing, if any is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,9 +57,12 @@ pub struct DataLink {
     pub from: String,
     /// The name of the member; empty for the data as a whole.
     pub to: String,
-    /// True if the types differ, so that the value may have to be converted.
+    /// True if the value has to be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
+    /// Sentences about what may keep the value from fitting; absent if it surely fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// The one thing that is missing for data to fit.
@@ -128,7 +132,7 @@ pub struct ComposeResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Chain {
-    /// The quality of the fit, from 0 to 1.
+    /// The quality of the fit, from 0 to 1; below 0.5 some values may not fit. The links have the doubts.
     pub fit: f32,
     /// The average relevance of the Things for the query, from 0 to 1; 0 without one.
     pub relevance: f32,
@@ -171,7 +175,10 @@ pub struct ChainLink {
     pub from: String,
     /// The name of the member; empty for the data as a whole.
     pub to: String,
-    /// True if the types differ, so that the value may have to be converted.
+    /// True if the value has to be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
+    /// Sentences about what may keep the value from fitting; absent if it surely fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }

@@ -40,8 +40,9 @@ pub struct CompatibleAnswer {
 
 impl Registry {
     /// Finds capabilities whose required inputs are among what the caller has, and whose outputs are what it
-    /// wants, by the type compatibility rules of Agent Spec. Parts correspond by name or title. Every acknowledged
-    /// write is found. Blocks.
+    /// wants, as their schemas have it. Parts correspond by name or title, or by a name that means the same. What may
+    /// not fit, or has to be converted by the type compatibility rules of Agent Spec, has a fit below 0.5 and
+    /// doubts. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # fn main() -> agentdex::Result<()> {
@@ -67,7 +68,7 @@ impl Registry {
     /// let hit = registry.search_compatible(&query)?.found.hits.remove(0);
     /// assert_eq!((hit.capability.as_str(), hit.why.as_str()), (
     ///     "forecast",
-    ///     "takes `City` as `city`; gives `temperature` (converted)",
+    ///     "takes `City` as `city`; gives `temperature` (converted); but `temperature` has to be converted from number to string",
     /// ));
     /// # registry.close(); drop(registry); std::fs::remove_dir_all(directory).ok();
     /// # Ok(())

@@ -22,6 +22,7 @@ use crate::{access::Access, change::Timestamp, convert::SearchTerm};
 mod cached;
 mod collect;
 pub mod compatible;
+mod containment;
 mod directory;
 mod documents;
 mod entry;

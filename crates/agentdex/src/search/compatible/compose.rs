@@ -3,8 +3,8 @@
 use std::{cmp::Ordering, collections::HashSet, time::Instant};
 
 use super::{
-    Relevance, Step, StepLink,
-    fit::{Matcher, rounded},
+    Link, Relevance, Step, StepLink,
+    fit::{Matcher, chance, rounded},
     index::{Capability, ShapeIndex},
     plan::{Plan, PlanLink, Planner, Source, Target},
     port::Data,
@@ -127,7 +127,8 @@ impl ShapeIndex {
             return Vec::new();
         };
         let quality: f32 = plan.links.iter().map(|link| link.supply.quality).sum();
-        let fit = rounded(quality / plan.links.len().max(1) as f32);
+        let least = plan.links.iter().map(|link| link.supply.certainty).max().map_or(1.0, chance);
+        let fit = rounded(least * quality / plan.links.len().max(1) as f32);
         let others = choices.iter().enumerate().flat_map(|(step, choice)| {
             let first = &first;
             choice.iter().skip(1).map(move |other| {
@@ -161,8 +162,8 @@ impl ShapeIndex {
                 Target::Want => request.want.ports.get(link.to),
                 Target::Step(step) => self.get(*plan.steps.get(step)?)?.inputs.get(link.to),
             };
-            let (from, to) = (from?.name.to_string(), to?.name.to_string());
-            Some(StepLink { step, from, to, converted: link.supply.is_converted })
+            let Link { from, to, converted, doubts } = matcher.link(from?, to?, link.supply);
+            Some(StepLink { step, from, to, converted, doubts })
         };
         let into = |target: Target| {
             let mut links: Vec<&PlanLink> = plan.links.iter().filter(|link| link.target == target).collect();
@@ -174,8 +175,8 @@ impl ShapeIndex {
             let shape = self.get(*plan.steps.get(step)?)?;
             let optional = shape.inputs.iter().filter(|port| !port.is_required).filter_map(|port| {
                 let supply = matcher.best(have, port, false)?;
-                let from = have.get(supply.from)?.name.to_string();
-                Some(StepLink { step: None, from, to: port.name.to_string(), converted: supply.is_converted })
+                let Link { from, to, converted, doubts } = matcher.link(have.get(supply.from)?, port, supply);
+                Some(StepLink { step: None, from, to, converted, doubts })
             });
             Some(Step {
                 id: capability.id.to_owned(),

@@ -131,7 +131,7 @@ impl ShapeIndex {
     /// Shapes of which all required inputs but `lacking` have the names of ports, and that take at least one.
     fn usable(&self, have: &[Port], lacking: usize) -> Vec<ShapeNo> {
         let mut counts = vec![0u16; self.end() as usize];
-        for shape in have.iter().flat_map(Port::keys).flat_map(|key| self.needing(key)) {
+        for shape in have.iter().flat_map(|port| port.names.all()).flat_map(|key| self.needing(key)) {
             if let Some(count) = counts.get_mut(*shape as usize) {
                 *count = count.saturating_add(1);
             }
@@ -146,12 +146,7 @@ impl ShapeIndex {
 
     /// What is posted under the names of a port.
     fn posted<'i>(&'i self, port: &Port, postings: impl Fn(&'i Self, &str) -> &'i [ShapeNo]) -> Vec<ShapeNo> {
-        let mut keys = port.keys();
-        let first = keys.next().map_or(&[][..], |key| postings(self, key)).to_vec();
-        match keys.next() {
-            Some(key) => merged(first.into_iter().chain(postings(self, key).iter().copied())),
-            None => first,
-        }
+        merged(port.names.all().flat_map(|key| postings(self, key)).copied())
     }
 
     fn hit(
@@ -190,7 +185,7 @@ fn merged(shapes: impl IntoIterator<Item = ShapeNo>) -> Vec<ShapeNo> {
     shapes
 }
 
-/// Why a capability fits.
+/// Why a capability fits, and what may keep it from that.
 fn why(have: Option<&[Port]>, input: &[Link], output: &[Link]) -> String {
     const SHOWN: usize = 8;
     let list = |links: &[Link]| {
@@ -214,7 +209,9 @@ fn why(have: Option<&[Port]>, input: &[Link], output: &[Link]) -> String {
         (Some(_), links) => Some(format!("takes {}", list(links))),
     };
     let gives = (!output.is_empty()).then(|| format!("gives {}", list(output)));
-    takes.into_iter().chain(gives).collect::<Vec<_>>().join("; ")
+    let doubts: Vec<&str> = input.iter().chain(output).flat_map(|link| &link.doubts).map(String::as_str).collect();
+    let but = (!doubts.is_empty()).then(|| format!("but {}", doubts[..doubts.len().min(SHOWN)].join(", ")));
+    takes.into_iter().chain(gives).chain(but).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -2,38 +2,73 @@
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
-use serde_json::Value;
-
 use super::{
+    super::containment::{Certainty, Schema, decide, explain},
     Link, Missing, Side,
-    port::{Port, Type},
+    port::Port,
     shape::Shape,
 };
-use crate::{
-    convert::casting::{Casting, describe, effort::Effort},
-    td::internal::push_token,
-};
+use crate::td::internal::push_token;
 
-/// How well names correspond: the same, a title, or that there is no other.
-const SAME_NAME: f32 = 1.0;
-const TITLE: f32 = 0.95;
-const ONLY_ONE: f32 = 0.6;
-/// How much of that a type is worth that has to be converted.
-const CONVERTED: f32 = 0.8;
-/// What comparing two types may take.
-const EFFORT_OF_A_PAIR: u64 = 20_000;
+/// How parts of data correspond, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Name,
+    Title,
+    /// By a name that means the same.
+    Meaning,
+    /// There is no other part.
+    Type,
+}
+
+impl By {
+    fn quality(self) -> f32 {
+        match self {
+            By::Name => 1.0,
+            By::Title => 0.95,
+            By::Meaning => 0.9,
+            By::Type => 0.6,
+        }
+    }
+}
+
+/// How much of a fit is left by how sure it is: what fits or leaves something open is above one half of it, what may
+/// fail is below.
+pub(super) fn chance(certainty: Certainty) -> f32 {
+    match certainty {
+        Certainty::Fits => 1.0,
+        Certainty::Unstated => 0.9,
+        Certainty::MayFail => 0.4,
+        Certainty::Cannot => 0.0,
+    }
+}
 
 /// How a port can be supplied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supply {
     /// The number of the port that it comes from.
     pub from: usize,
+    pub by: By,
+    /// How well names correspond.
     pub quality: f32,
+    pub certainty: Certainty,
     pub is_converted: bool,
 }
 
+impl Supply {
+    /// How good it is in all.
+    pub fn score(&self) -> f32 {
+        self.quality * chance(self.certainty)
+    }
+
+    /// Whether nothing that is stated speaks against it.
+    pub fn is_likely(&self) -> bool {
+        self.certainty <= Certainty::Unstated
+    }
+}
+
 /// How some ports are supplied by others.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Supplied {
     /// The sum of the qualities of all that are supplied, and of those that are required.
     pub quality: f32,
@@ -42,6 +77,8 @@ pub(super) struct Supplied {
     pub required: usize,
     /// Required ports that nothing goes into.
     pub missing: usize,
+    /// The least sure of all.
+    pub certainty: Certainty,
 }
 
 /// How well a capability fits.
@@ -53,54 +90,95 @@ pub(super) struct Fit {
     pub missing: usize,
 }
 
-/// Compares ports; remembers which types go into which.
+/// Two schemas, by where they are.
+type Pair = (*const Schema, *const Schema);
+
+/// Compares ports; remembers how schemas compare.
 #[derive(Debug, Default)]
 pub(super) struct Matcher {
-    casts: RefCell<HashMap<(*const Type, *const Type), bool>>,
+    known: RefCell<HashMap<Pair, (Certainty, bool)>>,
 }
 
 impl Matcher {
-    /// Whether a type goes into another. Types that are too complex to compare don't.
-    pub fn casts(&self, from: &Arc<Type>, to: &Arc<Type>) -> bool {
-        if from == to {
-            return true;
-        }
+    /// How sure it is that values of a schema satisfy another, and whether they are converted.
+    fn certainty(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> (Certainty, bool) {
         // Both are borrowed for longer than this lives, so that the addresses stay theirs.
         let pair = (Arc::as_ptr(from), Arc::as_ptr(to));
-        if let Some(known) = self.casts.borrow().get(&pair) {
+        if let Some(known) = self.known.borrow().get(&pair) {
             return *known;
         }
-        let casts = casts(&from.schema, &to.schema);
-        self.casts.borrow_mut().insert(pair, casts);
-        casts
+        let verdict = decide(from, to);
+        let certainty = (verdict.certainty, verdict.is_converted);
+        self.known.borrow_mut().insert(pair, certainty);
+        certainty
+    }
+
+    /// Whether values of a schema may satisfy another.
+    pub fn goes(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> bool {
+        self.certainty(from, to).0 < Certainty::Cannot
     }
 
     /// How a port goes into another; `is_by_type` where the names don't matter.
     pub fn supply(&self, from: &Port, to: &Port, is_by_type: bool) -> Option<Supply> {
-        let by_name = if from.key.is_some() && from.key == to.key {
-            SAME_NAME
-        } else if from.keys().any(|key| to.keys().any(|other| key == other)) {
-            TITLE
+        let by = if from.names.key.is_some() && from.names.key == to.names.key {
+            By::Name
+        } else if from.names.are_same(&to.names) {
+            By::Title
+        } else if from.names.are_near(&to.names) {
+            By::Meaning
         } else if is_by_type {
-            ONLY_ONE
+            By::Type
         } else {
             return None;
         };
-        let is_converted = from.type_ != to.type_;
-        let quality = if is_converted { by_name * CONVERTED } else { by_name };
-        self.casts(&from.type_, &to.type_).then_some(Supply { from: 0, quality, is_converted })
+        let (certainty, is_converted) = self.certainty(&from.schema, &to.schema);
+        let certainty = if may_be_absent(from, to) { certainty.max(Certainty::MayFail) } else { certainty };
+        let supply = Supply { from: 0, by, quality: by.quality(), certainty, is_converted };
+        (certainty < Certainty::Cannot).then_some(supply)
     }
 
     /// The best of some ports for one.
     pub fn best(&self, from: &[Port], to: &Port, is_by_type: bool) -> Option<Supply> {
+        self.best_of(from, to, is_by_type, |_| false)
+    }
+
+    /// The best but for those that are meant for others, unless by name.
+    fn best_of(
+        &self,
+        from: &[Port],
+        to: &Port,
+        is_by_type: bool,
+        is_for_others: impl Fn(&Port) -> bool,
+    ) -> Option<Supply> {
         let mut best: Option<Supply> = None;
         for (number, port) in from.iter().enumerate() {
             let supply = self.supply(port, to, is_by_type).map(|supply| Supply { from: number, ..supply });
-            if let Some(supply) = supply.filter(|supply| best.is_none_or(|best| supply.quality > best.quality)) {
+            let is_better = |supply: &Supply| best.is_none_or(|best| supply.score() > best.score());
+            if let Some(supply) = supply.filter(is_better)
+                && (supply.by != By::Meaning || !is_for_others(port))
+            {
                 best = Some(supply);
             }
         }
         best
+    }
+
+    /// The link from a port to another.
+    pub fn link(&self, from: &Port, to: &Port, supply: Supply) -> Link {
+        let mut doubts = Vec::new();
+        let name = if from.name.is_empty() { &to.name } else { &from.name };
+        match supply.by {
+            By::Meaning => doubts.push(format!("`{}` may not mean `{}`", from.label(), to.label())),
+            By::Type => doubts.push(format!("{} matches by its type alone", quoted(name))),
+            By::Name | By::Title => {}
+        }
+        if supply.certainty != Certainty::Fits {
+            if may_be_absent(from, to) {
+                doubts.push(format!("{} may be absent", quoted(name)));
+            }
+            doubts.extend(explain(&from.schema, &to.schema).notes.iter().map(|note| note.doubt(name)));
+        }
+        Link { from: from.name.to_string(), to: to.name.to_string(), converted: supply.is_converted, doubts }
     }
 
     /// How ports are supplied: those of an input by what the caller has, or what it wants by those of an output.
@@ -115,11 +193,21 @@ impl Matcher {
         let required = to.iter().filter(|port| port.is_required).count();
         let asked = if side == Side::Input { from } else { to };
         let is_only = from.len() == 1 && (required == 1 || to.len() == 1) && asked.iter().all(Port::is_unnamed);
-        let mut supplied = Supplied { required, ..Supplied::default() };
+        let mut supplied = Supplied {
+            quality: 0.0,
+            required_quality: 0.0,
+            count: 0,
+            required,
+            missing: 0,
+            certainty: Certainty::Fits,
+        };
         for port in to {
-            let supply = self.best(from, port, is_only && (port.is_required || to.len() == 1));
+            // One that is called the same as another part isn't what this one means.
+            let is_for_others = |from: &Port| to.iter().any(|other| other.names.are_same(&from.names));
+            let supply = self.best_of(from, port, is_only && (port.is_required || to.len() == 1), is_for_others);
             match supply {
-                Some(Supply { quality, .. }) => {
+                Some(Supply { quality, certainty, .. }) => {
+                    supplied.certainty = supplied.certainty.max(certainty);
                     supplied.quality += quality;
                     supplied.count += 1;
                     supplied.required_quality += if port.is_required { quality } else { 0.0 };
@@ -136,11 +224,7 @@ impl Matcher {
         let (mut links, mut missing) = (Vec::new(), None);
         self.supplied(from, to, side, |port, supply| {
             match supply.and_then(|supply| Some((supply, from.get(supply.from)?))) {
-                Some((supply, source)) => links.push(Link {
-                    from: source.name.to_string(),
-                    to: port.name.to_string(),
-                    converted: supply.is_converted,
-                }),
+                Some((supply, source)) => links.push(self.link(source, port, supply)),
                 None if port.is_required && missing.is_none() => missing = Some(why_missing(from, port, side)),
                 None => {}
             }
@@ -156,6 +240,7 @@ impl Matcher {
             return None;
         }
         let missing = input.map_or(0, |input| input.missing) + output.map_or(0, |output| output.missing);
+        let certainty = [input, output].iter().flatten().map(|side| side.certainty).max().unwrap_or(Certainty::Fits);
         let share = |quality: f32, of: usize| if of == 0 { 1.0 } else { quality / of as f32 };
         let output = output.map(|output| share(output.quality, output.count + output.missing));
         let input = input.map(|input| match output {
@@ -167,7 +252,7 @@ impl Matcher {
             (Some(input), Some(output)) => (input + output) / 2.0,
             (one, other) => one.or(other).unwrap_or_default(),
         };
-        Some(Fit { fit: rounded(fit), missing })
+        Some(Fit { fit: rounded(fit * chance(certainty)), missing })
     }
 }
 
@@ -176,71 +261,38 @@ pub(super) fn rounded(fit: f32) -> f32 {
     (fit * 100.0).round() / 100.0
 }
 
-fn casts(from: &Value, to: &Value) -> bool {
-    let effort = Effort::of_steps(EFFORT_OF_A_PAIR);
-    Casting { effort: &effort }.casts(from, to).unwrap_or(false)
+/// Whether one that is demanded is only promised sometimes.
+fn may_be_absent(from: &Port, to: &Port) -> bool {
+    to.is_certain && !from.is_certain
+}
+
+fn quoted(name: &str) -> String {
+    if name.is_empty() { "the data".to_owned() } else { format!("`{name}`") }
 }
 
 fn why_missing(from: &[Port], port: &Port, side: Side) -> Missing {
-    let same = from.iter().find(|other| other.keys().any(|key| port.keys().any(|own| own == key)));
+    let same = from.iter().find(|other| other.names.are_same(&port.names));
+    let same = same.or_else(|| from.iter().find(|other| other.names.are_near(&port.names)));
     let mut pointer = match side {
         Side::Input => port.pointer.to_string(),
         Side::Output => format!("/want{}", port.pointer),
     };
-    let to = &port.type_.schema;
-    let message = match (same, side) {
-        (Some(same), _) => {
-            let mismatch = mismatch(&same.type_.schema, to);
-            pointer.push_str(&mismatch.pointer);
-            format!("`{}`: {}", same.label(), mismatch.message)
+    let reason = same.and_then(|same| Some((same, explain(&same.schema, &port.schema).notes.into_iter().next()?)));
+    let type_ = port.schema.describe();
+    let message = match (reason, side) {
+        (Some((same, note)), _) => {
+            note.pointer().iter().for_each(|token| push_token(&mut pointer, token));
+            format!("`{}`: {}", same.label(), note.reason)
         }
-        (None, Side::Input) => format!("it needs `{}` ({}), which `have` doesn't have", port.label(), describe(to)),
-        (None, Side::Output) => format!("it doesn't give `{}` ({})", port.label(), describe(to)),
+        (None, Side::Input) => format!("it needs `{}` ({type_}), which `have` doesn't have", port.label()),
+        (None, Side::Output) => format!("it doesn't give `{}` ({type_})", port.label()),
     };
     Missing { side, name: port.name.to_string(), pointer, message }
 }
 
-/// Where a type doesn't go into another, and why.
-struct Mismatch {
-    pointer: String,
-    message: String,
-}
-
-/// The first place where `from` doesn't go into `to`, which it doesn't as a whole.
-fn mismatch(from: &Value, to: &Value) -> Mismatch {
-    let is = |schema: &Value, name: &str| schema.get("type").is_some_and(|known| known == name);
-    let inner = if is(from, "array") && is(to, "array") {
-        from.get("items").zip(to.get("items")).map(|(from, to)| ("/items".to_owned(), Some(from), to))
-    } else if is(from, "object") && is(to, "object") {
-        let wanted = to.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let known = wanted.map(|(name, to)| (name, from.get("properties").and_then(|known| known.get(name)), to));
-        let mut wrong = known.filter(|(_, from, to)| from.is_none_or(|from| !casts(from, to)));
-        wrong.next().map(|(name, from, to)| {
-            let mut pointer = "/properties".to_owned();
-            push_token(&mut pointer, name);
-            (pointer, from, to)
-        })
-    } else {
-        None
-    };
-    match inner {
-        Some((pointer, Some(from), to)) => {
-            let Mismatch { pointer: rest, message } = mismatch(from, to);
-            Mismatch { pointer: pointer + &rest, message }
-        }
-        Some((pointer, None, to)) => {
-            Mismatch { pointer, message: format!("there is no such member; it takes {}", describe(to)) }
-        }
-        None => Mismatch {
-            pointer: String::new(),
-            message: format!("{} can't be cast to {}", describe(from), describe(to)),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::{super::Data, *};
 
@@ -273,7 +325,7 @@ mod tests {
 
     #[test]
     fn the_first_thing_that_is_missing_is_named_with_its_place() {
-        let place = |lat: &str| json!({"type": "object", "properties": {"lat": {"type": lat}}});
+        let place = |lat: &str| json!({"type": "object", "properties": {"lat": {"type": lat}}, "required": ["lat"]});
         let list = |items: Value| json!({"properties": {"where": {"type": "array", "items": items}}});
         let cases = [
             (

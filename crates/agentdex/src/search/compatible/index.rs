@@ -6,7 +6,9 @@ use std::{
 };
 
 use super::{
-    port::{Port, Type},
+    super::containment::Schema,
+    names::Names,
+    port::Port,
     shape::{Shape, Shapes},
 };
 
@@ -26,9 +28,10 @@ pub struct ShapeIndex {
     needing: Postings,
     taking: Postings,
     giving: Postings,
-    /// Names and types that several ports share.
-    names: HashSet<Arc<str>>,
-    types: HashSet<Arc<Type>>,
+    /// Names and schemas that several ports share.
+    texts: HashSet<Arc<str>>,
+    names: HashSet<Arc<Names>>,
+    schemas: HashSet<Arc<Schema>>,
     capabilities: usize,
 }
 
@@ -83,7 +86,7 @@ impl ShapeIndex {
         self.numbers.insert(id, number);
         let mut numbers = Vec::with_capacity(shapes.capabilities.len());
         for (key, shape) in shapes.capabilities {
-            let key = self.name(&key.into());
+            let key = self.text(&key.into());
             let shape = self.shape(shape);
             if let Some(known) = self.shapes.get_mut(shape) {
                 known.members.push(Member { thing: number, key });
@@ -105,7 +108,7 @@ impl ShapeIndex {
             let Some(known) = self.shapes.get_mut(shape) else { continue };
             let removed: Vec<Member> = known.members.extract_if(.., |member| member.thing == number).collect();
             let is_unused = known.members.is_empty();
-            removed.into_iter().for_each(|member| self.release_name(member.key));
+            removed.into_iter().for_each(|member| self.release_text(member.key));
             if is_unused {
                 self.forget(shape);
             }
@@ -198,54 +201,71 @@ impl ShapeIndex {
         }
         let Some(shape) = Arc::into_inner(shape) else { return };
         for port in shape.inputs.into_iter().chain(shape.outputs) {
-            let Port { name, pointer, key, title, type_, .. } = port;
-            [Some(name), Some(pointer), key, title].into_iter().flatten().for_each(|name| self.release_name(name));
-            if Arc::strong_count(&type_) == 2 {
-                self.types.remove(&*type_);
+            let Port { name, pointer, names, schema, .. } = port;
+            [name, pointer].into_iter().for_each(|text| self.release_text(text));
+            if Arc::strong_count(&names) == 2 {
+                self.names.remove(&names);
+            }
+            if let Some(Names { key, title, meanings }) = Arc::into_inner(names) {
+                key.into_iter().chain(title).chain(meanings).for_each(|text| self.release_text(text));
+            }
+            if Arc::strong_count(&schema) == 2 {
+                self.schemas.remove(&schema);
             }
         }
     }
 
     fn port(&mut self, port: Port) -> Port {
-        let type_ = match self.types.get(&*port.type_) {
+        let schema = match self.schemas.get(&port.schema) {
             Some(known) => known.clone(),
             None => {
-                self.types.insert(port.type_.clone());
-                port.type_
+                self.schemas.insert(port.schema.clone());
+                port.schema
             }
         };
-        Port {
-            name: self.name(&port.name),
-            pointer: self.name(&port.pointer),
-            key: port.key.map(|key| self.name(&key)),
-            title: port.title.map(|title| self.name(&title)),
-            type_,
-            is_required: port.is_required,
-        }
+        let (name, pointer) = (self.text(&port.name), self.text(&port.pointer));
+        Port { name, pointer, names: self.names(&port.names), schema, ..port }
     }
 
-    fn name(&mut self, name: &Arc<str>) -> Arc<str> {
-        if let Some(known) = self.names.get(&**name) {
+    fn names(&mut self, names: &Arc<Names>) -> Arc<Names> {
+        if let Some(known) = self.names.get(names) {
             return known.clone();
         }
-        self.names.insert(name.clone());
-        name.clone()
+        let Names { key, title, meanings } = &**names;
+        let mut text = |text: &Arc<str>| self.text(text);
+        let names = Arc::new(Names {
+            key: key.as_ref().map(&mut text),
+            title: title.as_ref().map(&mut text),
+            meanings: meanings.iter().map(text).collect(),
+        });
+        self.names.insert(names.clone());
+        names
     }
 
-    /// Gives up one use of a name.
-    fn release_name(&mut self, name: Arc<str>) {
-        if Arc::strong_count(&name) == 2 {
-            self.names.remove(&name);
+    fn text(&mut self, text: &Arc<str>) -> Arc<str> {
+        if let Some(known) = self.texts.get(&**text) {
+            return known.clone();
+        }
+        self.texts.insert(text.clone());
+        text.clone()
+    }
+
+    /// Gives up one use of a text.
+    fn release_text(&mut self, text: Arc<str>) {
+        if Arc::strong_count(&text) == 2 {
+            self.texts.remove(&text);
         }
     }
 }
 
-/// The names of what a shape needs, for each input that has one, and of what it can take as well and gives, each once.
+/// The names of what a shape needs, for each input that has one, and of what it can take as well and gives, each once;
+/// and what these names mean.
 fn keys(shape: &Shape) -> [Vec<&Arc<str>>; 3] {
-    let needed: Vec<_> = shape.required().flat_map(Port::keys).collect();
+    let needed: Vec<_> = shape.required().flat_map(|port| port.names.all()).collect();
     let optional = shape.inputs.iter().filter(|port| !port.is_required);
-    let mut keys =
-        [needed, optional.flat_map(Port::keys).collect(), shape.outputs.iter().flat_map(Port::keys).collect()];
+    let optional = optional.flat_map(|port| port.names.all()).collect();
+    let given = shape.outputs.iter().flat_map(|port| port.names.all()).collect();
+    let mut keys = [needed, optional, given];
     for keys in keys.iter_mut().skip(1) {
         keys.sort_unstable();
         keys.dedup();
@@ -310,6 +330,6 @@ mod tests {
         ["urn:a", "urn:b", "urn:c", "urn:d"].iter().for_each(|id| index.remove(id));
         assert!(index.is_empty() && index.all().next().is_none());
         assert!(index.needing.is_empty() && index.giving.is_empty() && index.known.is_empty());
-        assert_eq!((index.names.len(), index.types.len()), (0, 0), "{:?}", index.names);
+        assert_eq!((index.names.len(), index.schemas.len(), index.texts.len()), (0, 0, 0), "{:?}", index.texts);
     }
 }

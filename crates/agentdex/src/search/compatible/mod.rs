@@ -1,18 +1,21 @@
 //! Compatible search: which capabilities can work with the data that a caller has, and give the data that it
 //! wants; and composed search: which chains of capabilities lead from the one to the other.
 //!
-//! - **Ports** (`port`): the members of an object, or the data as a whole. They correspond by name or title,
-//!   regardless of case and punctuation, and their types by the rules of Agent Spec (`convert::casting`).
+//! - **Ports** (`port`): the members of an object, or the data as a whole. They correspond by name or title (`names`),
+//!   regardless of case and punctuation, or by a name that means the same, which is a doubt. One goes into another if its
+//!   values satisfy the other's schema (`search::containment`): surely, possibly, which is a doubt, or not at all.
 //! - **Shapes** (`shape`): the inputs and outputs of a capability. Capabilities of the same shape are compared once.
 //! - **Index** (`index`): shapes by the names of what they need and give, in memory. It takes about 150 bytes for
-//!   each capability and, once for each different shape, about 120 bytes for each port.
-//! - **Search** (`fit`, `find`): candidates by name, then the types, then the order.
+//!   each capability and, once for each different shape, about 120 bytes for each port, and once for each different
+//!   schema what it says.
+//! - **Search** (`fit`, `find`): candidates by name, then the schemas, then the order.
 //! - **Composition** (`reach`, `plan`, `compose`): backwards from what is wanted, among what can be reached at all.
 
 mod compose;
 mod find;
 mod fit;
 mod index;
+mod names;
 mod plan;
 mod port;
 mod reach;

@@ -160,7 +160,10 @@ impl<'p> Planner<'p> {
         };
         let Some(port) = self.port(&draft, need) else { return };
         let from_have = self.matcher.best(self.have, port, self.goes_by_type(&draft, need));
-        if let (Target::Step(_), Some(supply)) = (need.target, from_have) {
+        // What may fail is tried beside what others give.
+        if let (Target::Step(_), Some(supply)) = (need.target, from_have)
+            && supply.is_likely()
+        {
             draft.link(Source::Have, need, supply);
             return self.extend(draft, steps);
         }
@@ -244,7 +247,7 @@ impl<'p> Planner<'p> {
                 self.matcher.best(outputs, port, need.target == Target::Want && self.goes_by_type(draft, need))?,
             ))
         });
-        supplies.reduce(|best, other| if other.1.quality > best.1.quality { other } else { best })
+        supplies.reduce(|best, other| if other.1.score() > best.1.score() { other } else { best })
     }
 
     /// Whether what a shape needs can be there with the steps that are left. Steps that use it don't count.
@@ -271,7 +274,7 @@ impl<'p> Planner<'p> {
                 .all()
                 .filter(|shape| self.index.get(*shape).is_some_and(|shape| shape.outputs.len() == 1))
                 .collect(),
-            false => port.keys().flat_map(|key| self.index.giving(key)).copied().collect(),
+            false => port.names.all().flat_map(|key| self.index.giving(key)).copied().collect(),
         };
         shapes.sort_unstable();
         shapes.dedup();
@@ -285,7 +288,7 @@ impl<'p> Planner<'p> {
             let members = self.index.members(number).filter(|member| !self.hidden.contains(member.id));
             let relevance = members.map(|member| self.relevance.get(member.id).copied().unwrap_or_default());
             let Some(relevance) = relevance.reduce(f32::max) else { continue };
-            producers.push((steps, missing, supply.quality, relevance, Producer { shape: number, supply }));
+            producers.push((steps, missing, supply.score(), relevance, Producer { shape: number, supply }));
         }
         producers.sort_by(|one, other| {
             (one.0, one.1).cmp(&(other.0, other.1)).then(other.2.total_cmp(&one.2)).then(other.3.total_cmp(&one.3))

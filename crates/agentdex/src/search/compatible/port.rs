@@ -2,44 +2,18 @@
 
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::{
+    super::containment::{Bases, Limits, Read, Schema, unwrapped},
+    names::Names,
+};
 use crate::{Error, Result, td::internal::push_token};
 
-/// How deep schemas are read.
-const MAX_DEPTH: usize = 16;
-/// How many schemas are read within one.
-const MAX_SCHEMAS: usize = 2_000;
 /// How many ports one side may have.
 const MAX_PORTS: usize = 256;
-
-/// The type of a port: what [`crate::convert::casting`] reads of a schema, and nothing else.
-#[derive(Debug)]
-pub(super) struct Type {
-    pub schema: Value,
-    text: Box<str>,
-}
-
-impl Type {
-    fn of(schema: Value) -> Arc<Type> {
-        let text = schema.to_string().into();
-        Arc::new(Type { schema, text })
-    }
-}
-
-impl PartialEq for Type {
-    fn eq(&self, other: &Type) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Type {}
-
-impl Hash for Type {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
-    }
-}
+/// How many references and parts lead to the members of an object.
+const MAX_PARTS: usize = 32;
 
 /// A named part of data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,23 +22,18 @@ pub(super) struct Port {
     pub name: Arc<str>,
     /// Where its schema is in that of the data.
     pub pointer: Arc<str>,
-    /// Its name without case and punctuation; none for the data as a whole.
-    pub key: Option<Arc<str>>,
-    /// Its title in the same form, if that is another one.
-    pub title: Option<Arc<str>>,
-    pub type_: Arc<Type>,
+    pub names: Arc<Names>,
+    pub schema: Arc<Schema>,
+    /// True if the data is of no use without it: it is looked for.
     pub is_required: bool,
+    /// True if the schema demands it, or promises it.
+    pub is_certain: bool,
 }
 
 impl Port {
-    /// What it can be found by.
-    pub fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.key.iter().chain(&self.title)
-    }
-
     /// Whether only its type is known.
     pub fn is_unnamed(&self) -> bool {
-        self.key.is_none() && self.title.is_none()
+        self.names.exact().next().is_none()
     }
 
     /// What messages call it.
@@ -93,9 +62,9 @@ impl Data {
             );
             return Err(Error::InvalidQuery { message });
         }
-        let mut reader = Reader::default();
-        let ports = reader.ports(schema, "");
-        match reader.exceeded {
+        let mut limits = Limits::default();
+        let ports = Reader { limits: &mut limits, document: None }.ports(schema, "");
+        match limits.exceeded {
             Some((what, maximum)) => Err(Error::LimitExceeded { what, maximum: maximum as u64 }),
             // Within those limits the walk is short.
             None => match unknown_type(schema, String::new()) {
@@ -142,139 +111,100 @@ fn unknown_type(schema: &Value, pointer: String) -> Option<(String, Value)> {
 }
 
 /// Reads schemas, within limits for all of them together.
-#[derive(Debug, Default)]
-pub(super) struct Reader {
-    schemas: usize,
-    exceeded: Option<(&'static str, usize)>,
+pub(super) struct Reader<'v, 'l> {
+    pub limits: &'l mut Limits,
+    /// What they may refer into beside themselves.
+    pub document: Option<&'v Value>,
 }
 
-impl Reader {
+impl<'v> Reader<'v, '_> {
     /// The ports of data with this schema, which is at `pointer`.
-    pub fn ports(&mut self, schema: &Value, pointer: &str) -> Vec<Port> {
-        let schema = schema.get("agentspec:jsonSchema").filter(|own| own.is_object()).unwrap_or(schema);
-        let is_object = schema.get("type").is_none_or(|name| name == "object");
-        match schema.get("properties").and_then(Value::as_object).filter(|_| is_object) {
-            Some(members) => {
-                let required = schema.get("required").and_then(Value::as_array);
-                let required: Option<HashSet<&str>> =
-                    required.map(|names| names.iter().filter_map(Value::as_str).collect());
-                self.members(members, &format!("{pointer}/properties"), |name| {
-                    required.as_ref().is_none_or(|names| names.contains(name))
-                })
-            }
-            None => {
-                let mut port = self.port("", schema, pointer.to_owned());
-                // An object that is described no further can be an empty one.
-                port.is_required = schema.get("type").is_none_or(|name| name != "object") && !has_default(schema);
-                vec![port]
-            }
+    pub fn ports(&mut self, schema: &'v Value, pointer: &str) -> Vec<Port> {
+        let schema = unwrapped(schema);
+        let bases = Bases::of(schema, self.document);
+        let read = Read::new(schema, bases.clone(), self.limits);
+        let (members, whole) = (read.members(), read.schema());
+        let Some(members) = members else {
+            // An object that is described no further can be an empty one.
+            let is_required = schema.get("type").is_none_or(|name| name != "object") && !has_default(schema);
+            return vec![port("", schema, pointer.into(), whole, is_required, true)];
+        };
+        if members.len() > MAX_PORTS {
+            self.limits.exceeded.get_or_insert(("number of members of a data schema", MAX_PORTS));
         }
+        let declared = Declared::of(schema, &bases, pointer);
+        let describes = |name: &str| declared.members.iter().find(|(of, ..)| *of == name);
+        let members = members.into_iter().map(|(name, is_certain, schema)| {
+            // A member that is required and not described further is anything.
+            let (own, at) = describes(&name)
+                .map_or((&Value::Null, format!("{pointer}/required")), |(_, at, own)| (*own, at.clone()));
+            let is_required = (is_certain || !declared.says_required) && !has_default(own);
+            port(&name, own, at.into(), schema, is_required, is_certain)
+        });
+        members.take(MAX_PORTS).collect()
     }
 
-    /// A port for each member.
-    pub fn members(
-        &mut self,
-        members: &Map<String, Value>,
-        pointer: &str,
-        is_required: impl Fn(&str) -> bool,
-    ) -> Vec<Port> {
-        if members.len() > MAX_PORTS {
-            self.exceeded.get_or_insert(("number of members of a data schema", MAX_PORTS));
+    /// A port for each variable of a URI.
+    pub fn variables(&mut self, variables: &'v Map<String, Value>, pointer: &str) -> Vec<Port> {
+        if variables.len() > MAX_PORTS {
+            self.limits.exceeded.get_or_insert(("number of members of a data schema", MAX_PORTS));
         }
-        let members = members.iter().take(MAX_PORTS);
-        members
+        let variables = variables.iter().take(MAX_PORTS);
+        variables
             .map(|(name, schema)| {
                 let mut at = pointer.to_owned();
                 push_token(&mut at, name);
-                Port { is_required: is_required(name) && !has_default(schema), ..self.port(name, schema, at) }
+                let read = Read::new(schema, Bases::of(schema, self.document), self.limits).schema();
+                port(name, schema, at.into(), read, !has_default(schema), false)
             })
             .collect()
     }
+}
 
-    fn port(&mut self, name: &str, schema: &Value, pointer: String) -> Port {
-        let key = Some(name).filter(|name| !name.is_empty()).map(key_of);
-        let title = schema.get("title").and_then(Value::as_str).filter(|title| !title.trim().is_empty()).map(key_of);
-        Port {
-            name: name.into(),
-            pointer: pointer.into(),
-            title: title.filter(|title| Some(title) != key.as_ref()),
-            key,
-            type_: Type::of(self.reduced(schema, 0)),
-            is_required: true,
-        }
-    }
+fn port(name: &str, described: &Value, pointer: Arc<str>, schema: Schema, is_required: bool, is_certain: bool) -> Port {
+    let title = described.get("title").and_then(Value::as_str);
+    let names = Arc::new(Names::of(name, title));
+    Port { name: name.into(), pointer, names, schema: Arc::new(schema), is_required, is_certain }
+}
 
-    /// What of a schema the types of its values depend on. What is beyond the limits goes with everything.
-    fn reduced(&mut self, schema: &Value, depth: usize) -> Value {
-        self.schemas += 1;
-        let opaque = || json!({"allOf": []});
-        if depth >= MAX_DEPTH {
-            self.exceeded.get_or_insert(("nesting of a data schema", MAX_DEPTH));
-            return opaque();
-        }
-        if self.schemas > MAX_SCHEMAS {
-            self.exceeded.get_or_insert(("number of schemas within a data schema", MAX_SCHEMAS));
-            return opaque();
-        }
-        let schema = schema.get("agentspec:jsonSchema").filter(|own| own.is_object()).unwrap_or(schema);
-        let Some(members) = schema.as_object() else { return json!({}) };
-        if let Some(types) = types_of(members) {
-            return self.reduced_type(types, members, depth);
-        }
-        if let Some(union) = ["anyOf", "oneOf"].iter().find_map(|keyword| members.get(*keyword)?.as_array()) {
-            let union: Vec<Value> = union.iter().map(|schema| self.reduced(schema, depth + 1)).collect();
-            return json!({"anyOf": union});
-        }
-        let is_opaque = ["allOf", "$ref", "$dynamicRef", "not", "if"].iter().any(|name| members.contains_key(*name));
-        if is_opaque { opaque() } else { json!({}) }
-    }
+/// The members of an object as its schema and the parts of that describe them.
+#[derive(Default)]
+struct Declared<'v> {
+    /// Name, pointer and schema. The first description of a name counts.
+    members: Vec<(&'v str, String, &'v Value)>,
+    /// True if something lists what is required.
+    says_required: bool,
+}
 
-    fn reduced_type(&mut self, types: Value, members: &Map<String, Value>, depth: usize) -> Value {
-        let mut reduced = Map::new();
-        if let Some(Value::Object(properties)) = members.get("properties") {
-            let properties = properties.iter().map(|(name, schema)| (name.clone(), self.reduced(schema, depth + 1)));
-            reduced.insert("properties".to_owned(), Value::Object(properties.collect()));
-        }
-        if let Some(items) = members.get("items").filter(|items| items.is_object()) {
-            reduced.insert("items".to_owned(), self.reduced(items, depth + 1));
-        }
-        match members.get("additionalProperties") {
-            Some(Value::Bool(false)) => drop(reduced.insert("additionalProperties".to_owned(), false.into())),
-            Some(others @ Value::Object(_)) => {
-                reduced.insert("additionalProperties".to_owned(), self.reduced(others, depth + 1));
+impl<'v> Declared<'v> {
+    fn of(schema: &'v Value, bases: &Bases<'v>, pointer: &str) -> Declared<'v> {
+        let mut declared = Declared::default();
+        let mut known: HashSet<&str> = HashSet::new();
+        let root = (schema, pointer);
+        let mut waiting = vec![(schema, pointer.to_owned())];
+        let mut read = 0;
+        while let Some((schema, pointer)) = waiting.get(read).cloned().filter(|_| read < MAX_PARTS) {
+            read += 1;
+            let schema = unwrapped(schema);
+            declared.says_required |= schema.get("required").is_some_and(Value::is_array);
+            for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                if known.insert(name) {
+                    let mut at = format!("{pointer}/properties");
+                    push_token(&mut at, name);
+                    declared.members.push((name, at, member));
+                }
             }
-            _ => {}
+            let reference = schema.get("$ref").and_then(Value::as_str);
+            if let Some((reference, target)) = reference.and_then(|of| Some((of, bases.target(of)?))) {
+                let own = reference.trim_start_matches('#');
+                // What the data itself doesn't define the document does.
+                let is_own = root.0.pointer(own).is_some();
+                waiting.push((target, if is_own { format!("{}{own}", root.1) } else { own.to_owned() }));
+            }
+            let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten().enumerate();
+            waiting.extend(parts.map(|(number, part)| (part, format!("{pointer}/allOf/{number}"))));
         }
-        reduced.insert("type".to_owned(), types);
-        Value::Object(reduced)
-    }
-}
-
-/// The types that a schema names, or has to have by its other members.
-fn types_of(members: &Map<String, Value>) -> Option<Value> {
-    if let Some(types) = members.get("type").filter(|types| types.is_string() || types.is_array()) {
-        return Some(types.clone());
-    }
-    let constant = members.get("const").map(std::slice::from_ref);
-    if let Some(values) = constant.or_else(|| members.get("enum")?.as_array().map(Vec::as_slice)) {
-        let mut types: Vec<&str> = values.iter().map(type_of).collect();
-        types.sort_unstable();
-        types.dedup();
-        return Some(if let [one] = types[..] { one.into() } else { types.into() });
-    }
-    let has = |name: &str| members.contains_key(name);
-    has("properties").then(|| "object".into()).or_else(|| has("items").then(|| "array".into()))
-}
-
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::String(_) => "string",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::Bool(_) => "boolean",
-        Value::Null => "null",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        declared
     }
 }
 
@@ -282,19 +212,15 @@ fn has_default(schema: &Value) -> bool {
     schema.get("default").is_some()
 }
 
-/// A name without case and punctuation; as it is where it has nothing else.
-fn key_of(name: &str) -> Arc<str> {
-    let key: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    if key.is_empty() { name.into() } else { key.into() }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn ports(schema: &Value) -> Vec<(String, bool, Value)> {
+    fn ports(schema: &Value) -> Vec<(String, bool, String)> {
         let data = Data::parse(schema, "have").unwrap();
-        data.ports.iter().map(|port| (port.name.to_string(), port.is_required, port.type_.schema.clone())).collect()
+        data.ports.iter().map(|port| (port.name.to_string(), port.is_required, port.schema.describe())).collect()
     }
 
     #[test]
@@ -302,20 +228,20 @@ mod tests {
         let schema = json!({"type": "object", "required": ["city"], "properties": {
             "city": {"title": "City name", "enum": ["Berlin", "Bonn"]}, "days": {"type": "integer", "minimum": 1},
         }});
-        assert_eq!(
-            ports(&schema),
-            [("city".into(), true, json!({"type": "string"})), ("days".into(), false, json!({"type": "integer"})),]
-        );
-        assert_eq!(ports(&json!({"type": "string", "title": "City"})), [("".into(), true, json!({"type": "string"}))]);
+        assert_eq!(ports(&schema), [("city".into(), true, "string".into()), ("days".into(), false, "integer".into())]);
+        assert_eq!(ports(&json!({"type": "string", "title": "City"})), [("".into(), true, "string".into())]);
         assert_eq!(ports(&json!({"type": "object", "properties": {}})), []);
     }
 
     #[test]
-    fn names_are_compared_without_case_and_punctuation() {
-        for name in ["cityName", "city_name", "City name", "CITY-NAME"] {
-            assert_eq!(&*key_of(name), "cityname");
-        }
-        assert_eq!(&*key_of("???"), "???");
+    fn members_are_those_of_references_and_of_all_parts() {
+        let schema = json!({"$defs": {"P": {"type": "object", "properties": {"x": {"title": "X"}}, "required": ["x"]}}, "allOf": [
+            {"$ref": "#/$defs/P"}, {"properties": {"y/z": {"type": "integer"}, "x": {"type": "string"}}},
+        ]});
+        assert_eq!(ports(&schema), [("x".into(), true, "string".into()), ("y/z".into(), false, "integer".into())]);
+        let data = Data::parse(&schema, "have").unwrap();
+        let pointers: Vec<&str> = data.ports.iter().map(|port| &*port.pointer).collect();
+        assert_eq!(pointers, ["/allOf/1/properties/x", "/allOf/1/properties/y~1z"]);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
 use super::{
+    super::containment::Schema,
     fit::Matcher,
     index::{ShapeIndex, ShapeNo},
-    port::{Port, Type},
+    port::Port,
 };
 
 /// How many shapes are visited between readings of the clock.
@@ -32,8 +33,8 @@ impl Reach {
         let end = index.end() as usize;
         let mut reach = Reach { steps: vec![0; end], is_complete: true };
         let mut supplied = vec![0u64; end];
-        let mut known: HashSet<(Arc<str>, *const Type)> = HashSet::new();
-        let mut newly: Vec<(Arc<str>, Arc<Type>)> = Vec::new();
+        let mut known: HashSet<(Arc<str>, *const Schema)> = HashSet::new();
+        let mut newly: Vec<(Arc<str>, Arc<Schema>)> = Vec::new();
         add(&mut known, &mut newly, have);
         let mut visited = 0usize;
         for step in 1..=max_steps {
@@ -41,7 +42,7 @@ impl Reach {
             if step == 1 {
                 reached.extend(index.all().filter(|shape| starts(index, matcher, have, *shape)));
             }
-            for (key, type_) in std::mem::take(&mut newly) {
+            for (key, schema) in std::mem::take(&mut newly) {
                 for &number in index.needing(&key) {
                     visited += 1;
                     if visited.is_multiple_of(VISITED_AT_ONCE) && Instant::now() > deadline {
@@ -57,8 +58,8 @@ impl Reach {
                         required = bit + 1;
                         if bit < MAX_REQUIRED
                             && *mask & (1 << bit) == 0
-                            && port.keys().any(|own| *own == key)
-                            && matcher.casts(&type_, &port.type_)
+                            && port.names.all().any(|own| *own == key)
+                            && matcher.goes(&schema, &port.schema)
                         {
                             *mask |= 1 << bit;
                         }
@@ -88,17 +89,17 @@ fn starts(index: &ShapeIndex, matcher: &Matcher, have: &[Port], shape: ShapeNo) 
     let mut required = shape.required();
     match (required.next(), required.next(), have) {
         (None, ..) => !shape.outputs.is_empty(),
-        (Some(port), None, [only]) if only.is_unnamed() => matcher.casts(&only.type_, &port.type_),
+        (Some(port), None, [only]) if only.is_unnamed() => matcher.goes(&only.schema, &port.schema),
         _ => false,
     }
 }
 
-/// Adds the names and types of ports that weren't known.
-fn add(known: &mut HashSet<(Arc<str>, *const Type)>, newly: &mut Vec<(Arc<str>, Arc<Type>)>, ports: &[Port]) {
+/// Adds the names and schemas of ports that weren't known.
+fn add(known: &mut HashSet<(Arc<str>, *const Schema)>, newly: &mut Vec<(Arc<str>, Arc<Schema>)>, ports: &[Port]) {
     for port in ports {
-        for key in port.keys() {
-            if known.insert((key.clone(), Arc::as_ptr(&port.type_))) {
-                newly.push((key.clone(), port.type_.clone()));
+        for key in port.names.all() {
+            if known.insert((key.clone(), Arc::as_ptr(&port.schema))) {
+                newly.push((key.clone(), port.schema.clone()));
             }
         }
     }

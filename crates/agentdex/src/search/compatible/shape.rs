@@ -3,9 +3,12 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::port::{Port, Reader};
+use super::{
+    super::containment::Limits,
+    port::{Port, Reader},
+};
 use crate::{Error, Result};
 
 /// The inputs and outputs of a capability.
@@ -49,6 +52,9 @@ struct Described<'t> {
     actions: BTreeMap<String, Action>,
     #[serde(default, rename = "lmos:capabilities")]
     capabilities: Value,
+    /// What data schemas may refer to.
+    #[serde(default, rename = "schemaDefinitions")]
+    definitions: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -69,8 +75,9 @@ pub fn shapes(text: &str) -> Result<Shapes> {
     let described: Described<'_> = serde_json::from_str(text)
         .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;
     let mut shapes = Shapes { title: described.title.map(Cow::into_owned), capabilities: Vec::new() };
+    let document = described.definitions.map(|definitions| json!({"schemaDefinitions": definitions}));
     for (name, action) in &described.actions {
-        shapes.add(name, action);
+        shapes.add(name, action, document.as_ref());
     }
     let entries = match &described.capabilities {
         Value::Array(entries) => entries.as_slice(),
@@ -82,21 +89,20 @@ pub fn shapes(text: &str) -> Result<Shapes> {
             Action { input: member("input", "lmos:input"), output: member("output", "lmos:output"), variables: None };
         let key = ["id", "lmos:id", "name", "lmos:name"].iter().find_map(|name| entry.get(*name)?.as_str());
         if let Some(key) = key.filter(|key| !described.actions.contains_key(*key)) {
-            shapes.add(key, &action);
+            shapes.add(key, &action, document.as_ref());
         }
     }
     Ok(shapes)
 }
 
 impl Shapes {
-    fn add(&mut self, key: &str, action: &Action) {
-        // A limit for each capability: what is beyond it goes with everything.
-        let mut reader = Reader::default();
-        let mut inputs = action
-            .variables
-            .iter()
-            .flat_map(|variables| reader.members(variables, "/uriVariables", |_| true))
-            .collect::<Vec<_>>();
+    fn add(&mut self, key: &str, action: &Action, document: Option<&Value>) {
+        // A limit for each capability: of what is beyond it nothing is known.
+        let mut limits = Limits::default();
+        let mut reader = Reader { limits: &mut limits, document };
+        let variables = action.variables.iter();
+        let mut inputs: Vec<Port> =
+            variables.flat_map(|variables| reader.variables(variables, "/uriVariables")).collect();
         inputs.extend(action.input.iter().flat_map(|input| reader.ports(input, "/input")));
         let outputs: Vec<Port> = action.output.iter().flat_map(|output| reader.ports(output, "/output")).collect();
         if !inputs.is_empty() || !outputs.is_empty() {

@@ -1,0 +1,138 @@
+//! The nodes of a schema that is being made, within limits.
+
+use std::collections::HashMap;
+
+use super::schema::{ANY, At, Branches, Kinds, NEVER, Node, Parts, Schema};
+
+/// How deep schemas are read and merged, through references as well.
+const MAX_STACK: usize = 64;
+/// How many schemas are read within one.
+const MAX_SCHEMAS: usize = 2_000;
+
+/// The limits for all schemas of one side of a capability, and the first one that was exceeded.
+#[derive(Debug, Default)]
+pub(in crate::search) struct Limits {
+    schemas: usize,
+    pub exceeded: Option<(&'static str, usize)>,
+}
+
+impl Limits {
+    pub(super) fn exceed(&mut self, what: &'static str, most: usize) {
+        self.exceeded.get_or_insert((what, most));
+    }
+}
+
+/// Nodes, of which some are still being made.
+pub(super) struct Nodes<'l> {
+    all: Vec<Option<Node>>,
+    pub merged: HashMap<(At, At), At>,
+    pub limits: &'l mut Limits,
+    stack: usize,
+}
+
+impl<'l> Nodes<'l> {
+    pub fn new(limits: &'l mut Limits) -> Nodes<'l> {
+        Nodes { all: Vec::new(), merged: HashMap::new(), limits, stack: 0 }
+    }
+
+    pub fn add(&mut self, node: Node) -> At {
+        self.all.push(Some(node));
+        (self.all.len() - 1) as At
+    }
+
+    /// The number of a node that is made later.
+    pub fn reserve(&mut self) -> At {
+        self.all.push(None);
+        (self.all.len() - 1) as At
+    }
+
+    pub fn set(&mut self, at: At, node: Node) {
+        if let Some(slot) = self.all.get_mut(at as usize) {
+            *slot = Some(node);
+        }
+    }
+
+    /// A node; none while it is being made.
+    pub fn get(&self, at: At) -> Option<&Node> {
+        self.all.get(at as usize)?.as_ref()
+    }
+
+    /// A node for one of some branches.
+    pub fn union(&mut self, branches: Vec<At>, is_one: bool) -> At {
+        let kinds = branches.iter().map(|at| self.get(*at).map_or(ANY.kinds, |node| node.kinds));
+        let kinds = kinds.fold(NEVER.kinds, Kinds::or);
+        let branches = Branches { at: branches.into(), is_one };
+        let parts = Parts { branches: Some(branches), ..Parts::default() };
+        self.add(Node { kinds, is_typed: true, parts: Some(Box::new(parts)) })
+    }
+
+    /// Begins with one more schema, if there may be one; otherwise says which limit forbids it.
+    pub fn begin(&mut self) -> Result<(), &'static str> {
+        if self.limits.schemas >= MAX_SCHEMAS {
+            self.limits.exceed("number of schemas within a data schema", MAX_SCHEMAS);
+            return Err("size");
+        }
+        if self.stack >= MAX_STACK {
+            return Err("nesting");
+        }
+        self.limits.schemas += 1;
+        self.stack += 1;
+        Ok(())
+    }
+
+    /// Ends what was begun.
+    pub fn end(&mut self) {
+        self.stack -= 1;
+    }
+
+    /// A node with all that it refers to, numbered in the order in which it does.
+    pub fn schema_at(&self, root: At) -> Schema {
+        let mut numbers: HashMap<At, At> = HashMap::from([(root, 0)]);
+        let mut waiting = vec![root];
+        let mut found = 0;
+        while let Some(at) = waiting.get(found).copied() {
+            found += 1;
+            for child in self.get(at).map(children).unwrap_or_default() {
+                let next = numbers.len() as At;
+                numbers.entry(child).or_insert_with(|| {
+                    waiting.push(child);
+                    next
+                });
+            }
+        }
+        let renumbered = |at: &At| {
+            let mut node = self.get(*at).cloned().unwrap_or_else(|| Node::unknown("$ref"));
+            if let Some(parts) = &mut node.parts {
+                each_child(parts, |child| *child = numbers.get(child).copied().unwrap_or_default());
+            }
+            node
+        };
+        Schema { nodes: waiting.iter().map(renumbered).collect() }
+    }
+}
+
+fn children(node: &Node) -> Vec<At> {
+    let mut found = Vec::new();
+    if let Some(parts) = &node.parts {
+        found.extend(parts.branches.iter().flat_map(|branches| &branches.at).copied());
+        found.extend(parts.lists.iter().flat_map(|lists| lists.first.iter().chain(&lists.others)).copied());
+        let objects = parts.objects.iter();
+        found.extend(objects.clone().flat_map(|objects| &objects.members).map(|member| member.at));
+        found.extend(objects.filter_map(|objects| objects.others));
+    }
+    found
+}
+
+/// Changes what a node refers to.
+fn each_child(parts: &mut Parts, mut each: impl FnMut(&mut At)) {
+    if let Some(branches) = &mut parts.branches {
+        branches.at.iter_mut().for_each(&mut each);
+    }
+    if let Some(lists) = &mut parts.lists {
+        lists.first.iter_mut().chain(&mut lists.others).for_each(&mut each);
+    }
+    if let Some(objects) = &mut parts.objects {
+        objects.members.iter_mut().for_each(|member| each(&mut member.at));
+        objects.others.iter_mut().for_each(&mut each);
+    }
+}
