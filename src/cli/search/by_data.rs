@@ -121,6 +121,10 @@ fn print_chains(out: &mut impl Write, answer: &ComposeResult, max_steps: usize) 
             writeln!(out, "   {}) {name}: takes {}", number + 1, shown(&step.input))?;
             writeln!(out, "      {}", style.dim(&step.id))?;
         }
+        let links = chain.steps.iter().flat_map(|step| &step.input).chain(&chain.output);
+        for doubt in links.flat_map(|link| &link.doubts) {
+            writeln!(out, "   but {}", output::visible(doubt))?;
+        }
     }
     if !answer.complete {
         writeln!(out, "There may be better chains: not all could be compared in time.")?;

@@ -6,7 +6,7 @@ import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, w
 const TYPES = ["string", "number", "integer", "boolean", "array", "object"];
 
 /** A data schema: `city, days: integer`, or a JSON Schema. */
-export function schemaOf(text) {
+export function schemaOf(text, sure) {
 	if (!text.trim()) return undefined;
 	if (text.trim().startsWith("{")) return JSON.parse(text);
 	const properties = {};
@@ -15,7 +15,7 @@ export function schemaOf(text) {
 		if (!TYPES.includes(type)) throw new Error(`“${type}” is not a type; types are ${TYPES.join(", ")}.`);
 		properties[name] = { type };
 	}
-	return { type: "object", properties };
+	return { type: "object", properties, required: sure && Object.keys(properties) };
 }
 
 class ChainsView extends HTMLElement {
@@ -49,7 +49,7 @@ class ChainsView extends HTMLElement {
 
 	async search() {
 		try {
-			const [have, want] = [schemaOf(this.have.value), schemaOf(this.want.value)];
+			const [have, want] = [schemaOf(this.have.value, true), schemaOf(this.want.value)];
 			const query = this.query.value.trim() || undefined;
 			if (this.several.checked) {
 				if (!have || !want) throw new Error("A chain needs both: what there is, and what is wanted.");
@@ -74,8 +74,8 @@ customElements.define("view-chains", ChainsView);
 /** A chain: a graph, and the same in words. */
 function chainOf(chain, at) {
 	const data = (name) => (name ? e("code.t", name) : "the data");
-	const inputs = (all) => all.map(({ from, to, step, converted }, index) => [index ? "; " : "", data(from), step ? ` of step ${step}` : "",
-		from === to ? "" : [" as ", data(to)], converted ? dim(" (converted)") : ""]);
+	const inputs = (all) => all.map(({ from, to, step, doubts }, index) => [index ? "; " : "", data(from), step ? ` of step ${step}` : "",
+		from === to ? "" : [" as ", data(to)], doubts ? dim(` (${doubts})`) : ""]);
 	return e("article.chain", e("h3", `Chain ${at + 1}`, dim(` fit ${chain.fit.toFixed(2)}`)),
 		e(".columns.graphed", graph(chain),
 			e("ol", chain.steps.map((step) => e("li", e("strong.t", step.capability), " of ", who(step.id, step.title), e("p.dim", "takes ", inputs(step.input)))),
