@@ -1,7 +1,7 @@
 //! Search by capability: what is found, in which order, and what a query may look like.
 
-mod everyday;
 mod compatible;
+mod everyday;
 mod facets;
 mod index;
 mod language;
