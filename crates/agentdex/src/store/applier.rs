@@ -11,6 +11,7 @@ use sled::{Batch, IVec};
 use super::{
     audit::{self, hash_of},
     expiry::extended,
+    gaps::Gaps,
     layout,
     overlay::Overlay,
     recent::RecentChange,
@@ -46,6 +47,7 @@ pub(super) struct Moment {
 
 /// Applies the commands of one commit.
 pub(super) struct Applier<'a> {
+    gaps: Gaps,
     moment: Moment,
     state: State,
     changes: Vec<RecentChange>,
@@ -97,10 +99,10 @@ pub(super) struct Staged {
 
 impl<'a> Applier<'a> {
     /// `audited` is the number of the last entry of the audit trail.
-    pub fn new(tree: &'a sled::Tree, state: State, audited: u64, moment: Moment) -> Applier<'a> {
+    pub fn new(tree: &'a sled::Tree, state: State, audited: u64, gaps: Gaps, moment: Moment) -> Applier<'a> {
         let (changes, moved, restricted) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        Applier { moment, state, changes, moved, restricted, audited, author, overlay }
+        Applier { gaps, moment, state, changes, moved, restricted, audited, author, overlay }
     }
 
     /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
@@ -132,6 +134,11 @@ impl<'a> Applier<'a> {
             return outcomes;
         }
         outcomes?.into_iter().zip(foretold).map(|(outcome, id)| Ok(outcome.at(self.last_seq(&id)?))).collect()
+    }
+
+    /// The position of the next change.
+    fn next_seq(&self) -> Seq {
+        self.gaps.after(self.state.last)
     }
 
     /// The seq of a record; 0 where there is none, or one that has expired.
@@ -223,7 +230,7 @@ impl<'a> Applier<'a> {
         capabilities: Vec<String>,
         actor: Option<String>,
     ) -> Result<Outcome> {
-        let seq = self.state.last.next();
+        let seq = self.next_seq();
         let access = self.author.access.applied_to(&self.author.to_new);
         let mut record = StoredRecord {
             has_expiry: false,
@@ -278,7 +285,7 @@ impl<'a> Applier<'a> {
             self.overwrite(layout::metadata_key(particulars.id), None)?;
             self.overwrite(layout::original_key(old.seq), None)?;
         }
-        let seq = self.state.last.next();
+        let seq = self.next_seq();
         let mut record = StoredRecord {
             is_creation: false,
             seq,
@@ -304,7 +311,7 @@ impl<'a> Applier<'a> {
         if access == live.access {
             return Ok(Outcome::Renewed(old.seq));
         }
-        let seq = self.state.last.next();
+        let seq = self.next_seq();
         let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
         self.audit(ChangeKind::Updated, id, Some(&text), Some(&text));
         self.leave_text(id, old)?;
@@ -346,7 +353,7 @@ impl<'a> Applier<'a> {
             address: self.author.address.clone(),
             action: kind.as_str().to_owned(),
             target: id.to_owned(),
-            seq: Some(self.state.last.next()),
+            seq: Some(self.next_seq()),
             before: before.map(hash_of),
             after: after.map(hash_of),
             ..AuditEntry::default()
@@ -463,7 +470,7 @@ impl<'a> Applier<'a> {
 
     /// Appends to the log.
     fn log(&mut self, entry: Entry) -> Seq {
-        let seq = self.state.last.next();
+        let seq = self.next_seq();
         self.state.last = seq;
         if entry.kind != ChangeKind::Created {
             self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));

@@ -280,7 +280,7 @@ impl Work {
             return transactions.iter().map(|_| Err(shortage.error())).collect();
         }
         let moment = self.moment(view);
-        let mut applier = Applier::new(&db, self.state, view.audit.last(), moment);
+        let mut applier = Applier::new(&db, self.state, view.audit.last(), view.options.gaps, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |transaction| applier.apply(Command { transaction, moment });
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
@@ -294,6 +294,11 @@ impl Work {
                 outcomes.iter().map(|_| refused(&reason)).collect()
             }
         }
+    }
+
+    fn applier<'a>(&mut self, view: &View, db: &'a sled::Tree) -> Applier<'a> {
+        let moment = self.moment(view);
+        Applier::new(db, self.state, view.audit.last(), view.options.gaps, moment)
     }
 
     fn moment(&mut self, view: &View) -> Moment {
@@ -336,7 +341,7 @@ impl Work {
             return;
         }
         let Ok(db) = view.tree.db() else { return };
-        let mut applier = Applier::new(&db, self.state, view.audit.last(), self.moment(view));
+        let mut applier = self.applier(view, &db);
         moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         if view.closed.get().is_some() {
             return;
@@ -353,7 +358,7 @@ impl Work {
     fn grant_grace(&mut self, view: &View) {
         let Some(start) = self.next_grace.take() else { return view.expiries.grace.grant() };
         let Ok(db) = view.tree.db() else { return };
-        let mut applier = Applier::new(&db, self.state, view.audit.last(), self.moment(view));
+        let mut applier = self.applier(view, &db);
         let staged = view.expiries.page(&start, GRACE_STEP).and_then(|expiries| {
             expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
             Ok(expiries)

@@ -10,6 +10,7 @@
 //! - `damage`: records that can't be read
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `recent`, `reader`: the changes
+//! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
 //! - `check`: whether all of it fits together
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
@@ -26,6 +27,7 @@ mod check;
 mod commit;
 mod damage;
 mod expiry;
+mod gaps;
 mod held;
 mod layout;
 mod local;
@@ -90,7 +92,7 @@ pub use self::{
 };
 
 #[doc(hidden)]
-pub use self::options::FlushHook;
+pub use self::{gaps::Gaps, options::FlushHook};
 
 /// The durable home of all records. Cloning is cheap; the last clone closes it.
 #[derive(Clone)]

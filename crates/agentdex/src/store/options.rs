@@ -2,6 +2,8 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
+use super::gaps::Gaps;
+
 /// Store options.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -17,6 +19,9 @@ pub struct Options {
     /// Called before each flush; for tests that count flushes, hold them up or make them fail.
     #[doc(hidden)]
     pub before_flush: Option<FlushHook>,
+    /// The numbers that positions leave out; for tests.
+    #[doc(hidden)]
+    pub gaps: Gaps,
 }
 
 impl Default for Options {
@@ -27,6 +32,7 @@ impl Default for Options {
             cache_bytes: 64 * 1024 * 1024,
             group_size: 256,
             before_flush: None,
+            gaps: Gaps::default(),
         }
     }
 }
@@ -60,6 +66,13 @@ impl Options {
     #[doc(hidden)]
     pub fn before_flush(mut self, hook: impl Into<Option<FlushHook>>) -> Options {
         self.before_flush = hook.into();
+        self
+    }
+
+    /// Sets [`Options::gaps`].
+    #[doc(hidden)]
+    pub fn gaps(mut self, gaps: Gaps) -> Options {
+        self.gaps = gaps;
         self
     }
 }

@@ -1,0 +1,66 @@
+//! `Gaps`: numbers that the positions of the log leave out, for tests of whatever reads the log.
+
+use crate::change::Seq;
+
+/// The variable that makes positions have gaps by default in a debug build: a number that the gaps depend on.
+#[cfg(debug_assertions)]
+const VARIABLE: &str = "AGENTDEX_TEST_GAPS";
+
+/// The most numbers that are left out before a position.
+const MOST_LEFT_OUT: u64 = 6;
+
+/// The numbers that the positions of a log leave out: none, or by a seed some before each of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Gaps(Option<u64>);
+
+impl Gaps {
+    /// Positions without gaps.
+    pub const NONE: Gaps = Gaps(None);
+
+    /// Up to six numbers left out before each position, the same ones for the same seed.
+    pub fn seeded(seed: u64) -> Gaps {
+        Gaps(Some(seed))
+    }
+
+    /// The position after `last`. It depends on nothing else, so that it can be asked for again.
+    pub fn after(self, last: Seq) -> Seq {
+        let left_out = self.0.map_or(0, |seed| mixed(seed, last.0) % (MOST_LEFT_OUT + 1));
+        Seq(last.0.saturating_add(1 + left_out))
+    }
+}
+
+impl Default for Gaps {
+    /// None; in a debug build as the environment says.
+    fn default() -> Gaps {
+        #[cfg(debug_assertions)]
+        return Gaps(std::env::var(VARIABLE).ok().and_then(|seed| seed.parse().ok()));
+        #[cfg(not(debug_assertions))]
+        Gaps::NONE
+    }
+}
+
+/// SplitMix64.
+fn mixed(seed: u64, number: u64) -> u64 {
+    let mixed = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_gaps_from_none_to_six_numbers_occur() {
+        let mut seen = [false; MOST_LEFT_OUT as usize + 1];
+        let mut last = Seq::ZERO;
+        for _ in 0..200 {
+            let next = Gaps::seeded(7).after(last);
+            seen[(next.0 - last.0 - 1) as usize] = true;
+            last = next;
+        }
+        assert_eq!(seen, [true; MOST_LEFT_OUT as usize + 1]);
+        assert_eq!(Gaps::NONE.after(Seq(41)), Seq(42));
+    }
+}
