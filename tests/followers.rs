@@ -9,7 +9,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use crate::support::{copy_all, eventually};
+use crate::support::{copy_all, eventually, nth};
 
 fn agent(id: &str, title: &str) -> String {
     format!(
@@ -54,7 +54,7 @@ fn only_what_all_searches_need_keeps_a_registry_from_being_ready() {
     let not_ready_while_rebuilding = |name: &str| {
         let mut status = registry.status();
         for follower in &mut status.followers {
-            follower.seq = Some(Seq(1));
+            follower.seq = Some(nth(1));
             follower.state = match follower.name == name {
                 true => FollowerState::Rebuilding { done: 1, total: 9 },
                 false => FollowerState::Following,
@@ -80,7 +80,7 @@ fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
     eventually("the failure", || is_failing(&registry));
     assert_eq!(found(&registry, "weather"), ["urn:before"]);
     let status = registry.status();
-    assert_eq!(status.searchable(), Some(Seq(1)));
+    assert_eq!(status.searchable(), Some(nth(1)));
     assert!(status.not_ready().is_some_and(|reason| reason.starts_with("search: ")), "{status:?}");
     assert_eq!(index(&registry).rebuilds, 1, "it was built when it was new, and not again");
 
@@ -111,7 +111,7 @@ fn what_was_removed_is_never_found_however_far_the_index_is_behind() {
         }
     });
     registry.remove("urn:goes").unwrap();
-    assert!(registry.last_seq() > Seq(4096));
+    assert!(registry.last_seq() > nth(4096));
     assert_eq!(found(&registry, "weather"), ["urn:stays"]);
     bring_back(directory.path());
 }

@@ -10,7 +10,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use crate::support::agent;
+use crate::support::{agent, nth};
 
 struct Imports {
     registry: Registry,
@@ -94,7 +94,7 @@ fn same_document_again_makes_no_change() {
     let before = imports.registry.find("urn:a").unwrap().unwrap();
     assert_eq!(imports.effects(things()), [Effect::Unchanged, Effect::Unchanged]);
     let after = imports.registry.find("urn:a").unwrap().unwrap();
-    assert_eq!(imports.registry.last_seq(), Seq(2));
+    assert_eq!(imports.registry.last_seq(), nth(2));
     assert_eq!((before.seq(), before.modified()), (after.seq(), after.modified()));
 }
 
@@ -123,7 +123,7 @@ fn another_original_of_the_same_description_replaces_it_without_a_change() {
     assert_eq!(pollster::block_on(registry.import(again())).unwrap().things[0].effect, Effect::OriginalUpdated);
     assert_eq!(import("name: A # again").unwrap().things[0].effect, Effect::OriginalUpdated);
     assert_eq!(pollster::block_on(registry.import(again())).unwrap().things[0].effect, Effect::Unchanged);
-    assert_eq!(registry.last_seq(), Seq(1));
+    assert_eq!(registry.last_seq(), nth(1));
     registry.close();
     drop(registry);
     assert_eq!(open().original("urn:a").unwrap().unwrap().bytes, b"name: A # again");
@@ -138,7 +138,7 @@ fn refuse_refuses_all_where_one_is_there() {
         let refused = imports.import(import(things()).if_exists(IfExists::Refuse).dry_run(dry_run)).unwrap_err();
         assert!(matches!(&refused, Error::AlreadyExists { id } if id == "urn:b"), "{refused}");
     }
-    assert_eq!(imports.registry.last_seq(), Seq(1));
+    assert_eq!(imports.registry.last_seq(), nth(1));
     assert!(imports.registry.find("urn:a").unwrap().is_none());
 }
 
@@ -163,7 +163,7 @@ fn dry_run_reports_effects_and_writes_nothing() {
     let foreseen = imports.import(import(things).dry_run(true)).unwrap();
     let effects: Vec<_> = foreseen.things.iter().map(|thing| thing.effect).collect();
     assert_eq!(effects, [Effect::OriginalUpdated, Effect::Updated, Effect::Created]);
-    assert_eq!((imports.registry.len(), imports.registry.last_seq()), (2, Seq(2)));
+    assert_eq!((imports.registry.len(), imports.registry.last_seq()), (2, nth(2)));
     assert_eq!(imports.original("urn:a").unwrap().bytes, b"one");
 }
 
@@ -210,7 +210,7 @@ fn renewals_keep_the_original() {
         assert_eq!(imports.original("urn:a").unwrap().bytes, b"one");
         assert_eq!(imports.of_format("agent-spec"), ["urn:a"]);
     }
-    assert_eq!(imports.registry.last_seq(), Seq(1));
+    assert_eq!(imports.registry.last_seq(), nth(1));
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn a_search_is_a_text_or_what_is_built_of_one() {
     }
     let search = Search::words("forecast").filter(FilterField::Tag, "stable").facet(FacetField::Tag).limit(1);
     let answer = registry.search(search.consistent()).unwrap();
-    assert_eq!((answer.total, answer.hits.len(), answer.seq), (2, 1, Seq(3)));
+    assert_eq!((answer.total, answer.hits.len(), answer.seq), (2, 1, nth(3)));
     assert_eq!(answer.facets[&FacetField::Tag][0].count, 2);
     assert_eq!(registry.search("forecast").unwrap().total, 3);
     assert_eq!(registry.search(Search::all().offset(1)).unwrap().hits.len(), 2);

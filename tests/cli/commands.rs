@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{agent, json_lines, run, run_with_input, stderr, stdout};
-use crate::process::ServerProcess;
+use crate::{process::ServerProcess, support::nth};
 
 fn server() -> (tempfile::TempDir, ServerProcess) {
     let data = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn changes_are_told_of_one_agent_and_of_all() {
     let lines: Vec<&str> = history.lines().collect();
     assert!(lines[0].contains("created") && lines[1].contains("updated"), "{history}");
     assert_eq!(lines[2].trim(), r#"{"title":"New"}"#);
-    let changes = json_lines(&run(&["changes", "--json", "--since", "2", "--url", server.url()]));
+    let changes = json_lines(&run(&["changes", "--json", "--since", &nth(2).to_string(), "--url", server.url()]));
     let told: Vec<_> = changes.iter().map(|change| (change["kind"].as_str(), change["id"].as_str())).collect();
     assert_eq!(
         told,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use agentdex_server::http;
 use serde_json::json;
 
-use crate::support::{TestRegistry, agent, eventually};
+use crate::support::{TestRegistry, agent, eventually, nth};
 
 fn put(registry: &TestRegistry, number: usize) {
     let id = format!("urn:example:{number}");
@@ -22,17 +22,17 @@ fn changes_come_in_pages() {
     let registry = TestRegistry::start();
     (1..=5).for_each(|number| put(&registry, number));
     let first = registry.get("/changes?limit=2").expect(200);
-    assert_eq!(first.header("agentdex-seq"), "5");
-    assert_eq!(first.header("link"), "</changes?since=2&limit=2>; rel=\"next\"");
+    assert_eq!(first.header("agentdex-seq"), nth(5).to_string());
+    assert_eq!(first.header("link"), format!("</changes?since={}&limit=2>; rel=\"next\"", nth(2)));
     let page = first.json();
-    assert_eq!((&page["last"], &page["oldest"], &page["truncated"]), (&json!(5), &json!(1), &json!(false)));
+    assert_eq!((&page["last"], &page["oldest"], &page["truncated"]), (&json!(nth(5)), &json!(nth(1)), &json!(false)));
     assert_eq!(page["epoch"], registry.registry().epoch().to_string());
-    assert_eq!(page["changes"][1]["seq"], 2);
+    assert_eq!(page["changes"][1]["seq"], json!(nth(2)));
     assert_eq!(page["changes"][1]["kind"], "thing_created");
     assert_eq!(page["changes"][1]["td"]["id"], "urn:example:2");
-    let rest = registry.get("/changes?since=2").json();
+    let rest = registry.get(&format!("/changes?since={}", nth(2))).json();
     assert_eq!(rest["changes"].as_array().unwrap().len(), 3);
-    assert_eq!(registry.get("/changes?since=5").json()["changes"], json!([]));
+    assert_eq!(registry.get(&format!("/changes?since={}", nth(5))).json()["changes"], json!([]));
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn deletion_says_why_everywhere() {
     let registry = TestRegistry::start();
     put(&registry, 1);
     registry.registry().remove("urn:example:1").unwrap();
-    assert_eq!(registry.get("/changes?since=1").json()["changes"][0]["reason"], "removed");
+    assert_eq!(registry.get(&format!("/changes?since={}", nth(1))).json()["changes"][0]["reason"], "removed");
     assert_eq!(registry.get("/things/urn:example:1/history").json()["changes"][1]["reason"], "removed");
-    let start = format!("{}-1", registry.registry().epoch());
+    let start = format!("{}-{}", registry.registry().epoch(), nth(1));
     let event = registry.events("/events", Some(&start)).take(1).remove(0);
     assert_eq!((event.kind.as_str(), event.json()), ("thing_deleted", json!({"id": "urn:example:1"})));
 }
@@ -67,7 +67,7 @@ fn positions_that_cannot_be_served_are_truncated() {
         assert_eq!(page["changes"], json!([]), "{since}");
     }
     let own = format!("/changes?since={}-0", registry.registry().epoch());
-    assert_eq!(registry.get(&own).json()["changes"][0]["seq"], 1);
+    assert_eq!(registry.get(&own).json()["changes"][0]["seq"], json!(nth(1)));
     registry.get("/changes?since=x").problem(400, "invalid-parameter");
 }
 
@@ -79,7 +79,7 @@ fn long_poll_ends_with_the_next_change() {
     let response = std::thread::spawn(move || poll.send());
     wait_for_long_polls(&registry, 1);
     put(&registry, 1);
-    assert_eq!(response.join().unwrap().expect(200).json()["changes"][0]["seq"], 1);
+    assert_eq!(response.join().unwrap().expect(200).json()["changes"][0]["seq"], json!(nth(1)));
     assert!(began.elapsed() < Duration::from_secs(55), "the poll waited to its end");
     wait_for_long_polls(&registry, 0);
 }

@@ -6,7 +6,7 @@ use agentdex::{Registry, Seq, Timestamp, store};
 use agentdex_server::http;
 use serde_json::json;
 
-use crate::support::{TestRegistry, agent};
+use crate::support::{TestRegistry, agent, nth, number_of};
 
 fn put(registry: &TestRegistry, id: &str, title: &str) {
     registry.registry().put(agent(id, title)).unwrap();
@@ -98,7 +98,7 @@ fn position_moves_along_while_much_is_read_of_which_nothing_is_selected() {
     let epoch = registry.registry().epoch();
     let mut events = registry.events("/events?capability=none", Some(&format!("{epoch}-0")));
     for read in [64, 128, 192, 256, 300] {
-        events.wait_for_text(&format!(": alive\nid: {epoch}-{read}\n\n"));
+        events.wait_for_text(&format!(": alive\nid: {epoch}-{}\n\n", nth(read)));
     }
 }
 
@@ -107,7 +107,7 @@ fn position_is_known_before_the_first_event() {
     let registry = TestRegistry::start();
     put(&registry, "urn:example:a", "A");
     let events = registry.events("/events", None);
-    let position = format!("{}-1", registry.registry().epoch());
+    let position = format!("{}-{}", registry.registry().epoch(), nth(1));
     assert_eq!(events.last_id, position);
     drop(events);
     put(&registry, "urn:example:b", "B");
@@ -151,13 +151,13 @@ fn client_behind_the_log_can_resume_from_the_oldest_change() {
     let resync = events.next().unwrap();
     assert_eq!(resync.kind, "resync");
     let oldest = registry.registry().changes(Seq::ZERO, 1).unwrap().oldest;
-    assert!(oldest > Seq(2), "nothing was trimmed");
+    assert!(oldest > nth(2), "nothing was trimmed");
     put(&registry, "urn:example:live", "A");
     assert_eq!(events.next().unwrap().json()["id"], "urn:example:live");
     // The id in the event skips none of the changes that are left, and asks for no other resync.
     let mut resumed = registry.events("/events", resync.json()["oldest"].as_str());
-    for seq in oldest.0..=50 {
-        assert_eq!(resumed.next().unwrap().id, format!("{epoch}-{seq}"));
+    for number in number_of(oldest)..=50 {
+        assert_eq!(resumed.next().unwrap().id, format!("{epoch}-{}", nth(number)));
     }
     assert_eq!(resumed.next().unwrap().json()["id"], "urn:example:live");
 }

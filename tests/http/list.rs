@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestRegistry, agent, eventually, next_millisecond};
+use crate::support::{Answer, TestRegistry, agent, eventually, next_millisecond, nth};
 
 fn with_things(count: usize) -> TestRegistry {
     let registry = TestRegistry::start();
@@ -29,8 +29,8 @@ fn whole_list_is_in_order_of_ids() {
     let registry = with_things(60);
     let list = registry.get("/things").expect(200);
     assert_eq!(list.header("content-type"), "application/ld+json");
-    assert_eq!(list.header("agentdex-seq"), "60");
-    assert_eq!(list.header("link"), "</things>; rel=\"canonical\"; etag=\"60\"");
+    assert_eq!(list.header("agentdex-seq"), nth(60).to_string());
+    assert_eq!(list.header("link"), format!("</things>; rel=\"canonical\"; etag=\"{}\"", nth(60)));
     let list = list.json();
     let ids = ids(&list);
     assert_eq!(ids.len(), 60);
@@ -181,7 +181,7 @@ fn filters_choose_what_is_listed() {
     assert_eq!(ids(&list("q=other").json()), ["urn:example:other"]);
     let page = list("capability=forecast&limit=2");
     assert_eq!(ids(&page.json()), ["urn:example:000", "urn:example:001"]);
-    assert_eq!(page.header("agentdex-seq"), "4");
+    assert_eq!(page.header("agentdex-seq"), nth(4).to_string());
     let rest = registry.get(&next(&page).unwrap()).expect(200);
     assert_eq!(ids(&rest.json()), ["urn:example:002"]);
     assert_eq!(next(&rest), None);

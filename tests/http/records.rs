@@ -4,7 +4,7 @@ use agentdex::access::{NewKey, Role, Rules};
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, Page, TestRegistry};
+use crate::support::{Answer, Call, Page, TestRegistry, number_of};
 
 /// A server whose clients are authenticated, with the keys of an owner and of an admin.
 struct Secured {
@@ -125,7 +125,7 @@ fn what_a_registry_has_is_the_same_in_another() {
     let effects: Vec<String> =
         to.take(&records).iter().map(|result| result["effect"].as_str().unwrap().to_owned()).collect();
     assert_eq!(effects.iter().filter(|effect| *effect == "unchanged").count(), 3, "{effects:?}");
-    assert_eq!(to.registry.registry().last_seq().0, before.0 + 1);
+    assert_eq!(number_of(to.registry.registry().last_seq()), number_of(before) + 1);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn each_message_goes_to_one_reader_of_a_group() {
         let deadline = Instant::now() + PATIENCE;
         while seqs.len() < count && Instant::now() < deadline {
             let come = readers.iter_mut().filter_map(|reader| reader.next_within(Duration::from_millis(1)));
-            seqs.extend(come.map(|message| message.seq()));
+            seqs.extend(come.map(|message| message.number()));
         }
     };
     read(&mut seqs, 600);

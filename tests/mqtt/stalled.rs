@@ -35,7 +35,7 @@ fn stalled_subscriber_is_disconnected_while_others_go_on() {
         server.put(&format!("urn:large:{number}"), &large);
     }
     for other in &mut others {
-        assert_eq!(other.take(40).last().unwrap().seq(), 40);
+        assert_eq!(other.take(40).last().unwrap().number(), 40);
     }
     server.put_many(200);
     for other in &mut others {
@@ -44,7 +44,7 @@ fn stalled_subscriber_is_disconnected_while_others_go_on() {
     eventually("the end of the stalled connections", || server.endpoint.handle().connections() == 2);
     server.put("urn:after", "after");
     for other in &mut others {
-        assert_eq!(other.next().seq(), 241);
+        assert_eq!(other.next().number(), 241);
         assert!(!other.has_ended());
     }
 }

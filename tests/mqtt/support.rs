@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::Registry;
+use agentdex::{Registry, Seq};
 use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::skipped;
+use crate::support::{number_of, skipped};
 
 /// Far longer than anything here takes, so that only what never comes fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -120,11 +120,11 @@ impl Message {
         serde_json::from_str(&self.payload).unwrap_or_else(|error| panic!("{error} in {}", self.payload))
     }
 
-    /// The seq of an event.
-    pub fn seq(&self) -> u64 {
+    /// The number of the change that an event is about.
+    pub fn number(&self) -> u64 {
         let event = self.json();
         let id = event["id"].as_str().unwrap();
-        id.rsplit('-').next().unwrap().parse().unwrap()
+        number_of(Seq(id.rsplit('-').next().unwrap().parse().unwrap()))
     }
 }
 

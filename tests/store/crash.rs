@@ -26,7 +26,7 @@ fn killed_writer_leaves_whole_transactions() {
         let value = values.first().copied().unwrap_or(0);
         assert!(value >= acknowledged.max(last), "{value} is there, {acknowledged} was acknowledged");
         // One change a write and a value, and nothing else.
-        assert_eq!(store.durable().borrow().0, value * WRITES);
+        assert_eq!(*store.durable().borrow(), nth(value * WRITES));
         assert_eq!(
             store.changes(Seq::ZERO, usize::MAX).expect("reading succeeds").changes.len() as u64,
             value * WRITES

@@ -77,7 +77,7 @@ fn expired_record_counts_as_absent() {
     let expired = || write("urn:a", Precondition::Any, put_expiring("{}", past(None)));
     for refused in [
         write("urn:a", Precondition::Present, put("{}")),
-        write("urn:a", Precondition::Seq(Seq(1)), put("{}")),
+        write("urn:a", Precondition::Seq(nth(1)), put("{}")),
         write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed)),
         write("urn:a", Precondition::Any, Operation::Renew { expiry: future(None) }),
     ] {
@@ -93,7 +93,7 @@ fn put_on_an_expired_record_logs_its_deletion_and_creates() {
     store.write(write("urn:a", Precondition::Any, put_expiring(r#"{"old":1}"#, past(None)))).expect("it succeeds");
     assert_eq!(
         store.write(write("urn:a", Precondition::Absent, put(r#"{"new":1}"#))).ok(),
-        Some(Outcome::Created(Seq(3)))
+        Some(Outcome::Created(nth(3)))
     );
     for _ in 0..2 {
         assert_eq!(
@@ -114,7 +114,7 @@ fn purge_takes_only_what_is_still_due() {
     let outcomes: Vec<Outcome> = ["urn:due", "urn:renewed", "urn:unknown"]
         .map(|id| store.write(write(id, Precondition::Any, Operation::Purge)).expect("a purge succeeds"))
         .into();
-    assert_eq!(outcomes, [Outcome::Removed(Seq(3)), Outcome::NotDue, Outcome::NotDue]);
+    assert_eq!(outcomes, [Outcome::Removed(nth(3)), Outcome::NotDue, Outcome::NotDue]);
     assert_eq!(store.log().last().map(String::as_str), Some("3 thing_deleted urn:due"));
     assert_eq!(expired_ids(&store), Vec::<String>::new());
 }
@@ -124,11 +124,11 @@ fn renewal_is_durable_and_no_change() {
     let mut store = TestStore::open();
     store.write(write("urn:a", Precondition::Any, put_expiring("{}", future(None)))).expect("it succeeds");
     let later = Expiry { ttl: None, expires: Some(Timestamp::now().plus_seconds(5000)) };
-    let renewal = write("urn:a", Precondition::Seq(Seq(1)), Operation::Renew { expiry: later });
-    assert_eq!(store.write(renewal).ok(), Some(Outcome::Renewed(Seq(1))));
+    let renewal = write("urn:a", Precondition::Seq(nth(1)), Operation::Renew { expiry: later });
+    assert_eq!(store.write(renewal).ok(), Some(Outcome::Renewed(nth(1))));
     for _ in 0..2 {
         let record = store.find("urn:a").expect("reading succeeds").expect("it is there");
-        assert_eq!((record.expiry, record.seq), (later, Seq(1)));
+        assert_eq!((record.expiry, record.seq), (later, nth(1)));
         assert_eq!(store.log().len(), 1);
         store.reopen();
     }

@@ -53,7 +53,7 @@ fn failed_flush_acknowledges_nothing_and_closes_the_store() {
     assert_eq!(store.text("urn:0"), None);
     assert_eq!(store.text("urn:before").as_deref(), Some(r#"{"a":1}"#));
     assert_eq!(store.log(), [r#"1 thing_created urn:before {"a":1}"#]);
-    assert_eq!((*store.durable().borrow(), store.len()), (Seq(1), 1));
+    assert_eq!((*store.durable().borrow(), store.len()), (nth(1), 1));
     // Reopened it takes writes; what the failed group left is whole or absent, in log and records alike.
     store.reopen();
     assert_eq!(store.closed_to_writes(), None);
@@ -188,12 +188,12 @@ fn a_transaction_is_committed_however_it_is_waited_for() {
     let durable = || *store.durable().borrow();
     drop(submit("urn:dropped"));
     submit("urn:waited").wait().expect("it succeeds");
-    assert_eq!(durable(), Seq(2), "in the order of submission");
+    assert_eq!(durable(), nth(2), "in the order of submission");
     pollster::block_on(submit("urn:polled")).expect("it succeeds");
-    assert_eq!(durable(), Seq(3));
+    assert_eq!(durable(), nth(3));
     let mut end = store.durable();
     drop(submit("urn:dropped alone"));
-    pollster::block_on(end.wait_for(|seq| *seq == Seq(4))).expect("the store is open");
+    pollster::block_on(end.wait_for(|seq| *seq == nth(4))).expect("the store is open");
     let left = submit("urn:left");
     store.close();
     assert!(left.wait().is_ok(), "what was submitted before the store closed is committed");

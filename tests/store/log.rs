@@ -94,11 +94,11 @@ fn readers_further_back_share_what_was_loaded() {
     assert_eq!(store.cached_changes(Seq::ZERO, 100).map(|changes| changes.len()), Some(100));
     store.reopen();
     assert!(store.cached_changes(Seq::ZERO, 100).is_none(), "nothing is loaded yet");
-    assert_eq!(store.cached_changes(Seq(100), 100).map(|changes| changes.len()), Some(0));
-    assert!(store.cached_changes(Seq(101), 100).is_none(), "a position beyond the end");
-    let loaded = store.changes(Seq(10), 20).expect("reading succeeds").changes;
-    let cached = store.cached_changes(Seq(20), 100).expect("they are loaded");
-    assert_eq!(cached.iter().map(|change| change.seq.0).collect::<Vec<_>>(), (21..=30).collect::<Vec<_>>());
+    assert_eq!(store.cached_changes(nth(100), 100).map(|changes| changes.len()), Some(0));
+    assert!(store.cached_changes(nth(101), 100).is_none(), "a position beyond the end");
+    let loaded = store.changes(nth(10), 20).expect("reading succeeds").changes;
+    let cached = store.cached_changes(nth(20), 100).expect("they are loaded");
+    assert_eq!(cached.iter().map(|change| number_of(change.seq)).collect::<Vec<_>>(), (21..=30).collect::<Vec<_>>());
     assert!(std::sync::Arc::ptr_eq(&loaded[10], &cached[0]));
 }
 
@@ -109,12 +109,12 @@ fn log_is_read_in_parts() {
         store.put(&format!("urn:{index}"), "{}");
     }
     for _ in 0..2 {
-        let part = store.changes(Seq(3), 4).expect("reading succeeds");
-        let seqs: Vec<u64> = part.changes.iter().map(|change| change.seq.0).collect();
-        assert_eq!((seqs, part.last, part.oldest, part.truncated), (vec![4, 5, 6, 7], Seq(10), Seq(1), false));
-        let end = store.changes(Seq(10), 4).expect("reading succeeds");
+        let part = store.changes(nth(3), 4).expect("reading succeeds");
+        let numbers: Vec<u64> = part.changes.iter().map(|change| number_of(change.seq)).collect();
+        assert_eq!((numbers, part.last, part.oldest, part.truncated), (vec![4, 5, 6, 7], nth(10), nth(1), false));
+        let end = store.changes(nth(10), 4).expect("reading succeeds");
         assert_eq!((end.changes.len(), end.truncated), (0, false));
-        let beyond = store.changes(Seq(11), 4).expect("reading succeeds");
+        let beyond = store.changes(nth(11), 4).expect("reading succeeds");
         assert_eq!((beyond.changes.len(), beyond.truncated), (0, true));
         store.reopen();
     }
@@ -130,11 +130,11 @@ fn history_is_of_one_thing() {
     let history = |since, limit| -> Vec<u64> {
         let changes = store.history("urn:a", since, limit).expect("reading succeeds");
         assert!(changes.iter().all(|change| change.id == "urn:a"));
-        changes.iter().map(|change| change.seq.0).collect()
+        changes.iter().map(|change| number_of(change.seq)).collect()
     };
     assert_eq!(history(Seq::ZERO, 10), [1, 3, 5]);
-    assert_eq!(history(Seq(1), 1), [3]);
-    assert_eq!(history(Seq(5), 10), Vec::<u64>::new());
+    assert_eq!(history(nth(1), 1), [3]);
+    assert_eq!(history(nth(5), 10), Vec::<u64>::new());
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn log_is_trimmed_by_count() {
     }
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
     for _ in 0..2 {
-        let part = store.changes(Seq(1000), 10).expect("reading succeeds");
-        assert_eq!((part.truncated, part.oldest, part.last), (true, Seq(1501), Seq(2500)));
-        let part = store.changes(Seq(1500), usize::MAX).expect("reading succeeds");
+        let part = store.changes(nth(1000), 10).expect("reading succeeds");
+        assert_eq!((part.truncated, part.oldest, part.last), (true, nth(1501), nth(2500)));
+        let part = store.changes(nth(1500), usize::MAX).expect("reading succeeds");
         assert_eq!((part.truncated, part.changes.len()), (false, 1000));
         assert_eq!(store.history("urn:1499", Seq::ZERO, 10).expect("reading succeeds").len(), 0);
         assert_eq!(store.history("urn:1500", Seq::ZERO, 10).expect("reading succeeds").len(), 1);
@@ -164,10 +164,10 @@ fn record_whose_creation_is_forgotten_can_be_changed() {
     store.put("urn:a", "{}");
     store.put("urn:b", "{}");
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
-    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Updated(Seq(3)));
+    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Updated(nth(3)));
     store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).expect("it is there");
-    assert_eq!(store.changes(Seq(1), 10).expect("reading succeeds").changes.len(), 3);
-    assert!(store.changes(Seq(0), 10).expect("reading succeeds").truncated);
+    assert_eq!(store.changes(nth(1), 10).expect("reading succeeds").changes.len(), 3);
+    assert!(store.changes(Seq::ZERO, 10).expect("reading succeeds").truncated);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn log_is_trimmed_by_age() {
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
     assert_eq!(store.log().len(), 1);
     store.trim_log(Timestamp::now().plus_seconds(61)).expect("trimming succeeds");
-    let part = store.changes(Seq(1), 10).expect("reading succeeds");
-    assert_eq!((part.truncated, part.oldest, part.last), (false, Seq(2), Seq(1)));
+    let part = store.changes(nth(1), 10).expect("reading succeeds");
+    assert_eq!((part.truncated, part.oldest, part.last), (false, nth(1).next(), nth(1)));
     assert!(store.changes(Seq::ZERO, 10).expect("reading succeeds").truncated);
     assert_eq!(store.text("urn:a").as_deref(), Some("{}"));
 }
@@ -233,7 +233,7 @@ fn durable_end_moves_with_the_log_and_not_with_renewals() {
     assert_eq!(*durable.borrow_and_update(), Seq::ZERO);
     store.put("urn:a", "{}");
     assert!(durable.has_changed().expect("the store is open"));
-    assert_eq!(*durable.borrow_and_update(), Seq(1));
+    assert_eq!(*durable.borrow_and_update(), nth(1));
     store.put("urn:a", "{}");
     assert!(!durable.has_changed().expect("the store is open"));
 }

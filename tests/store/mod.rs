@@ -11,10 +11,13 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
+use crate::support::{nth, number_of};
+
 mod check;
 mod crash;
 mod expiry;
 mod flush;
+mod gaps;
 mod log;
 mod model;
 mod open;
@@ -76,7 +79,7 @@ impl TestStore {
         self.records(None).map(|record| record.expect("reading succeeds").id).collect()
     }
 
-    /// Kind, id and description (or patch) of each change.
+    /// Number, kind, id and description (or patch) of each change.
     fn log(&self) -> Vec<String> {
         let part = self.changes(Seq::ZERO, usize::MAX).expect("reading succeeds");
         assert!(!part.truncated);
@@ -94,7 +97,7 @@ impl std::ops::Deref for TestStore {
 
 fn sketch(change: &agentdex::Change) -> String {
     let text = change.td.as_ref().or(change.patch.as_ref()).map_or("", |text| text.get());
-    format!("{} {} {} {text}", change.seq, change.kind, change.id).trim_end().to_owned()
+    format!("{} {} {} {text}", number_of(change.seq), change.kind, change.id).trim_end().to_owned()
 }
 
 fn write(id: &str, precondition: Precondition, operation: Operation) -> Write {

@@ -156,9 +156,9 @@ impl Model {
     }
 
     fn append(&mut self, kind: &str, id: usize, text: &str) -> u64 {
-        let seq = self.log.len() as u64 + 1;
-        self.log.push(format!("{seq} {kind} {} {text}", IDS[id]).trim_end().to_owned());
-        seq
+        let number = self.log.len() as u64 + 1;
+        self.log.push(format!("{number} {kind} {} {text}", IDS[id]).trim_end().to_owned());
+        nth(number).0
     }
 
     /// The precondition that a condition comes to; in a transaction as it was before it.

@@ -26,8 +26,8 @@ fn records_and_log_are_there_again() {
     assert_eq!(store.len(), 99);
     assert_eq!(store.text("urn:042").as_deref(), Some(r#"{"index":42}"#));
     assert_eq!(store.log().len(), 101);
-    assert_eq!(*store.durable().borrow(), Seq(101));
-    assert_eq!(store.put("urn:new", "{}"), Outcome::Created(Seq(102)));
+    assert_eq!(*store.durable().borrow(), nth(101));
+    assert_eq!(store.put("urn:new", "{}"), Outcome::Created(nth(102)));
 }
 
 #[test]
@@ -91,7 +91,8 @@ fn text_goes_when_neither_its_record_nor_the_log_needs_it() {
         .expect("it is there");
     let under = |tree: &sled::Db, prefix: &str| {
         let keys = tree.scan_prefix(prefix).keys().map(|key| key.expect("sled reads").to_vec());
-        keys.map(|key| key.last().copied().expect("a seq")).collect::<Vec<_>>()
+        let seq = |key: Vec<u8>| Seq(u64::from_be_bytes(*key.last_chunk().expect("a seq")));
+        keys.map(|key| number_of(seq(key))).collect::<Vec<_>>()
     };
     let tree = store.open_raw();
     // Those of the creations are in the log, the others are current.

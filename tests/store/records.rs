@@ -41,7 +41,7 @@ fn record_tells_when_it_was_created_and_modified() {
     let updated = store.find("urn:a").expect("reading succeeds").expect("it is there");
     assert_eq!(updated.created, created.created);
     assert!(updated.modified > created.modified);
-    assert_eq!(updated.seq, Seq(2));
+    assert_eq!(updated.seq, nth(2));
 }
 
 #[test]

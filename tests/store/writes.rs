@@ -17,10 +17,10 @@ fn found_by_failure(result: agentdex::Result<Outcome>) -> (Precondition, Option<
 #[test]
 fn put_creates_then_replaces_then_renews() {
     let store = TestStore::open();
-    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Created(Seq(1)));
-    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Updated(Seq(2)));
-    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Renewed(Seq(2)));
-    assert_eq!(store.put("urn:a", r#"{ "a" : 2 }"#), Outcome::Renewed(Seq(2)));
+    assert_eq!(store.put("urn:a", r#"{"a":1}"#), Outcome::Created(nth(1)));
+    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Updated(nth(2)));
+    assert_eq!(store.put("urn:a", r#"{"a":2}"#), Outcome::Renewed(nth(2)));
+    assert_eq!(store.put("urn:a", r#"{ "a" : 2 }"#), Outcome::Renewed(nth(2)));
     assert_eq!(store.text("urn:a").as_deref(), Some(r#"{"a":2}"#));
     assert_eq!(store.len(), 1);
 }
@@ -31,7 +31,7 @@ fn removed_record_is_gone() {
     store.put("urn:a", "{}");
     assert_eq!(
         store.write(write("urn:a", Precondition::Any, Operation::Remove(DeletionReason::Removed))).ok(),
-        Some(Outcome::Removed(Seq(2)))
+        Some(Outcome::Removed(nth(2)))
     );
     assert_eq!(store.text("urn:a"), None);
     assert_eq!(store.len(), 0);
@@ -41,7 +41,7 @@ fn removed_record_is_gone() {
 fn preconditions_are_checked() {
     let store = TestStore::open();
     store.put("urn:a", "{}");
-    let (seq, other) = (Precondition::Seq(Seq(1)), Precondition::Seq(Seq(7)));
+    let (seq, other) = (Precondition::Seq(nth(1)), Precondition::Seq(nth(7)));
     for (id, precondition, holds) in [
         ("urn:a", Precondition::Any, true),
         ("urn:a", Precondition::Present, true),
@@ -55,7 +55,7 @@ fn preconditions_are_checked() {
         let result = store.write(write(id, precondition, put("{}")));
         assert_eq!(result.is_ok(), holds, "{id} {precondition:?}");
         if !holds {
-            let there = (id == "urn:a").then_some(Seq(1));
+            let there = (id == "urn:a").then_some(nth(1));
             assert_eq!(found_by_failure(result), (precondition, there));
         }
     }
@@ -87,7 +87,7 @@ fn transaction_that_fails_leaves_nothing() {
     assert!(matches!(result, Err(Error::PreconditionFailed { .. })), "{result:?}");
     assert_eq!(store.ids(), ["urn:taken"]);
     assert_eq!(store.log(), ["1 thing_created urn:taken {}"]);
-    assert_eq!(store.put("urn:next", "{}"), Outcome::Created(Seq(2)));
+    assert_eq!(store.put("urn:next", "{}"), Outcome::Created(nth(2)));
 }
 
 #[test]
@@ -96,13 +96,13 @@ fn writes_of_a_transaction_see_each_other() {
     let outcomes = store
         .submit(vec![
             write("urn:a", Precondition::Absent, put("{}")),
-            write("urn:a", Precondition::Seq(Seq(1)), put(r#"{"a":1}"#)),
+            write("urn:a", Precondition::Seq(nth(1)), put(r#"{"a":1}"#)),
             write("urn:a", Precondition::Present, Operation::Remove(DeletionReason::Removed)),
             write("urn:a", Precondition::Absent, put(r#"{"a":2}"#)),
         ])
         .wait();
     let expected =
-        vec![Outcome::Created(Seq(1)), Outcome::Updated(Seq(2)), Outcome::Removed(Seq(3)), Outcome::Created(Seq(4))];
+        vec![Outcome::Created(nth(1)), Outcome::Updated(nth(2)), Outcome::Removed(nth(3)), Outcome::Created(nth(4))];
     assert_eq!(outcomes.ok(), Some(expected));
     assert_eq!(
         store.log(),
@@ -158,10 +158,10 @@ fn original_is_kept_replaced_and_dropped() {
     put_original("{}", Some(b"one"));
     assert_eq!((original(), format()), (Some(b"one".to_vec()), Some("a2a".into())));
     // Equal text: a renewal. It replaces an original that is given and keeps one where none is given.
-    assert_eq!(put_original("{}", Some(b"two")), Outcome::OriginalUpdated(Seq(1)));
-    assert_eq!(put_original("{}", Some(b"two")), Outcome::Renewed(Seq(1)));
+    assert_eq!(put_original("{}", Some(b"two")), Outcome::OriginalUpdated(nth(1)));
+    assert_eq!(put_original("{}", Some(b"two")), Outcome::Renewed(nth(1)));
     assert_eq!(original(), Some(b"two".to_vec()));
-    assert_eq!(put_original("{}", None), Outcome::Renewed(Seq(1)));
+    assert_eq!(put_original("{}", None), Outcome::Renewed(nth(1)));
     assert_eq!(original(), Some(b"two".to_vec()));
     put_original(r#"{"a":1}"#, None);
     assert_eq!((original(), format()), (None, None));
@@ -191,7 +191,7 @@ fn metadata_goes_when_the_description_changes() {
     };
     assert!(matches!(store.write(noting(Some("x"))), Err(Error::PreconditionFailed { .. })));
     store.write(put("{}", Some(b"one"))).expect("it succeeds");
-    assert_eq!(store.write(noting(Some("yes"))).expect("there is an original"), Outcome::Renewed(Seq(1)));
+    assert_eq!(store.write(noting(Some("yes"))).expect("there is an original"), Outcome::Renewed(nth(1)));
     // A renewal keeps it, with or without another original.
     store.write(put("{}", Some(b"two"))).expect("it succeeds");
     store.write(put("{}", None)).expect("it succeeds");
@@ -229,12 +229,12 @@ fn format_that_changes_alone_is_a_change() {
         };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
-    assert_eq!(convert(&store, "a2a"), Outcome::Updated(Seq(2)));
-    assert_eq!(convert(&store, "a2a"), Outcome::Renewed(Seq(2)));
-    assert_eq!(convert(&store, "agent-spec"), Outcome::Updated(Seq(3)));
+    assert_eq!(convert(&store, "a2a"), Outcome::Updated(nth(2)));
+    assert_eq!(convert(&store, "a2a"), Outcome::Renewed(nth(2)));
+    assert_eq!(convert(&store, "agent-spec"), Outcome::Updated(nth(3)));
     store.reopen();
     let record = store.find("urn:a").expect("reading succeeds").expect("it is there");
-    assert_eq!((record.format.as_deref(), record.text.as_str(), record.seq), (Some("agent-spec"), "{}", Seq(3)));
+    assert_eq!((record.format.as_deref(), record.text.as_str(), record.seq), (Some("agent-spec"), "{}", nth(3)));
     assert_eq!(store.log(), ["1 thing_created urn:a {}", "2 thing_updated urn:a {}", "3 thing_updated urn:a {}"]);
 }
 
@@ -257,9 +257,9 @@ fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
     let before = store.submit(vec![write("urn:a", Precondition::Any, put("{}"))]);
     store.close();
     let after = store.submit(vec![write("urn:b", Precondition::Any, put("{}"))]);
-    assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(Seq(1))]));
+    assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(nth(1))]));
     assert!(matches!(after.wait(), Err(Error::ShuttingDown)));
-    assert_eq!(*store.durable().borrow(), Seq(1));
+    assert_eq!(*store.durable().borrow(), nth(1));
     assert!(matches!(store.find("urn:a"), Err(Error::ShuttingDown)), "the directory is released");
 }
 
@@ -267,17 +267,17 @@ fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
 fn patch_of_an_older_description_is_made_again() {
     let store = TestStore::open();
     let put_with = |text: &str, since: u64, patch: Option<&str>| {
-        let patch = Some(Patch { since: Seq(since), text: patch.map(str::to_owned) });
+        let patch = Some(Patch { since: nth(since), text: patch.map(str::to_owned) });
         let (text, capabilities, expiry) = (text.to_owned(), Vec::new(), Expiry::default());
         let operation = Operation::Put { text, capabilities, expiry, patch, original: None, created: None };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     store.put("urn:a", r#"{"a":1}"#);
-    assert_eq!(put_with(r#"{"a":2}"#, 1, Some(r#"{"a":2}"#)), Outcome::Updated(Seq(2)));
+    assert_eq!(put_with(r#"{"a":2}"#, 1, Some(r#"{"a":2}"#)), Outcome::Updated(nth(2)));
     // Made of the first, where the second is there now: neither its text nor that there is none counts.
-    assert_eq!(put_with(r#"{"b":1}"#, 1, Some(r#"{"a":null,"c":1}"#)), Outcome::Updated(Seq(3)));
-    assert_eq!(put_with(r#"{"b":2}"#, 2, None), Outcome::Updated(Seq(4)));
-    assert_eq!(put_with(r#"{"b":2}"#, 4, None), Outcome::Renewed(Seq(4)));
+    assert_eq!(put_with(r#"{"b":1}"#, 1, Some(r#"{"a":null,"c":1}"#)), Outcome::Updated(nth(3)));
+    assert_eq!(put_with(r#"{"b":2}"#, 2, None), Outcome::Updated(nth(4)));
+    assert_eq!(put_with(r#"{"b":2}"#, 4, None), Outcome::Renewed(nth(4)));
     let expected = [
         r#"1 thing_created urn:a {"a":1}"#,
         r#"2 thing_updated urn:a {"a":2}"#,

@@ -4,6 +4,7 @@ mod call;
 mod checked_in;
 mod closed;
 mod events;
+mod positions;
 mod resolver;
 mod sdk;
 mod site;
@@ -30,6 +31,7 @@ pub use self::{
     checked_in::{assert_checked_in, openapi},
     closed::{closed_address, unreachable_url},
     events::{Event, EventStream},
+    positions::{nth, number_of},
     resolver::Answers,
     sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
     site::{Page, Reply, Site, certified},
