@@ -20,6 +20,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::nth;
+
 /// How long something may take that has to happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 

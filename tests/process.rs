@@ -10,10 +10,11 @@ use std::{
 
 use tempfile::TempDir;
 
-/// The binary under test, blind to the settings of whoever runs the tests.
+/// The binary under test, blind to the settings of whoever runs the tests; its logs have gaps if others have.
 pub fn agentdex() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentdex"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AGENTDEX_")) {
+    let is_setting = |name: &str| name.starts_with("AGENTDEX_") && name != "AGENTDEX_TEST_GAPS";
+    for (name, _) in std::env::vars().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     command.env_remove("RUST_LOG");

@@ -348,9 +348,9 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>, others: &[Stri
         let rests = services.iter().filter_map(|service| name.strip_prefix(service));
         rests.into_iter().any(|rest| rest.starts_with("_SERVICE_") || rest.starts_with("_PORT"))
     };
-    // Credentials of agents are called like their security schemes.
-    let is_meant =
-        |name: &String| known.contains(name) || name.starts_with("AGENTDEX_CREDENTIAL_") || is_of_cluster(name);
+    // Credentials of agents are called like their security schemes; what tests set is for debug builds.
+    let is_other = |name: &str| name.starts_with("AGENTDEX_CREDENTIAL_") || name.starts_with("AGENTDEX_TEST_");
+    let is_meant = |name: &String| known.contains(name) || is_other(name) || is_of_cluster(name);
     let line = |name: &String| match nearest(name, known.iter().map(String::as_str)) {
         Some(nearest) => format!("{name} is not a setting; did you mean {nearest}?"),
         None => format!("{name} is not a setting"),

@@ -23,8 +23,8 @@ fn events_come_as_things_change() {
     let kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["thing_created", "thing_updated", "thing_deleted"]);
     let epoch = registry.registry().epoch();
-    for (event, seq) in events.iter().zip(1..) {
-        assert_eq!(event.id, format!("{epoch}-{seq}"));
+    for (event, number) in events.iter().zip(1..) {
+        assert_eq!(event.id, format!("{epoch}-{}", nth(number)));
         assert_eq!(event.json(), json!({"id": "urn:example:a"}));
     }
 }
@@ -169,7 +169,7 @@ fn silence_is_broken_by_comments() {
     let mut events = registry.events("/events/thing_deleted", None);
     put(&registry, "urn:example:a", "A");
     // The position moves along although the event itself is not selected.
-    events.wait_for_text(&format!(": alive\nid: {}-1\n\n", registry.registry().epoch()));
+    events.wait_for_text(&format!(": alive\nid: {}-{}\n\n", registry.registry().epoch(), nth(1)));
 }
 
 #[test]
@@ -187,13 +187,13 @@ fn many_readers_at_different_positions_get_everything_in_order() {
     let registry = TestRegistry::start();
     let epoch = registry.registry().epoch();
     (1..=150).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
-    let open = |seq| (seq, registry.events("/events?diff=true", Some(&format!("{epoch}-{seq}"))));
+    let open = |number| (number, registry.events("/events?diff=true", Some(&format!("{epoch}-{}", nth(number)))));
     let mut readers = [150, 0, 75, 149, 150].map(open);
     (151..=300).for_each(|number| put(&registry, &format!("urn:example:{number}"), "A"));
-    for (position, reader) in &mut readers {
-        for number in *position + 1..=300 {
+    for (read, reader) in &mut readers {
+        for number in *read + 1..=300 {
             let event = reader.next().unwrap();
-            assert_eq!(event.id, format!("{epoch}-{number}"));
+            assert_eq!(event.id, format!("{epoch}-{}", nth(number)));
             assert_eq!(event.json()["id"], format!("urn:example:{number}"));
         }
     }
@@ -231,7 +231,8 @@ fn nothing_comes_before_the_first_event_compressed_or_not() {
     let received = String::from_utf8(received).unwrap();
     let (_, body) = received.split_once("\r\n\r\n").unwrap();
     let (_, chunk) = body.split_once("\r\n").unwrap();
-    let begin = format!("retry: 2000\nid: {}-1\nevent: thing_created\ndata: ", registry.registry().epoch());
+    let epoch = registry.registry().epoch();
+    let begin = format!("retry: 2000\nid: {epoch}-{}\nevent: thing_created\ndata: ", nth(1));
     assert!(chunk.starts_with(&begin), "{chunk}");
 }
 

@@ -6,7 +6,7 @@ use agentdex::convert::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry, agent as thing, eventually};
+use crate::support::{Answer, Call, TestRegistry, agent as thing, eventually, number_of};
 
 /// A small agent that the language and its SDK accept.
 fn agent(id: &str, name: &str) -> Value {
@@ -77,7 +77,7 @@ fn original(registry: &TestRegistry, id: &str) -> Answer {
 
 /// How many changes there have been.
 fn changes(registry: &TestRegistry) -> u64 {
-    registry.get("/changes?since=0").expect(200).json()["last"].as_u64().unwrap()
+    number_of(registry.registry().last_seq())
 }
 
 fn rules(problem: &Value) -> Vec<&str> {
