@@ -27,6 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agentdex::{Seq, store::Gaps};
 use reqwest::{Body, Client, Response};
 use rumqttc::{
     TlsConfiguration, Transport,
@@ -469,7 +470,7 @@ impl Soak {
         self.events.fetch_add(1, Relaxed);
         match last {
             0 => Ok(seq),
-            _ if seq == last + 1 => Ok(seq),
+            _ if Seq(seq) == Gaps::default().after(Seq(last)) => Ok(seq),
             _ => Err(format!("change {seq} came after {last}").into()),
         }
     }

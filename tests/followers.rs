@@ -4,8 +4,9 @@ use std::{fs, path::Path};
 
 use agentdex::{
     Registry, Seq,
-    registry::{FollowerState, FollowerStatus, Write},
+    registry::{self, FollowerState, FollowerStatus, Write},
     search::Search,
+    store::{self, Gaps},
 };
 use tempfile::TempDir;
 
@@ -88,6 +89,27 @@ fn an_index_that_cannot_be_written_answers_as_before_and_recovers() {
     eventually("the recovery", || registry.status().not_ready().is_none());
     eventually("the change", || found(&registry, "weather") == ["urn:after", "urn:before"]);
     assert_eq!(index(&registry).rebuilds, 1);
+}
+
+#[test]
+fn an_index_lacks_as_many_changes_as_were_made() {
+    let directory = TempDir::new().unwrap();
+    let store = store::Options::default().gaps(Gaps::seeded(7));
+    let options = registry::Options::default().store(store);
+    let registry = Registry::builder(directory.path()).options(options).open().unwrap();
+    registry.register(agent("urn:before", "Weather")).unwrap();
+    registry.refresh().unwrap();
+    assert_eq!(index(&registry).lag, 0);
+
+    take_away(directory.path());
+    (0..20).for_each(|number| drop(registry.register(agent(&format!("urn:{number}"), "Tides")).unwrap()));
+    eventually("the failure", || is_failing(&registry));
+    assert!(registry.last_seq() > Seq(30));
+    assert_eq!(index(&registry).lag, 20);
+    bring_back(directory.path());
+    eventually("the recovery", || registry.status().not_ready().is_none());
+    registry.refresh().unwrap();
+    assert_eq!(index(&registry).lag, 0);
 }
 
 #[test]

@@ -12,13 +12,13 @@ use serde_json::value::RawValue;
 use crate::access::Access;
 use agentdex_td::Timestamp;
 
-/// The position of a change in the log: 1 for the first, without gaps.
+/// The position of a change in the log. Positions ascend and may have gaps: the one before a change is its
+/// [`Change::previous`], and the difference of two says nothing about how many changes lie between them.
 ///
 /// ```
 /// use agentdex_api::Seq;
 ///
-/// assert_eq!(Seq::ZERO.next(), Seq(1));
-/// assert!(Seq(41) < Seq(42));
+/// assert!(Seq::ZERO < Seq(1) && Seq(41) < Seq(47));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -28,7 +28,7 @@ impl Seq {
     /// The position before the first change.
     pub const ZERO: Seq = Seq(0);
 
-    /// The position after this one.
+    /// The next number, which need not be the position of a change.
     pub fn next(self) -> Seq {
         Seq(self.0.saturating_add(1))
     }
@@ -200,13 +200,15 @@ impl fmt::Display for DeletionReason {
 ///
 /// let change: Change = serde_json::from_str(
 ///     r#"{
-///         "epoch": "00000000000000ab", "seq": 17, "kind": "thing_deleted", "reason": "expired",
+///         "epoch": "00000000000000ab", "seq": 17, "previous": 16, "kind": "thing_deleted", "reason": "expired",
 ///         "id": "urn:example:weather", "at": "2026-01-01T00:00:00Z", "capabilitiesBefore": ["forecast"]
 ///     }"#,
 /// )?;
 /// assert_eq!((change.seq, change.kind), (Seq(17), ChangeKind::Deleted));
 /// assert_eq!(change.reason, Some(DeletionReason::Expired));
 /// assert_eq!(change.position().to_string(), "00000000000000ab-17");
+/// // Whoever had read up to 16 has missed nothing; whoever had read up to 15 has.
+/// assert!(change.follows(Seq(16)) && !change.follows(Seq(15)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -219,6 +221,9 @@ pub struct Change {
     /// The position in the log.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
+    /// The position of the change before it, which may be one that the reader doesn't see; 0 for the first of all.
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub previous: Seq,
     /// `thing_created`, `thing_updated` or `thing_deleted`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ChangeKind,
@@ -260,6 +265,11 @@ impl Change {
     /// The position of a follower that has taken this change in; the id of its event.
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, seq: self.seq }
+    }
+
+    /// True if it is the first change after a position: there is none between them, seen or not.
+    pub fn follows(&self, position: Seq) -> bool {
+        self.previous <= position && position < self.seq
     }
 
     /// About how many bytes it takes without its renditions: what bounds on cached or loaded changes count.

@@ -11,12 +11,13 @@ pub struct Changes {
     /// The life of the store; another one than before means that positions mean nothing any more.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub epoch: Epoch,
-    /// The changes in order, without gaps.
+    /// The changes in ascending order. None is missing but those that the reader doesn't see; their positions may have
+    /// gaps.
     pub changes: Vec<Change>,
     /// The end of the log.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub last: Seq,
-    /// The oldest change that the log still has.
+    /// The oldest change that the log still has; a position beyond `last` where it has none.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub oldest: Seq,
     /// True if changes after the asked position are gone, or it lies beyond the end: read the whole state again.

@@ -363,7 +363,8 @@ impl RegistryClient {
     }
 
     /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
-    /// registry waits for some, up to `wait`.
+    /// registry waits for some, up to `wait`. Positions may have gaps: who sees all agents has missed none if the first change
+    /// [follows](Change::follows) `since`, and each other one the change before it.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

@@ -167,9 +167,10 @@ impl Registry {
             return self.refreshed().await.map(drop);
         }
         let Some(shown) = self.0.search.freshness(self.0.options.refresh_interval)? else { return Ok(()) };
-        let is_near = self.last_seq().0.saturating_sub(shown.seq.0) <= MAX_CHANGES_TO_WAIT_FOR;
-        if let Some(target) = shown.overdue.filter(|_| is_near && self.0.indexing.status().is_ready()) {
-            self.0.indexing.wait(target, FRESHNESS_TIMEOUT).await;
+        let Some(overdue) = shown.overdue else { return Ok(()) };
+        let status = self.0.indexing.status();
+        if status.is_ready() && status.lag <= MAX_CHANGES_TO_WAIT_FOR {
+            self.0.indexing.wait(overdue, FRESHNESS_TIMEOUT).await;
         }
         Ok(())
     }
@@ -194,7 +195,9 @@ impl Registry {
                 };
             }
             let shown = self.0.search.shown()?.unwrap_or_default();
-            let is_near = status.seq.is_some_and(|seq| shown.0.saturating_sub(seq.0) <= MAX_CHANGES_TO_WAIT_FOR);
+            // What the index lacks as well isn't waited for.
+            let missing = status.lag.saturating_sub(self.0.indexing.status().lag);
+            let is_near = status.seq.is_some() && missing <= MAX_CHANGES_TO_WAIT_FOR;
             if meaning.model().is_fast() && is_near && status.is_ready() && status.seq < Some(shown) {
                 making.wait(shown, FRESHNESS_TIMEOUT).await;
             }

@@ -106,7 +106,7 @@ impl Registry {
             return Ok(());
         }
         if !consistent {
-            if target.0.saturating_sub(seq.0) <= MAX_CHANGES_TO_WAIT_FOR && status.is_ready() {
+            if status.lag <= MAX_CHANGES_TO_WAIT_FOR && status.is_ready() {
                 sparql.following.wait(target, FRESHNESS_TIMEOUT).await;
             }
             return Ok(());

@@ -121,7 +121,7 @@ impl Registry {
         let last = *durable.borrow();
         let (position, is_lost) = match since.into() {
             Since::Now => (last, false),
-            Since::Oldest => (Seq(log.oldest().0.saturating_sub(1)), false),
+            Since::Oldest => (log.start(), false),
             Since::After(position) => (position.seq, position.epoch != log.epoch()),
         };
         let reader = self.grants().map(|_| (Arc::downgrade(&self.0), self.1.clone()));

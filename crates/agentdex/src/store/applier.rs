@@ -16,7 +16,7 @@ use super::{
     overlay::Overlay,
     recent::RecentChange,
     tree::Before,
-    value::{self, Body, Entry, State, StoredRecord},
+    value::{self, Body, Entry, State, StoredRecord, left_out},
     write::{Author, Expiry, Operation, Original, Outcome, Patch, Transaction, Write},
 };
 use crate::{
@@ -251,8 +251,8 @@ impl<'a> Applier<'a> {
         self.state.records += 1;
         let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
         let (kind, reason, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
-        let access_before = Access::default();
-        self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after: access, body });
+        let (previous, access_before, access_after) = (self.state.last, Access::default(), access);
+        self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body });
         Ok(Outcome::Created(seq))
     }
 
@@ -401,8 +401,8 @@ impl<'a> Applier<'a> {
         self.state.records = self.state.records.saturating_sub(1);
         let (id, at, before) = (id.to_owned(), self.moment.at, found.record.capability_keys()?);
         let (kind, reason, after, body) = (ChangeKind::Deleted, Some(reason), Vec::new(), Body::None);
-        let (access_before, access_after) = (found.access.clone(), Access::default());
-        Ok(self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after, body }))
+        let (previous, access_before, access_after) = (self.state.last, found.access.clone(), Access::default());
+        Ok(self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body }))
     }
 
     fn set_metadata(&mut self, id: &str, metadata: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
@@ -464,18 +464,19 @@ impl<'a> Applier<'a> {
     ) -> Result<Seq> {
         let (id, at, before) = (id.to_owned(), self.moment.at, live.record.capability_keys()?);
         let (kind, reason, body) = (ChangeKind::Updated, None, Body::Text(patch));
-        let access_before = live.access.clone();
-        Ok(self.log(Entry { kind, reason, at, id, actor, before, after, access_before, access_after, body }))
+        let (previous, access_before) = (self.state.last, live.access.clone());
+        Ok(self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body }))
     }
 
     /// Appends to the log.
     fn log(&mut self, entry: Entry) -> Seq {
         let seq = self.next_seq();
+        self.state.left_out += left_out(self.state.last, seq);
         self.state.last = seq;
         if entry.kind != ChangeKind::Created {
             self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
         }
-        self.set(layout::log_key(seq), Some(entry.encode()));
+        self.set(layout::log_key(seq), Some(entry.encode(seq)));
         self.changes.push(RecentChange::new(seq, entry));
         seq
     }

@@ -65,8 +65,8 @@ struct Content {
     metadata: Vec<String>,
     expiries: HashMap<String, Option<Timestamp>>,
     due: HashMap<String, usize>,
-    /// By seq: whether the text of a creation lies apart.
-    log: BTreeMap<Seq, bool>,
+    /// By seq: the position before, and whether the text of a creation lies apart.
+    log: BTreeMap<Seq, (Seq, bool)>,
     history: Vec<Seq>,
     faults: Vec<Fault>,
 }
@@ -110,8 +110,9 @@ impl Content {
             }
             b"x/" => *self.due.entry(layout::id_of_due_key(key).ok()?.to_owned()).or_default() += 1,
             b"l/" => {
-                let entry = Entry::decode(value).ok()?;
-                self.log.insert(layout::seq_of_key(key).ok()?, entry.body == Body::Apart);
+                let seq = layout::seq_of_key(key).ok()?;
+                let entry = Entry::decode(seq, value).ok()?;
+                self.log.insert(seq, (entry.previous, entry.body == Body::Apart));
             }
             b"h/" => self.history.push(layout::seq_of_key(key).ok()?),
             _ => {}
@@ -162,29 +163,33 @@ impl Content {
         }
         let current: BTreeSet<Seq> = records.values().map(|(seq, ..)| *seq).collect();
         for seq in std::mem::take(&mut self.texts) {
-            if !current.contains(&seq) && log.get(&seq) != Some(&true) {
+            if !current.contains(&seq) && log.get(&seq).is_none_or(|(_, is_apart)| !is_apart) {
                 self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
             }
         }
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults }
     }
 
-    fn compare_log(&mut self, log: &BTreeMap<Seq, bool>) {
-        let mut expected = log.keys().next().copied().unwrap_or_else(|| self.state.last.next());
-        for (seq, is_apart) in log {
-            if *seq != expected {
-                self.fault(format!("the log before {seq}"), format!("the changes from {expected} on are missing"));
+    fn compare_log(&mut self, log: &BTreeMap<Seq, (Seq, bool)>) {
+        let trimmed_to = log.values().next().map_or(self.state.last, |(previous, _)| *previous);
+        let mut before = trimmed_to;
+        for (seq, (previous, is_apart)) in log {
+            if *previous != before {
+                let message = format!("it comes after the change {previous}, and the log has {before} there");
+                self.fault(format!("the log before {seq}"), message);
             }
             if *is_apart && !self.texts.contains(seq) {
                 self.fault(format!("the change {seq}"), "the description that it created is missing");
             }
-            expected = seq.next();
+            before = *seq;
         }
-        if expected != self.state.last.next() {
-            self.fault(
-                "the end of the log",
-                format!("it should be {}, and the next change is {expected}", self.state.last),
-            );
+        if before != self.state.last {
+            let message = format!("it should be {}, and the last change is {before}", self.state.last);
+            self.fault("the end of the log", message);
+        }
+        let (counted, changes) = (self.state.entries_after(trimmed_to), log.len() as u64);
+        if counted != changes {
+            self.fault("the number of changes", format!("{counted} are counted, {changes} are there"));
         }
         for seq in std::mem::take(&mut self.history) {
             if !log.contains_key(&seq) {

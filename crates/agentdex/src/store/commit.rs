@@ -116,12 +116,13 @@ impl Committer {
             if self.queue().is_closing {
                 return Err(Error::ShuttingDown);
             }
-            let _work = self.work();
+            let mut work = self.work();
             if self.view.saving.is_active() {
                 // A backup reads the log as it was; it is trimmed next time.
                 return Ok(());
             }
-            let has_more = self.view.log.trim_step(now, options.retained_changes, options.retained_for)?;
+            let has_more =
+                self.view.log.trim_step(&mut work.state, now, options.retained_changes, options.retained_for)?;
             let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
             let too_old = Timestamp(now.0.saturating_sub(retained_for));
             if !self.view.audit.trim_step(&self.view.tree, too_old, options.retained_changes)? && !has_more {

@@ -5,14 +5,14 @@
 //! | `m/format` | version: u32 | the version of this table, [`FORMAT_VERSION`] |
 //! | `m/epoch` | epoch: u64 | drawn when the store was created |
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
-//! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included |
+//! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included; left out: u64, only where it isn't 0: how many numbers the positions of the log leave out |
 //! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings | a record; access: string | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
 //! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |
 //! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: the access before and after, strings, comes before `text`; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
+//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: the access before and after, strings, comes before `text`; plus 16: the position before it, u64, comes before `at` (without it that is seq − 1, so that only a log with gaps has it); body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `a/<number>` | JSON | an entry of the audit trail; numbers are u64 |
 //! | `v/<id>` | – | the records that not everybody sees |

@@ -1,14 +1,14 @@
 //! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
 //! from the tree), and retention.
 //!
+//! Positions ascend and may have gaps: what is missing is told by the position before each entry, and distances are
+//! counts of entries.
+//!
 //! It knows of records only that a creation is listed in the history once its record is no longer as it was
 //! created; who reads says whether it is. Another log, such as a replicated one, has to offer the same.
 
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ use super::{
     logged_change::LoggedChange,
     recent::{Loaded, Recent, RecentChange},
     tree::{Tree, read, reading, write},
-    value::{self, Body, Entry, StoredRecord},
+    value::{self, Body, Entry, State, StoredRecord, left_out},
 };
 use crate::{
     Error, Result,
@@ -30,17 +30,20 @@ use crate::{
 /// How many changes retention drops at a time, so that writes don't wait long for it.
 const TRIMMED_AT_ONCE: usize = 256;
 
+/// How many entries are counted at a time.
+const COUNTED_AT_ONCE: usize = 4096;
+
 /// A part of the log ends with the change that makes it so large.
 const PART_BYTES: usize = 16 * 1024 * 1024;
 
 /// A part of the log.
 #[derive(Debug, Clone)]
 pub struct Changes {
-    /// In order, without gaps.
+    /// In ascending order, none missing.
     pub changes: Vec<Arc<LoggedChange>>,
     /// The durable end of the log when this was read.
     pub last: Seq,
-    /// The oldest change that the log still has.
+    /// The oldest change that the log still has; a position beyond `last` where it has none.
     pub oldest: Seq,
     /// Whether changes after the asked position are gone, or it lies beyond the end: a resync is needed.
     pub truncated: bool,
@@ -60,22 +63,45 @@ pub(super) struct Log {
     end: watch::Receiver<Seq>,
     /// Moves it; none once the log has ended, which wakes all who wait.
     moves_end: Mutex<Option<watch::Sender<Seq>>>,
-    oldest: AtomicU64,
+    start: RwLock<Start>,
     recent: RwLock<Recent>,
     /// Older changes that somebody has read.
     loaded: Mutex<Loaded>,
 }
 
+/// Where the log begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start {
+    /// The position before its oldest entry: that of the last one that retention has dropped.
+    pub trimmed_to: Seq,
+    /// Its oldest entry; where it has none, a position beyond its end.
+    pub oldest: Seq,
+}
+
+impl Start {
+    /// Reads the first entry of a log that ends at `last`.
+    pub fn read(db: &sled::Tree, last: Seq) -> Result<Start> {
+        let first = db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).next();
+        let Some((key, value)) = first.transpose().map_err(reading)? else {
+            return Ok(Start { trimmed_to: last, oldest: last.next() });
+        };
+        let oldest = layout::seq_of_key(&key)?;
+        // One that is damaged is found by whoever reads it.
+        let previous = Entry::decode(oldest, &value).map_or(Seq(oldest.0.saturating_sub(1)), |entry| entry.previous);
+        Ok(Start { trimmed_to: previous, oldest })
+    }
+}
+
 impl Log {
-    pub fn new(tree: Arc<Tree>, epoch: Epoch, oldest: Seq, last: Seq) -> Log {
+    pub fn new(tree: Arc<Tree>, epoch: Epoch, start: Start, last: Seq) -> Log {
         let (moves_end, end) = watch::channel(last);
         Log {
             tree,
             epoch,
             end,
             moves_end: Mutex::new(Some(moves_end)),
-            oldest: AtomicU64::new(oldest.0),
-            recent: RwLock::new(Recent::new()),
+            start: RwLock::new(start),
+            recent: RwLock::new(Recent::after_end(last)),
             loaded: Mutex::new(Loaded::new()),
         }
     }
@@ -87,8 +113,9 @@ impl Log {
 
     /// When the last change was made, as far as the log has it.
     pub fn last_moment(&self) -> Timestamp {
-        let last = self.changes(Seq(self.last().0.saturating_sub(1)), 1);
-        last.ok().and_then(|last| Some(last.changes.first()?.at)).unwrap_or(Timestamp(0))
+        let last = self.last();
+        let entry = self.tree.get(&layout::log_key(last)).ok().flatten();
+        entry.and_then(|entry| Entry::decode(last, &entry).ok()).map_or(Timestamp(0), |entry| entry.at)
     }
 
     /// The durable end, as it moves.
@@ -96,13 +123,49 @@ impl Log {
         self.end.clone()
     }
 
-    /// The oldest change that the log has.
-    pub fn oldest(&self) -> Seq {
-        Seq(self.oldest.load(Ordering::Acquire))
+    /// Where the log begins.
+    pub fn start(&self) -> Start {
+        *read(&self.start)
+    }
+
+    /// The number of changes up to a position, counted from the end that the log had when it was opened: those that lie
+    /// between two positions are the difference. Where the position is not among the latest ones, they are counted on
+    /// disk.
+    pub fn ordinal(&self, position: Seq) -> Result<i64> {
+        let (known, (first, left)) = {
+            let recent = read(&self.recent);
+            (recent.ordinal(position), recent.start())
+        };
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        match known {
+            Some(ordinal) => Ok(signed(ordinal)),
+            None => Ok(signed(left).saturating_sub(signed(self.count(position, first)?))),
+        }
+    }
+
+    /// The number of entries after a position and up to another.
+    fn count(&self, after: Seq, up_to: Seq) -> Result<u64> {
+        let (mut start, end) = (layout::log_key(after.next()), layout::log_key(up_to.next()));
+        let mut count = 0;
+        loop {
+            // In parts: what reads the tree holds up its closing.
+            let (part, last) = self.tree.count(&start, &end, COUNTED_AT_ONCE)?;
+            count += part as u64;
+            match last {
+                Some(last) if part == COUNTED_AT_ONCE => start = layout::key_after(&last),
+                _ => return Ok(count),
+            }
+        }
     }
 
     /// Takes changes into the cache that have become durable.
     pub fn cache(&self, changes: Vec<RecentChange>) {
+        if let Some(first) = changes.first() {
+            let mut start = write(&self.start);
+            if start.oldest > self.last() {
+                start.oldest = first.seq();
+            }
+        }
         write(&self.recent).extend(changes);
     }
 
@@ -121,8 +184,9 @@ impl Log {
     /// See [`super::Store::changes`].
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
         let last = self.last();
-        let mut part = Changes { changes: Vec::new(), last, oldest: self.oldest(), truncated: false };
-        part.truncated = since > last || since.next() < part.oldest;
+        let Start { trimmed_to, oldest } = self.start();
+        let truncated = since > last || since < trimmed_to;
+        let mut part = Changes { changes: Vec::new(), last, oldest, truncated };
         if since >= last || part.truncated {
             return Ok(part);
         }
@@ -138,22 +202,24 @@ impl Log {
             entries >= limit || bytes >= PART_BYTES
         })?;
         // Again, with the descriptions that lie apart.
-        let mut bytes = 0;
+        let (mut position, mut bytes) = (since, 0);
         for (key, value) in pairs.into_iter().take(limit) {
-            let seq = layout::seq_of_key(&key)?;
-            let expected = Seq(since.0 + 1 + part.changes.len() as u64);
-            // Trimmed while it was being read.
-            let Some(change) = self.change(seq, &value)?.filter(|_| seq == expected) else {
-                part.oldest = self.oldest();
+            // Trimmed while it was being read, or lost.
+            let change = self.change(layout::seq_of_key(&key)?, &value)?;
+            let Some(change) = change.filter(|change| change.follows(position)) else {
+                part.oldest = self.start().oldest;
                 part.truncated = true;
                 part.changes.clear();
                 break;
             };
-            bytes += change.weight();
+            (position, bytes) = (change.seq, bytes + change.weight());
             part.changes.push(Arc::new(change.into()));
             if bytes >= PART_BYTES {
                 break;
             }
+        }
+        if part.changes.is_empty() {
+            part.truncated |= since < self.start().trimmed_to;
         }
         self.loaded().extend(&part.changes);
         Ok(part)
@@ -171,7 +237,7 @@ impl Log {
         if let Some(recent) = recent {
             return recent.iter().map(|change| change.read(self.epoch, &budget)).collect();
         }
-        Some(self.loaded().after(since, limit)).filter(|loaded| !loaded.is_empty() && since.next() >= self.oldest())
+        Some(self.loaded().after(since, limit)).filter(|loaded| !loaded.is_empty() && since >= self.start().trimmed_to)
     }
 
     fn loaded(&self) -> MutexGuard<'_, Loaded> {
@@ -200,7 +266,7 @@ impl Log {
 
     /// The change of a log entry; none if it was trimmed meanwhile.
     fn change(&self, seq: Seq, entry: &[u8]) -> Result<Option<Change>> {
-        let mut entry = Entry::decode(entry)?;
+        let mut entry = Entry::decode(seq, entry)?;
         if entry.body == Body::Apart {
             let Some(text) = self.tree.get(&layout::text_key(seq))? else { return Ok(None) };
             entry.body = Body::Text(value::text(&text)?.to_owned());
@@ -214,33 +280,47 @@ impl Log {
         Ok(record.map(|bytes| StoredRecord::decode(&bytes).map(|record| record.seq)).transpose()? == Some(seq))
     }
 
-    /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile. It
-    /// isn't flushed: what a crash brings back is dropped again.
-    pub fn trim_step(&self, now: Timestamp, retained_changes: u64, retained_for: Duration) -> Result<bool> {
-        let last = self.last();
+    /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile; `state` is that of
+    /// the last one. It isn't flushed: what a crash brings back is dropped again.
+    pub fn trim_step(
+        &self,
+        state: &mut State,
+        now: Timestamp,
+        retained_changes: u64,
+        retained_for: Duration,
+    ) -> Result<bool> {
         let retained_for = i64::try_from(retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
-        let beyond_count = Seq(last.0.saturating_sub(retained_changes));
-        let (mut batch, mut oldest, mut dropped) = (Batch::default(), self.oldest(), 0);
+        let (mut batch, mut dropped) = (Batch::default(), 0);
+        let (mut start, mut trimmed) = (self.start(), *state);
+        let mut superfluous = state.entries_after(start.trimmed_to).saturating_sub(retained_changes);
+        let end = layout::log_key(state.last.next());
         let db = self.tree.db()?;
-        for pair in db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).take(TRIMMED_AT_ONCE) {
-            let (key, value) = pair.map_err(reading)?;
-            let (seq, entry) = (layout::seq_of_key(&key)?, Entry::decode(&value)?);
-            if seq > beyond_count && entry.at >= too_old {
-                break;
+        let mut entries = db.range(layout::log_key(Seq::ZERO)..end);
+        start.oldest = loop {
+            let Some((key, value)) = entries.next().transpose().map_err(reading)? else { break state.last.next() };
+            let seq = layout::seq_of_key(&key)?;
+            let entry = Entry::decode(seq, &value)?;
+            if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && entry.at >= too_old) {
+                break seq;
             }
             if entry.body == Body::Apart && !self.is_current(seq, &entry.id)? {
                 batch.remove(layout::text_key(seq));
             }
             batch.remove(layout::history_key(&entry.id, seq));
             batch.remove(key);
-            (oldest, dropped) = (seq.next(), dropped + 1);
-        }
+            trimmed.left_out = trimmed.left_out.saturating_sub(left_out(entry.previous, seq));
+            (start.trimmed_to, superfluous, dropped) = (seq, superfluous.saturating_sub(1), dropped + 1);
+        };
         if dropped > 0 {
-            // First, so that no reader takes the gap for the log.
-            self.oldest.store(oldest.0, Ordering::Release);
+            if trimmed != *state {
+                batch.insert(layout::STATE_KEY, trimmed.encode());
+            }
+            // First, so that no reader takes what was dropped for what never was.
+            *write(&self.start) = start;
             db.apply_batch(batch)
                 .map_err(|source| Error::Store { doing: "trimming the log", source: source.into() })?;
+            *state = trimmed;
         }
         Ok(dropped == TRIMMED_AT_ONCE)
     }

@@ -19,7 +19,7 @@ use super::{
     held::Held,
     layout::{self, FORMAT_VERSION},
     local::Local,
-    log::Log,
+    log::{Log, Start},
     options::Options,
     restricted::Restricted,
     saving::Saving,
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    change::{Epoch, Seq, Timestamp},
+    change::{Epoch, Timestamp},
 };
 
 /// The format of a directory that this program has not written.
@@ -58,10 +58,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     };
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
-    let oldest = match tree.range(layout::log_key(Seq::ZERO)..layout::log_key(Seq(u64::MAX))).keys().next() {
-        Some(key) => layout::seq_of_key(&key.map_err(reading)?)?,
-        None => state.last.next(),
-    };
+    let start = Start::read(&tree, state.last)?;
     let grace = Grace::new(&tree, Timestamp::now());
     let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
@@ -69,7 +66,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     let local = Local::load(&tree)?;
     let (restricted, audit) = (Restricted::load(&tree)?, Audit::load(&tree)?);
     let view = View {
-        log: Log::new(tree.clone(), epoch, oldest, state.last),
+        log: Log::new(tree.clone(), epoch, start, state.last),
         expiries: Expiries::new(tree.clone(), grace),
         tree,
         epoch,

@@ -29,9 +29,18 @@ impl LogReader {
         self.0.log.watch()
     }
 
-    /// The oldest change that the log still has.
-    pub fn oldest(&self) -> Seq {
-        self.0.log.oldest()
+    /// The position before the oldest change that the log still has.
+    pub fn start(&self) -> Seq {
+        self.0.log.start().trimmed_to
+    }
+
+    /// The number of changes up to a position, counted from the end that the log had when it was opened: those that lie
+    /// between two positions are the difference. Where it isn't among the latest ones, this reads the disk.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], [`crate::Error::ShuttingDown`].
+    pub fn ordinal(&self, position: Seq) -> Result<i64> {
+        self.0.log.ordinal(position)
     }
 
     /// See [`super::Store::changes`].

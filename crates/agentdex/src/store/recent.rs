@@ -1,7 +1,8 @@
 //! The one cache of changes: every reader of the log gets the same [`LoggedChange`] and shares its renditions.
 //!
 //! The end of the log is cached as it becomes durable. What readers further back load is cached apart
-//! from it, in a smaller part: many of them often come back at the same position.
+//! from it, in a smaller part: many of them often come back at the same position. Positions may have gaps, so both
+//! go by the position before each change.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,7 +18,12 @@ use crate::change::{Change, ChangeKind, Epoch, Seq};
 /// The end of the log as it is durable, within bounds of count and size.
 #[derive(Debug)]
 pub(super) struct Recent {
+    /// One after the other, as the log has them.
     changes: VecDeque<Arc<RecentChange>>,
+    /// The position before the first of them.
+    before: Seq,
+    /// The number of changes that were here before them.
+    left: u64,
     budget: Arc<Budget>,
 }
 
@@ -41,8 +47,9 @@ impl Recent {
     const MAX_CHANGES: usize = 16 * 1024;
     const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-    pub fn new() -> Recent {
-        Recent { changes: VecDeque::new(), budget: Budget::new(Self::MAX_BYTES) }
+    /// None of a log that ends at `last`.
+    pub fn after_end(last: Seq) -> Recent {
+        Recent { changes: VecDeque::new(), before: last, left: 0, budget: Budget::new(Self::MAX_BYTES) }
     }
 
     /// Appends durable changes, drops the oldest beyond the bounds.
@@ -55,15 +62,29 @@ impl Recent {
             let Some(oldest) = self.changes.pop_front() else { break };
             self.budget.release(oldest.bytes);
             oldest.leave();
+            (self.before, self.left) = (oldest.seq, self.left + 1);
         }
     }
 
     /// The changes after `since` up to `last`, if all of them are here.
     pub fn after(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<RecentChange>>> {
-        let first = self.changes.front()?.seq;
-        let skipped = since.next().0.checked_sub(first.0)?;
-        let changes = self.changes.iter().skip(usize::try_from(skipped).ok()?).take(limit);
+        let changes = self.changes.range(self.index_after(since)?..).take(limit);
         Some(changes.take_while(|change| change.seq <= last).cloned().collect())
+    }
+
+    /// The number of changes up to a position that were here since the log was opened; none for a position before those
+    /// that are.
+    pub fn ordinal(&self, position: Seq) -> Option<u64> {
+        Some(self.left + self.index_after(position)? as u64)
+    }
+
+    /// The position before the first one that is here, and its ordinal.
+    pub fn start(&self) -> (Seq, u64) {
+        (self.before, self.left)
+    }
+
+    fn index_after(&self, position: Seq) -> Option<usize> {
+        (position >= self.before).then(|| self.changes.partition_point(|change| change.seq <= position))
     }
 
     /// Where the renditions of its changes count.
@@ -79,6 +100,11 @@ impl RecentChange {
         let keys: usize = entry.before.iter().chain(&entry.after).map(|key| key.len() + size_of::<String>()).sum();
         let bytes = size_of::<RecentChange>() + size_of::<Change>() + entry.id.len() + text + keys;
         RecentChange { seq, bytes, state: Mutex::new(State::Logged(Box::new(entry))) }
+    }
+
+    /// Its position.
+    pub fn seq(&self) -> Seq {
+        self.seq
     }
 
     /// The change; none if it left the cache meanwhile, unread.
@@ -117,6 +143,7 @@ impl Entry {
         Change {
             epoch,
             seq,
+            previous: self.previous,
             kind: self.kind,
             reason: self.reason,
             id: self.id,
@@ -153,14 +180,15 @@ impl Loaded {
         Loaded { changes: BTreeMap::new(), order: VecDeque::new(), budget: Budget::new(Self::MAX_BYTES) }
     }
 
-    /// Those that follow `since` without a gap.
+    /// Those that follow `since` with none missing between.
     pub fn after(&self, since: Seq, limit: usize) -> Vec<Arc<LoggedChange>> {
-        let following = self.changes.range(since.next()..).zip(since.next().0..);
-        following
-            .take_while(|((seq, _), expected)| seq.0 == *expected)
-            .take(limit)
-            .map(|((_, c), _)| c.clone())
-            .collect()
+        let mut position = since;
+        let following = self.changes.range(since.next()..).map(|(_, change)| change).take_while(|change| {
+            let follows = change.follows(position);
+            position = change.seq;
+            follows
+        });
+        following.take(limit).cloned().collect()
     }
 
     pub fn extend(&mut self, changes: &[Arc<LoggedChange>]) {
@@ -189,16 +217,29 @@ mod tests {
 
     const SLOT: Slot<String> = Slot::numbered(0, String::len);
 
-    fn entry(text: &str, keys: Vec<String>) -> Entry {
+    fn entry(previous: u64, text: &str, keys: Vec<String>) -> Entry {
+        let previous = Seq(previous);
         let (kind, at, body) = (ChangeKind::Created, Timestamp(0), Body::Text(text.into()));
         let (access_before, access_after) = Default::default();
         let (id, before) = ("urn:a".into(), Vec::new());
-        Entry { kind, reason: None, at, id, actor: None, before, after: keys, access_before, access_after, body }
+        Entry {
+            previous,
+            kind,
+            reason: None,
+            at,
+            id,
+            actor: None,
+            before,
+            after: keys,
+            access_before,
+            access_after,
+            body,
+        }
     }
 
-    fn recent(seqs: std::ops::RangeInclusive<u64>, text: &str) -> Recent {
-        let mut recent = Recent::new();
-        recent.extend(seqs.map(|seq| RecentChange::new(Seq(seq), entry(text, Vec::new()))).collect());
+    fn recent(seqs: impl IntoIterator<Item = u64>, text: &str) -> Recent {
+        let mut recent = Recent::after_end(Seq(4));
+        recent.extend(seqs.into_iter().map(|seq| RecentChange::new(Seq(seq), entry(4, text, Vec::new()))).collect());
         recent
     }
 
@@ -216,45 +257,61 @@ mod tests {
     }
 
     #[test]
+    fn positions_may_have_gaps() {
+        let recent = recent([7, 8, 15], "{}");
+        let served = [4, 6, 7, 12, 15].map(|since| seqs(&recent, since, 15).unwrap_or_default());
+        assert_eq!(served, [vec![7, 8, 15], vec![7, 8, 15], vec![8, 15], vec![15], vec![]]);
+        assert_eq!(
+            [3, 4, 6, 7, 14, 15].map(|at| recent.ordinal(Seq(at))),
+            [None, Some(0), Some(0), Some(1), Some(2), Some(3)]
+        );
+    }
+
+    #[test]
     fn all_readers_get_the_same_change() {
-        let recent = recent(1..=1, "{}");
-        let read = || recent.after(Seq::ZERO, Seq(1), 1)?.first()?.read(Epoch(7), &recent.budget());
+        let recent = recent(5..=5, "{}");
+        let read = || recent.after(Seq(4), Seq(5), 1)?.first()?.read(Epoch(7), &recent.budget());
         assert!(Arc::ptr_eq(&read().unwrap(), &read().unwrap()));
     }
 
     #[test]
     fn large_changes_are_cached_within_the_bound() {
         let text = format!("\"{}\"", "x".repeat(1024 * 1024));
-        assert!(recent(1..=100, &text).changes.len() < 24);
+        let large = recent(5..=104, &text);
+        assert!(large.changes.len() < 24);
+        assert_eq!((large.ordinal(Seq(104)), large.start().0.0 - 4), (Some(100), large.start().1));
         let keys = vec!["k".repeat(1024); 1024];
-        let mut recent = Recent::new();
-        recent.extend((1..=100).map(|seq| RecentChange::new(Seq(seq), entry("{}", keys.clone()))).collect());
+        let mut recent = Recent::after_end(Seq::ZERO);
+        recent.extend((1..=100).map(|seq| RecentChange::new(Seq(seq), entry(seq - 1, "{}", keys.clone()))).collect());
         assert!(recent.changes.len() < 24, "{}", recent.changes.len());
     }
 
     #[test]
     fn renditions_of_cached_changes_count() {
-        let mut recent = recent(1..=100, "{}");
+        let mut recent = recent(5..=104, "{}");
         let budget = recent.budget();
-        let read = recent.after(Seq::ZERO, Seq(100), 100).unwrap();
+        let read = recent.after(Seq(4), Seq(104), 100).unwrap();
         let changes: Vec<_> = read.iter().map(|change| change.read(Epoch(7), &budget).unwrap()).collect();
         for change in &changes {
             change.rendition(&SLOT, || "x".repeat(1024 * 1024));
         }
         let stored = changes.iter().filter(|change| change.find_rendition(&SLOT).is_some());
         assert!((20..24).contains(&stored.count()));
-        recent.extend(vec![RecentChange::new(Seq(101), entry("{}", Vec::new()))]);
+        recent.extend(vec![RecentChange::new(Seq(105), entry(104, "{}", Vec::new()))]);
         assert!(!recent.budget.is_short(), "the oldest made room");
-        assert_eq!(recent.changes.back().map(|change| change.seq), Some(Seq(101)));
+        assert_eq!(recent.changes.back().map(|change| change.seq), Some(Seq(105)));
     }
 
     #[test]
-    fn loaded_changes_are_served_up_to_a_gap() {
-        let change = |seq| Arc::new(LoggedChange::from(entry("{}", Vec::new()).into_change(Epoch(7), Seq(seq))));
+    fn loaded_changes_are_served_up_to_one_that_is_not() {
+        let change = |previous, seq| {
+            Arc::new(LoggedChange::from(entry(previous, "{}", Vec::new()).into_change(Epoch(7), Seq(seq))))
+        };
         let mut loaded = Loaded::new();
-        loaded.extend(&[change(3), change(4), change(6)]);
+        loaded.extend(&[change(2, 5), change(5, 9), change(12, 13)]);
         let seqs = |since, limit| loaded.after(Seq(since), limit).iter().map(|c| c.seq.0).collect::<Vec<_>>();
-        assert_eq!((seqs(2, 9), seqs(2, 1), seqs(5, 9)), (vec![3, 4], vec![3], vec![6]));
-        assert!(seqs(1, 9).is_empty());
+        assert_eq!((seqs(2, 9), seqs(2, 1), seqs(12, 9)), (vec![5, 9], vec![5], vec![13]));
+        assert_eq!((seqs(3, 9), seqs(7, 9)), (vec![5, 9], vec![9]), "a number that was left out");
+        assert!(seqs(1, 9).is_empty() && seqs(9, 9).is_empty(), "there is one between");
     }
 }

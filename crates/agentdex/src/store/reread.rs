@@ -3,7 +3,10 @@
 use sled::IVec;
 
 use super::value::{self, Entry, State, StoredRecord};
-use crate::Result;
+use crate::{Result, change::Seq};
+
+/// The position of entries of the log.
+const AT: Seq = Seq(1 << 63);
 
 /// Reads bytes as each kind of value that is stored. What can be read has to be the same once it was written and read
 /// again.
@@ -13,7 +16,7 @@ use crate::Result;
 #[doc(hidden)]
 pub fn reread(bytes: &[u8]) -> std::result::Result<(), &'static str> {
     let stays = [
-        ("an entry of the log", stays(bytes, Entry::decode, Entry::encode)),
+        ("an entry of the log", stays(bytes, |bytes| Entry::decode(AT, bytes), |entry| entry.encode(AT))),
         ("the state", stays(bytes, State::decode, State::encode)),
         ("an expiry", stays(bytes, value::decode_expiry, value::encode_expiry)),
         ("an original", stays(bytes, value::decode_original, value::encode_original)),
@@ -46,7 +49,7 @@ mod tests {
         let entry = [&[0_u8, 1][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4], b"{}"].concat();
         let record =
             [&[12_u8][..], &[0; 24], &[0; 4], b"\0\0\0\x05\0\0\0\x01a", b"\0\0\0\x09\x02\0\0\0\0\0\0\0\0"].concat();
-        assert!(Entry::decode(&entry).is_ok() && StoredRecord::decode(&record).is_ok());
+        assert!(Entry::decode(AT, &entry).is_ok() && StoredRecord::decode(&record).is_ok());
         for value in [entry, record] {
             for length in 0..=value.len() {
                 assert_eq!(reread(value.get(..length).unwrap_or_default()), Ok(()));

@@ -123,6 +123,19 @@ impl Tree {
         Ok((found.into_iter().collect(), stopped_at))
     }
 
+    /// The number of keys of a range, at most `limit`, and the last of them.
+    pub fn count(&self, start: &[u8], end: &[u8], limit: usize) -> Result<(usize, Option<IVec>)> {
+        let db = self.db()?;
+        let (mut keys, mut count, mut last) = (db.range(start..end).keys(), 0, None);
+        while count < limit {
+            let started = Instant::now();
+            let Some(key) = keys.next().transpose().map_err(reading)? else { break };
+            count_towards_cache(&db, &key, started)?;
+            (count, last) = (count + 1, Some(key));
+        }
+        Ok((count, last))
+    }
+
     /// How many groups have become durable.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)

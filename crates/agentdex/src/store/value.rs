@@ -16,6 +16,7 @@ const HAS_EXPIRY: u8 = 1;
 const HAS_ORIGINAL: u8 = 2;
 const IS_CREATION: u8 = 4;
 const HAS_ACCESS: u8 = 8;
+const HAS_PREVIOUS: u8 = 16;
 
 /// What `m/state` says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,17 +25,32 @@ pub(super) struct State {
     pub last: Seq,
     /// How many records there are, expired ones included.
     pub records: u64,
+    /// How many numbers the positions of the log leave out, from its first entry on.
+    pub left_out: u64,
 }
 
 impl State {
     pub fn encode(&self) -> IVec {
-        join(&[&self.last.0.to_be_bytes(), &self.records.to_be_bytes()])
+        let left_out = self.left_out.to_be_bytes();
+        let left_out = if self.left_out == 0 { &[][..] } else { &left_out };
+        join(&[&self.last.0.to_be_bytes(), &self.records.to_be_bytes(), left_out])
     }
 
     pub fn decode(bytes: &[u8]) -> Result<State> {
         let mut reader = Reader(bytes);
-        Ok(State { last: Seq(reader.u64()?), records: reader.u64()? })
+        let (last, records) = (Seq(reader.u64()?), reader.u64()?);
+        Ok(State { last, records, left_out: if reader.0.is_empty() { 0 } else { reader.u64()? } })
     }
+
+    /// The number of entries of a log that begins after a position.
+    pub fn entries_after(&self, trimmed_to: Seq) -> u64 {
+        self.last.0.saturating_sub(trimmed_to.0).saturating_sub(self.left_out)
+    }
+}
+
+/// How many numbers lie between two positions.
+pub(super) fn left_out(previous: Seq, seq: Seq) -> u64 {
+    seq.0.saturating_sub(previous.0).saturating_sub(1)
 }
 
 /// A record as it lies in the tree; its text is apart.
@@ -188,6 +204,8 @@ pub(super) fn decode_position(bytes: &[u8]) -> Result<Position> {
 /// A change as it lies in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
+    /// The position before it.
+    pub previous: Seq,
     pub kind: ChangeKind,
     /// Why, of a deletion.
     pub reason: Option<DeletionReason>,
@@ -213,8 +231,8 @@ pub(super) enum Body {
 }
 
 impl Entry {
-    /// The entry; the TD of a creation is stored apart from it.
-    pub fn encode(&self) -> IVec {
+    /// The entry at a position; the TD of a creation is stored apart from it.
+    pub fn encode(&self, seq: Seq) -> IVec {
         let (body, text) = match (&self.body, self.kind) {
             (Body::None, _) => (0, ""),
             (Body::Text(text), ChangeKind::Updated | ChangeKind::Deleted) => (1, text.as_str()),
@@ -229,7 +247,12 @@ impl Entry {
         };
         let mut bytes = Vec::with_capacity(128 + text.len());
         let has_access = !self.access_before.is_default() || !self.access_after.is_default();
-        bytes.extend_from_slice(&[kind | if has_access { HAS_ACCESS } else { 0 }, body]);
+        let has_previous = self.previous != number_before(seq);
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        bytes.extend_from_slice(&[kind | flag(has_access, HAS_ACCESS) | flag(has_previous, HAS_PREVIOUS), body]);
+        if has_previous {
+            bytes.extend_from_slice(&self.previous.0.to_be_bytes());
+        }
         bytes.extend_from_slice(&self.at.0.to_be_bytes());
         put_bytes(&mut bytes, self.id.as_bytes());
         put_bytes(&mut bytes, self.actor.as_deref().unwrap_or_default().as_bytes());
@@ -243,10 +266,11 @@ impl Entry {
         IVec::from(bytes)
     }
 
-    pub fn decode(bytes: &[u8]) -> Result<Entry> {
+    /// The entry at a position.
+    pub fn decode(seq: Seq, bytes: &[u8]) -> Result<Entry> {
         let mut reader = Reader(bytes);
         let first = reader.u8()?;
-        let (kind, reason) = match first & !HAS_ACCESS {
+        let (kind, reason) = match first & !(HAS_ACCESS | HAS_PREVIOUS) {
             0 => (ChangeKind::Created, None),
             1 => (ChangeKind::Updated, None),
             2 => (ChangeKind::Deleted, Some(DeletionReason::Removed)),
@@ -255,6 +279,10 @@ impl Entry {
             _ => return Err(corrupt()),
         };
         let body = reader.u8()?;
+        let previous = if first & HAS_PREVIOUS == 0 { number_before(seq) } else { Seq(reader.u64()?) };
+        if previous >= seq {
+            return Err(corrupt());
+        }
         let (at, id) = (Timestamp(reader.i64()?), reader.string()?.to_owned());
         let actor = reader.optional_string()?.map(str::to_owned);
         let (before, after) = (strings_of(reader.block()?)?, strings_of(reader.block()?)?);
@@ -263,6 +291,7 @@ impl Entry {
             _ => (decode_access(reader.block()?)?, decode_access(reader.block()?)?),
         };
         Ok(Entry {
+            previous,
             kind,
             reason,
             at,
@@ -280,6 +309,11 @@ impl Entry {
             },
         })
     }
+}
+
+/// The previous position where positions have no gap.
+fn number_before(seq: Seq) -> Seq {
+    Seq(seq.0.saturating_sub(1))
 }
 
 /// Reads a value from its front.
@@ -343,8 +377,12 @@ fn put_bytes(target: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
+    /// The position of all entries.
+    const AT: Seq = Seq(42);
+
     fn entry(kind: ChangeKind, body: Body) -> Entry {
         Entry {
+            previous: Seq(41),
             kind,
             reason: None,
             at: Timestamp(-1),
@@ -377,12 +415,12 @@ mod tests {
             deleted(DeletionReason::Expired),
             deleted(DeletionReason::SourceGone),
         ] {
-            assert_eq!(Entry::decode(&entry.encode())?, entry);
+            assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
             for visibility in Visibility::ALL {
                 let entry = Entry { access_before: access(visibility), ..entry.clone() };
-                assert_eq!(Entry::decode(&entry.encode())?, entry);
-                let entry = Entry { access_after: access(Visibility::Private), ..entry };
-                assert_eq!(Entry::decode(&entry.encode())?, entry);
+                assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
+                let entry = Entry { access_after: access(Visibility::Private), previous: Seq(7), ..entry };
+                assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
             }
         }
         Ok(())
@@ -393,8 +431,9 @@ mod tests {
         let record = [&[4_u8][..], &[0; 24], &[0; 4], &[0; 4]].concat();
         assert_eq!(StoredRecord::decode(&record)?.access()?, Access::default());
         let entry = [&[2_u8, 0][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4]].concat();
-        let entry = Entry::decode(&entry)?;
+        let entry = Entry::decode(AT, &entry)?;
         assert_eq!((entry.access_before, entry.access_after), (Access::default(), Access::default()));
+        assert_eq!(entry.previous, Seq(41), "nor gaps");
         Ok(())
     }
 
@@ -434,14 +473,18 @@ mod tests {
 
     #[test]
     fn values_that_are_cut_off_are_errors() {
-        let header = entry(ChangeKind::Deleted, Body::None).encode();
+        let header = Entry { previous: Seq(7), ..entry(ChangeKind::Deleted, Body::None) }.encode(AT);
         for length in 0..header.len() {
-            assert!(Entry::decode(&header[..length]).is_err(), "{length} bytes of an entry");
+            assert!(Entry::decode(AT, &header[..length]).is_err(), "{length} bytes of an entry");
         }
+        assert!(Entry::decode(Seq(7), &header).is_err(), "it doesn't come before itself");
         let expiry = encode_expiry(&Expiry::default());
         assert!(decode_expiry(&expiry[..expiry.len() - 1]).is_err());
         assert!(StoredRecord::decode(&[0; 20]).is_err());
-        assert!(State::decode(&[0; 15]).is_err());
+        assert!(State::decode(&[0; 15]).is_err() && State::decode(&[0; 17]).is_err());
+        let state = State { last: Seq(50), records: 3, left_out: 30 };
+        assert_eq!(State::decode(&state.encode()).ok(), Some(state));
+        assert_eq!((state.entries_after(Seq(10)), State { left_out: 0, ..state }.encode().len()), (10, 16));
         assert!(decode_original(&[0, 0, 0, 9, 1]).is_err());
     }
 }

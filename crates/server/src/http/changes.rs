@@ -53,7 +53,7 @@ struct Page {
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
     responses(
-        (status = 200, description = "In order, without gaps", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link"))),
+        (status = 200, description = "In ascending order. None is missing but those that the caller does not see; positions may have gaps: `previous` is the one before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link"))),
         super::schemas::Refusals,
     )
 ))]
@@ -86,7 +86,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
         move || page(&registry, since, limit, foreign)
     };
     // What is further back is on disk: reading it must not hold up the other connections.
-    let is_near = context.trusted.last_seq().0.saturating_sub(since.0) <= AT_ONCE as u64;
+    let is_near = context.trusted.cached_changes(since, AT_ONCE + 1).is_some_and(|cached| cached.len() <= AT_ONCE);
     let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));

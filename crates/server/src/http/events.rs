@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     ChangeKind, Position, Registry, Seq,
-    registry::{MatchKind, QueryEvents, QueryParameters},
+    registry::{MatchKind, QueryEvents, QueryParameters, Since},
     search::{Filters, Mode},
     store::LoggedChange,
 };
@@ -370,13 +370,10 @@ impl Subscription {
     /// Adds an event that asks the client to read the state again. `oldest` is the id to resume from for
     /// everything that the log still holds: the position before its first change.
     fn resync(&mut self) {
-        let (oldest, last) = match self.registry.changes(Seq::ZERO, 1) {
-            Ok(log) => (log.oldest, log.last),
-            Err(_) => (Seq::ZERO, self.registry.last_seq()),
-        };
+        let oldest = self.registry.subscribe(Since::Oldest).resume_position();
+        let last = self.registry.last_seq();
         self.position = last;
-        let oldest = Seq(oldest.0.saturating_sub(1));
-        let data = json!({"oldest": self.position_at(oldest).to_string(), "last": self.position_at(last).to_string()});
+        let data = json!({"oldest": oldest.to_string(), "last": self.position_at(last).to_string()});
         self.pending.push_back(encode(self.position_at(last), "resync", &data.to_string()).into());
     }
 }

@@ -36,7 +36,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
-    write_followers(&mut text, last, &status.followers);
+    write_followers(&mut text, &status.followers);
     gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
     write_places(&mut text, "connections", "HTTP connections", &context.connections);
     write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
@@ -91,17 +91,14 @@ fn write_tls(text: &mut String, status: &crate::tls::Status) {
     }
 }
 
-fn write_followers(text: &mut String, last: u64, followers: &[FollowerStatus]) {
-    let shown = |follower: &FollowerStatus| follower.seq.map_or(0, |seq| seq.0);
+fn write_followers(text: &mut String, followers: &[FollowerStatus]) {
     let mut write = |name: &str, kind: &str, help: &str, value: &dyn Fn(&FollowerStatus) -> u64| {
         head(text, name, kind, help);
         for follower in followers {
             let _ = writeln!(text, "{name}{{follower=\"{}\"}} {}", follower.name, value(follower));
         }
     };
-    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| {
-        last.saturating_sub(shown(follower))
-    });
+    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| follower.lag);
     write("agentdex_follower_ready", "gauge", "Whether a follower answers and keeps up with the log.", &|follower| {
         u64::from(follower.is_ready())
     });

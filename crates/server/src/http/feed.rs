@@ -55,6 +55,7 @@ mod tests {
         let change = Change {
             epoch: Epoch(7),
             seq: Seq(1),
+            previous: Seq::ZERO,
             kind: ChangeKind::Deleted,
             reason: Some(DeletionReason::Expired),
             id: "urn:a".into(),

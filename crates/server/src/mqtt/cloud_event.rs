@@ -64,6 +64,7 @@ mod tests {
         let change = Change {
             epoch: Epoch(1),
             seq: Seq(7),
+            previous: Seq(6),
             kind: ChangeKind::Deleted,
             reason: Some(DeletionReason::Expired),
             id: "urn:\"a\"".into(),

@@ -151,6 +151,13 @@ impl Feed {
         Ok(read.changes.into_iter().next().map_or(Next::Nothing, Next::Change))
     }
 
+    /// The change at a position; none where the log no longer has it.
+    pub fn find(&self, seq: Seq) -> Result<Option<Arc<LoggedChange>>> {
+        // The log is read from any number on: also from one that is not the position of a change.
+        let next = self.after(Seq(seq.0.saturating_sub(1)))?;
+        Ok(if let Next::Change(change) = next { Some(change).filter(|change| change.seq == seq) } else { None })
+    }
+
     /// The messages of a change, in the order they are published in.
     pub fn messages(&self, change: &LoggedChange) -> Arc<Messages> {
         let messages = change.rendition(&self.messages, || self.messages_of(change));

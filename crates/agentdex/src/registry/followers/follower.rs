@@ -75,6 +75,8 @@ pub struct FollowerStatus {
     pub state: FollowerState,
     /// The last change whose effect it shows; none where it shows nothing.
     pub seq: Option<Seq>,
+    /// The number of changes that the log has beyond that one; more than there are, where they were not counted yet.
+    pub lag: u64,
     /// How often it failed since the start.
     pub failures: u64,
     /// How often it was rebuilt since the start.
@@ -122,7 +124,7 @@ pub enum FollowerState {
 
 impl From<FollowerStatus> for api::Follower {
     fn from(status: FollowerStatus) -> api::Follower {
-        let FollowerStatus { name, state, seq, failures, rebuilds } = status;
+        let FollowerStatus { name, state, seq, failures, rebuilds, lag: _ } = status;
         let follower = api::Follower { name: name.into(), seq, failures, rebuilds, ..api::Follower::default() };
         match state {
             FollowerState::Following => api::Follower { state: "following".into(), ..follower },

@@ -63,7 +63,7 @@ impl Followers {
 
     /// Starts a follower. It has opened what it had when this returns; a rebuild goes on in its thread.
     pub(super) fn start(&mut self, follower: impl Follower + 'static, store: &Store) -> Result<Arc<Shared>> {
-        let shared = Arc::new(Shared::new(follower.name()));
+        let shared = Arc::new(Shared::new(follower.name(), store.log_reader()));
         let thread = format!("agentdex-{}", follower.name());
         let mut runner = Runner::new(Box::new(follower), store.clone(), shared.clone());
         let (prepared, opened) = mpsc::channel();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error, Result,
     change::{Position, Seq},
-    store::{Record, Store},
+    store::{LogReader, Record, Store},
 };
 
 /// The most changes that are applied before it looks who waits.
@@ -43,17 +43,37 @@ const RECORDS_IN_A_REPORT: u64 = 100_000;
 /// What the thread of a follower and everybody else share.
 pub(in crate::registry) struct Shared {
     pub(super) waiting: Waiting,
-    status: Mutex<FollowerStatus>,
+    log: LogReader,
+    status: Mutex<Progressing>,
+}
+
+/// How a follower is, without what moves with the log.
+struct Progressing {
+    status: FollowerStatus,
+    /// The [`LogReader::ordinal`] of its position, once it was counted.
+    ordinal: Option<i64>,
 }
 
 impl Shared {
-    pub(super) fn new(name: &'static str) -> Shared {
-        let status = FollowerStatus { name, state: FollowerState::Following, seq: None, failures: 0, rebuilds: 0 };
-        Shared { waiting: Waiting::default(), status: Mutex::new(status) }
+    pub(super) fn new(name: &'static str, log: LogReader) -> Shared {
+        let state = FollowerState::Following;
+        let status = FollowerStatus { name, state, seq: None, lag: 0, failures: 0, rebuilds: 0 };
+        Shared { waiting: Waiting::default(), log, status: Mutex::new(Progressing { status, ordinal: None }) }
     }
 
     pub(in crate::registry) fn status(&self) -> FollowerStatus {
-        self.lock().clone()
+        let (status, ordinal) = {
+            let progressing = self.lock();
+            (progressing.status.clone(), progressing.ordinal)
+        };
+        let last = *self.log.durable().borrow();
+        let counted = ordinal.and_then(|ordinal| Some(self.log.ordinal(last).ok()?.saturating_sub(ordinal)));
+        let lag = match counted {
+            Some(lag) => u64::try_from(lag).unwrap_or_default(),
+            // At most so many.
+            None => last.0.saturating_sub(status.seq.unwrap_or_default().0),
+        };
+        FollowerStatus { lag, ..status }
     }
 
     /// Waits until `target` is shown, for at most about `timeout`.
@@ -66,25 +86,25 @@ impl Shared {
     }
 
     fn set_state(&self, state: FollowerState) {
-        self.lock().state = state;
+        self.lock().status.state = state;
     }
 
-    fn reached(&self, seq: Seq) {
+    fn reached(&self, seq: Seq, ordinal: Option<i64>) {
         {
-            let mut status = self.lock();
-            status.seq = Some(seq);
+            let Progressing { status, ordinal: reached } = &mut *self.lock();
+            (status.seq, *reached) = (Some(seq), ordinal);
             status.state = FollowerState::Following;
         }
         self.waiting.reached(seq);
     }
 
     fn failed(&self, error: String) {
-        let mut status = self.lock();
+        let Progressing { status, .. } = &mut *self.lock();
         status.failures += 1;
         status.state = FollowerState::Failing { error };
     }
 
-    fn lock(&self) -> MutexGuard<'_, FollowerStatus> {
+    fn lock(&self) -> MutexGuard<'_, Progressing> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,6 +121,8 @@ pub(super) struct Runner {
 struct Progress {
     committed: Position,
     applied: Seq,
+    /// The [`LogReader::ordinal`] of what was applied.
+    ordinal: i64,
     /// Since when there is something to commit, and how much.
     uncommitted: Option<(Instant, usize)>,
     synced: Instant,
@@ -116,8 +138,9 @@ impl Runner {
     /// which takes no time either. What fails is left to [`Runner::run`].
     pub fn prepare(&mut self) {
         let prepared = catch_unwind(AssertUnwindSafe(|| match self.position()? {
+            // The changes that it lacks are counted later: there may be many.
             Some(position) => {
-                self.shared.reached(position.seq);
+                self.shared.reached(position.seq, None);
                 Ok(())
             }
             None if self.store.is_empty() => self.rebuild().map(drop),
@@ -176,8 +199,7 @@ impl Runner {
             Some(position) => position,
             None => self.rebuild()?,
         };
-        self.shared.reached(position.seq);
-        let mut progress = Progress::at(position);
+        let mut progress = self.at(position)?;
         let mut is_behind = true;
         loop {
             let pause = if is_behind { Duration::ZERO } else { TICK };
@@ -198,15 +220,20 @@ impl Runner {
         let at_once = left.filter(|&left| left > 0).map_or(CHANGES_AT_ONCE, |left| left.min(CHANGES_AT_ONCE));
         let read = self.store.changes(progress.applied, at_once)?;
         if read.truncated {
-            *progress = Progress::at(self.rebuild()?);
-            self.shared.reached(progress.committed.seq);
+            let position = self.rebuild()?;
+            *progress = self.at(position)?;
             return Ok(true);
         }
-        if let Some(last) = read.changes.last() {
-            self.follower.apply(&read.changes)?;
-            progress.applied = last.seq;
+        let up_to_target = match target.filter(|target| *target > progress.applied) {
+            Some(target) => read.changes.partition_point(|change| change.seq <= target).max(1),
+            None => usize::MAX,
+        };
+        let changes = read.changes.get(..up_to_target).unwrap_or(&read.changes);
+        if let Some(last) = changes.last() {
+            self.follower.apply(changes)?;
+            (progress.applied, progress.ordinal) = (last.seq, progress.ordinal + changes.len() as i64);
             let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
-            progress.uncommitted = Some((since, count + read.changes.len()));
+            progress.uncommitted = Some((since, count + changes.len()));
         }
         let is_awaited = target.is_some_and(|target| target <= progress.applied);
         let is_behind = progress.applied < read.last;
@@ -229,8 +256,16 @@ impl Runner {
             progress.synced = Instant::now();
         }
         self.pause = SHORTEST_PAUSE;
-        self.shared.reached(position.seq);
+        self.shared.reached(position.seq, Some(progress.ordinal));
         Ok(())
+    }
+
+    /// Goes on from a position.
+    fn at(&self, position: Position) -> Result<Progress> {
+        self.shared.reached(position.seq, None);
+        let progress = Progress::at(position, self.store.log_reader().ordinal(position.seq)?);
+        self.shared.reached(position.seq, Some(progress.ordinal));
+        Ok(progress)
     }
 
     /// The position is taken before the scan: what is written meanwhile is applied again, which is harmless.
@@ -248,17 +283,18 @@ impl Runner {
         if is_long {
             tracing::info!(follower = name, done = records.done, "rebuilt");
         }
-        self.shared.lock().rebuilds += 1;
-        self.shared.reached(position.seq);
+        self.shared.lock().status.rebuilds += 1;
+        self.shared.reached(position.seq, self.store.log_reader().ordinal(position.seq).ok());
         Ok(position)
     }
 }
 
 impl Progress {
-    fn at(position: Position) -> Progress {
+    fn at(position: Position, ordinal: i64) -> Progress {
         Progress {
             committed: position,
             applied: position.seq,
+            ordinal,
             uncommitted: None,
             synced: Instant::now(),
             is_synced: true,
@@ -329,7 +365,7 @@ mod tests {
     use crate::{
         change::Precondition,
         registry::followers::Followers,
-        store::{Expiry, LoggedChange, Operation, Write},
+        store::{Expiry, Gaps, LoggedChange, Operation, Write},
     };
 
     const LONG: Duration = Duration::from_secs(60);
@@ -391,6 +427,11 @@ mod tests {
         _directory: tempfile::TempDir,
     }
 
+    /// The position of the change with that number.
+    fn nth(number: u64) -> Seq {
+        (0..number).fold(Seq::ZERO, |last, _| Gaps::default().after(last))
+    }
+
     impl Stage {
         fn set() -> Stage {
             let directory = tempfile::tempdir().unwrap();
@@ -435,13 +476,14 @@ mod tests {
     fn who_waits_is_answered_before_the_backlog_is_through() {
         let stage = Stage::set();
         stage.write(1);
-        assert_eq!(stage.applied(), [Seq(1)]);
+        assert_eq!(stage.applied(), [nth(1)]);
         stage.write(2_000);
-        let near = stage.puppet.wait(Seq(100), LONG);
-        let far = stage.puppet.wait(Seq(1_500), LONG);
+        assert_eq!(stage.puppet.status().lag, 2_001);
+        let near = stage.puppet.wait(nth(100), LONG);
+        let far = stage.puppet.wait(nth(1_500), LONG);
         (0..20).for_each(|_| stage.go(Next::Apply));
-        assert_eq!(pollster::block_on(near), Waited::Reached(Seq(100)));
-        assert_eq!(pollster::block_on(far), Waited::Reached(Seq(1_500)));
+        assert_eq!(pollster::block_on(near), Waited::Reached(nth(100)));
+        assert_eq!(pollster::block_on(far), Waited::Reached(nth(1_500)));
     }
 
     #[test]
@@ -483,7 +525,7 @@ mod tests {
 
     #[test]
     fn commits_are_rarer_while_there_is_a_backlog() {
-        let mut progress = Progress::at(Position { epoch: crate::change::Epoch(7), seq: Seq(1) });
+        let mut progress = Progress::at(Position { epoch: crate::change::Epoch(7), seq: Seq(1) }, 0);
         assert!(!progress.is_due(false), "nothing to commit");
         let ago = |time| Instant::now().checked_sub(time).unwrap();
         progress.uncommitted = Some((ago(COMMIT_AFTER), 1));
@@ -498,8 +540,9 @@ mod tests {
         stage.write(3);
         (0..20).for_each(|_| stage.go(Next::Apply));
         stage.followers.stop();
-        assert_eq!(stage.commits.lock().unwrap().last(), Some(&(Seq(3), Durability::System)));
-        assert_eq!(stage.puppet.status().state, FollowerState::Stopped);
+        assert_eq!(stage.commits.lock().unwrap().last(), Some(&(nth(3), Durability::System)));
+        let status = stage.puppet.status();
+        assert_eq!((status.state, status.lag), (FollowerState::Stopped, 0));
         assert_eq!(pollster::block_on(stage.puppet.wait(Seq(9), LONG)), Waited::Stopped);
     }
 }

@@ -95,6 +95,7 @@ mod tests {
         Change {
             epoch: Epoch(1),
             seq: Seq(seq),
+            previous: Seq(seq - 1),
             kind,
             id: id.into(),
             at: Timestamp(0),

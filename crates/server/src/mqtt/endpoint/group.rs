@@ -59,9 +59,9 @@ impl Group {
     pub fn assign(&self, feed: &Feed, matcher: &Matcher, reader: &Registry) -> Result<Assigned> {
         let mut state = self.state();
         if let Some(place) = state.requeued.first().copied() {
-            let next = feed.after(Seq(place.0.0.saturating_sub(1)))?;
+            let found = feed.find(place.0)?;
             state.requeued.remove(&place);
-            let Next::Change(change) = next else { return Ok(Assigned::Busy) };
+            let Some(change) = found else { return Ok(Assigned::Busy) };
             return Ok(match reader.seen(&change)? {
                 Some(change) => {
                     state.assigned.insert(place);
@@ -109,7 +109,7 @@ impl Group {
         self.state().assigned.remove(&place);
     }
 
-    /// The last change whose messages are all acknowledged, if the store doesn't have it yet; from now on it has.
+    /// The position up to which all messages are acknowledged, if the store doesn't have it yet; from now on it has.
     pub fn take_unsaved(&self) -> Option<Seq> {
         let mut state = self.state();
         let position = state.position();
@@ -118,6 +118,8 @@ impl Group {
 }
 
 impl State {
+    /// Where another group would go on: before the first change that has an open message. That may be a number which is
+    /// not the position of a change.
     fn position(&self) -> Seq {
         let open = self.assigned.first().into_iter().chain(self.requeued.first());
         open.map(|(seq, _)| Seq(seq.0.saturating_sub(1))).chain([self.next.0]).min().unwrap_or_default()

@@ -3,13 +3,13 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::{Family, Next},
+    super::feed::Family,
     delivery_options::DeliveryOptions,
     group::{Group, Groups, Place},
     index::SubscriptionIndex,
     session::{Session, Source},
 };
-use crate::{Registry, Result, change::Seq};
+use crate::{Registry, Result};
 
 /// What an in-flight message is part of.
 pub(super) enum Origin {
@@ -98,7 +98,7 @@ impl Redelivered {
                 (feed.topics().thing(id), thing.enriched().into_bytes().into(), Family::Thing, options, true)
             }
             Source::Change(seq, number) => {
-                let Next::Change(change) = feed.after(Seq(seq.0.saturating_sub(1)))? else { return Ok(None) };
+                let Some(change) = feed.find(*seq)? else { return Ok(None) };
                 let Some(change) = reader.seen(&change)? else { return Ok(None) };
                 let messages = feed.messages(&change);
                 let Some(message) = messages.get(*number) else { return Ok(None) };
