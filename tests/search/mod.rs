@@ -5,6 +5,7 @@ mod everyday;
 mod facets;
 mod index;
 mod language;
+mod multilingual;
 mod names;
 mod ranking;
 mod real;

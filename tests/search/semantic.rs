@@ -67,20 +67,20 @@ const LODGING: &str = "accommodation for tourists";
 #[test]
 fn a_request_in_a_language_that_the_table_does_not_know_counts_by_its_words() {
     let agents = Agents::new();
-    let german = json!({
-        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"@language": "de"}],
-        "id": "urn:wetter",
-        "title": "Wetterdienst",
-        "description": "Sagt das Wetter an der See voraus.",
+    let dutch = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"@language": "nl"}],
+        "id": "urn:weer",
+        "title": "Weerdienst",
+        "description": "Voorspelt het weer aan zee voor morgen.",
         "securityDefinitions": {"none": {"scheme": "nosec"}},
         "security": "none",
     });
-    agents.registry.put(german.to_string()).unwrap();
+    agents.registry.put(dutch.to_string()).unwrap();
     agents.put("war", "War museum", "What a soldier sees before he dies.", "history");
-    // To the table, "war", "die" and "see" are English.
-    let request = "Wie war das Wetter an der See und die Vorhersage?";
+    // To the table, "was" and "is" are English, and "de" is Spanish.
+    let request = "Hoe was het weer aan zee en wat is de voorspelling?";
     assert_eq!(agents.found(request, Mode::Hybrid), agents.found(request, Mode::Lexical));
-    assert_eq!(agents.found(request, Mode::Hybrid).first().map(String::as_str), Some("urn:wetter"));
+    assert_eq!(agents.found(request, Mode::Hybrid).first().map(String::as_str), Some("urn:weer"));
     assert_eq!(agents.found("who was in the war", Mode::Hybrid), ["urn:war"], "that is English");
 }
 
