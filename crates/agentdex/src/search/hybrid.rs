@@ -266,9 +266,11 @@ impl Hybrid<'_> {
     fn known_share(&self, telling: &[Telling]) -> tantivy::Result<f32> {
         let documents = self.searcher.num_docs();
         let (mut known, mut all) = (0.0, 0.0);
-        let knows = |word: &Telling| self.meaning.model().knows(&word.stem, word.is_foreign);
+        let model = self.meaning.model();
+        let knows = |word: &Telling| model.knows(&word.stem, &word.written, word.is_foreign);
+        let is_finished = |word: &Telling| !word.is_begun || model.has_word(&word.stem, &word.written);
         // The parts of a name stand for it, and a word that is being typed isn't one yet.
-        for word in telling.iter().filter(|word| !word.is_whole && (!word.is_begun || knows(word))) {
+        for word in telling.iter().filter(|word| !word.is_whole && is_finished(word)) {
             let mut frequency = 0;
             for term in word.terms(self.fields.text) {
                 frequency = explanation::frequency(self.searcher, self.hidden, &term)?.max(frequency);

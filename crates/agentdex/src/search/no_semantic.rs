@@ -42,7 +42,11 @@ impl Model {
         match *self {}
     }
 
-    pub(super) fn knows(&self, _: &str, _: bool) -> bool {
+    pub(super) fn knows(&self, _: &str, _: &str, _: bool) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn has_word(&self, _: &str, _: &str) -> bool {
         match *self {}
     }
 
@@ -75,6 +79,10 @@ impl Meaning {
     /// The model that makes the vectors.
     pub fn model(&self) -> &Model {
         match self.0 {}
+    }
+
+    pub(super) fn has_word(&self, _: &str, _: &str) -> bool {
+        match *self {}
     }
 
     /// The factor by which a cosine counts beside BM25.

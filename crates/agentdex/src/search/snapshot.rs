@@ -202,7 +202,8 @@ impl<'a> Searching<'a> {
     /// A query as prose. A word that is being typed has a meaning where the model knows it.
     fn wording(&self, clauses: &[query::Clause], meaning: &Meaning) -> query::Wording {
         query::Wording::of(clauses, |word| {
-            let knows = |stem: &str| meaning.model().knows(stem, false);
+            let written = text::normalized(word);
+            let knows = |stem: &str| meaning.model().has_word(stem, &written);
             let mut is_known = self.search.mode == Mode::Semantic;
             text::prose().token_stream(word).process(&mut |token| is_known |= knows(&token.text));
             is_known

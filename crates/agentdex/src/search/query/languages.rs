@@ -38,9 +38,9 @@ impl Languages {
         self.present.iter().filter_map(move |language| language.form_of(written))
     }
 
-    /// True if the query seems to be in one of them rather than in English.
-    pub fn are_spoken(&self) -> bool {
-        !self.spoken.is_empty()
+    /// True if the query seems to be in one of them that the built-in table of word vectors doesn't know.
+    pub fn is_other_spoken(&self) -> bool {
+        !self.spoken.is_empty() && !self.spoken.iter().any(|language| language.is_in_table())
     }
 
     /// Whether a word is a stop word of the language that the query seems to be in.

@@ -3,21 +3,28 @@
 use tantivy::{Term, schema::Field};
 
 /// A word of a query that is neither common, nor a number, nor a single letter.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(in crate::search) struct Telling {
     /// The English stem of the word as it was written.
     pub stem: String,
+    /// The word in lower case and ASCII.
+    pub written: String,
     /// The forms of which a document has one: the stem, and those in other languages of the index.
     pub forms: Vec<String>,
     /// True for a name that also stands there in parts.
     pub is_whole: bool,
-    /// True for a word of a language that the built-in table doesn't know.
+    /// True for a word of a request in a language that the built-in table doesn't know.
     pub is_foreign: bool,
     /// True for a word that is being typed: its forms are those of words that begin so, too.
     pub is_begun: bool,
 }
 
 impl Telling {
+    /// True if both are looked for in the same way.
+    pub fn is_same_word(&self, other: &Telling) -> bool {
+        self.stem == other.stem && self.forms == other.forms && self.is_whole == other.is_whole
+    }
+
     /// The forms as terms of a field of words.
     pub fn terms(&self, field: Field) -> impl Iterator<Item = Term> + '_ {
         self.forms.iter().map(move |form| Term::from_field_text(field, form))

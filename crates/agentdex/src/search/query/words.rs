@@ -409,9 +409,15 @@ impl<'a> Words<'a> {
         let terms: Vec<(Term, Score)> = own.chain(ends.iter().map(|end| weighed(end, END_WEIGHT))).collect();
         let stem = last.as_ref().map_or(&beginning, |last| &last.text);
         if !says_little(stem) {
-            let is_foreign = self.languages.are_spoken();
-            let forms = forms.into_iter().chain(ends).collect();
-            self.telling.push(Telling { stem: stem.clone(), forms, is_whole: false, is_foreign, is_begun: true });
+            let written = last.as_ref().map_or_else(|| beginning.clone(), |last| text::normalized(&last.written));
+            self.telling.push(Telling {
+                stem: stem.clone(),
+                written,
+                forms: forms.into_iter().chain(ends).collect(),
+                is_whole: false,
+                is_foreign: self.languages.is_other_spoken(),
+                is_begun: true,
+            });
         }
         let mut queries: Vec<Box<dyn Query>> =
             terms.iter().map(|(term, boost)| term_query(term.clone(), *boost)).collect();
@@ -514,12 +520,13 @@ impl<'a> Words<'a> {
         }
         let telling = Telling {
             stem: token.text.clone(),
+            written: text::normalized(&token.written),
             forms,
             is_whole: token.is_whole,
-            is_foreign: self.languages.are_spoken() || token.is_ideographic(),
+            is_foreign: self.languages.is_other_spoken(),
             is_begun: false,
         };
-        if !self.telling.contains(&telling) {
+        if !self.telling.iter().any(|known| known.is_same_word(&telling)) {
             self.telling.push(telling);
         }
     }
@@ -538,7 +545,8 @@ impl<'a> Words<'a> {
 /// True if a model knows a word, or what it is a comparative or superlative of: stems keep these endings.
 fn is_word(model: &Model, token: &Token) -> bool {
     let positive = ["er", "est"].into_iter().find_map(|ending| token.text.strip_suffix(ending));
-    [Some(token.text.as_str()), positive].into_iter().flatten().any(|stem| model.knows(stem, token.is_ideographic()))
+    model.has_word(&token.text, &text::normalized(&token.written))
+        || positive.is_some_and(|stem| model.has_word(stem, stem))
 }
 
 /// A word of the query as the index has it.

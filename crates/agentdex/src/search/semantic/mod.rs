@@ -1,9 +1,10 @@
 //! Search by meaning: vectors of what Things are and can do, compared with the vector of a request.
 //!
 //! - **Vectors** come from the built-in [`table::Table`] of words, which needs no download, or from an
-//!   [`encoder::Encoder`] in a directory of the operator's. `examples/fit_embedding_table.rs` fitted the table to the
-//!   vectors of all-MiniLM-L6-v2 on the package descriptions of Debian and the glosses of WordNet; it has 256
-//!   dimensions, takes 4 MB in the program and some µs a text, and knows English.
+//!   [`encoder::Encoder`] in a directory of the operator's. `examples/fit_embedding_table/main.rs` fitted the table to the
+//!   vectors of all-MiniLM-L6-v2 on the package descriptions of Debian and the glosses of WordNet, and the pieces of other
+//!   languages to the vectors that it gives to translations; it has 256 dimensions, takes 6 MB in the program and some
+//!   µs a text, and knows English, German, French, Spanish, Chinese and Japanese.
 //! - **Of a Thing**: one vector of length one for 0.35 × its title + 0.65 × the first 400 characters of its
 //!   description, and one made the same way for each capability that says something else, at most 256 in all. A
 //!   title or description in English goes before that in the default language.
@@ -19,6 +20,7 @@
 
 pub mod encoder;
 mod file;
+mod lexicon;
 mod meaning;
 mod model;
 mod places;

@@ -47,10 +47,20 @@ impl Model {
         matches!(self, Model::BuiltIn)
     }
 
-    /// True if it has the meaning of a word, stemmed as in English: the table knows no foreign one, an encoder any.
-    pub(in crate::search) fn knows(&self, stem: &str, is_foreign: bool) -> bool {
+    /// True if it has the meaning of a word, given its English stem and the word in lower case and ASCII: the table has that
+    /// of no word that `is_foreign` to it, an encoder that of any.
+    pub(in crate::search) fn knows(&self, stem: &str, written: &str, is_foreign: bool) -> bool {
         match self {
-            Model::BuiltIn => !is_foreign && Table::built_in().find(stem).is_some(),
+            Model::BuiltIn => !is_foreign && Table::built_in().knows(stem, written),
+            Model::Encoder(_) => true,
+        }
+    }
+
+    /// True if it knows a word as a whole, and not only the pieces of one: it is spelled right then, and finished. An encoder
+    /// says so of any word.
+    pub(in crate::search) fn has_word(&self, stem: &str, written: &str) -> bool {
+        match self {
+            Model::BuiltIn => Table::built_in().has_word(stem, written),
             Model::Encoder(_) => true,
         }
     }

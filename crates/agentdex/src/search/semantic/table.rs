@@ -1,54 +1,81 @@
-//! The built-in table: a small vector for each word.
+//! The built-in table: a small vector for each word of English, and for each piece of words of five other languages.
 //!
-//! The vector of a text is the sum of those of its words, scaled to length one. How much a word counts is the length
-//! of its vector, which the fit (`examples/fit_embedding_table.rs`) found with its direction. A word that the table
-//! doesn't have counts by its n-grams of letters, which share the vectors of [`Table::buckets`] by their hash.
+//! The vector of a text is the sum of those of its parts, scaled to length one. How much a part counts is the length
+//! of its vector, which the fit (`examples/fit_embedding_table/main.rs`) found with its direction.
+//!
+//! A word is read as English by its stem, or as one of another language as it is written, in lower case and ASCII. A run
+//! of ideographs and kana is one word. What is only one of them is that; of what may be both the log-odds decide, with
+//! half of those of the other words of the text. What is neither is cut into pieces, those that cost least: `strompreise`
+//! is `strom` and `preise`. A name that was taken apart (`getWeather`) counts as a whole as well where it is English.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | [`MAGIC`] |
-//! | 4, 4, 4 | number of dimensions d, words w, buckets b |
+//! | 8 | the [`Table::hash_of`] all that follows |
+//! | 4, 4, 4 | number of dimensions d, words w, pieces p |
 //! | 4 w | where the text of each word ends |
-//! | … | the words, stemmed as the index stems them, ascending |
-//! | 4 (w + b) | the scale of each vector, a 32-bit float |
-//! | d (w + b) | the vectors in 8-bit integers: those of the words, then those of the buckets |
+//! | … | the words of English, stemmed as the index stems them |
+//! | 4 p | where the text of each piece ends |
+//! | … | the pieces |
+//! | 2 p | what each piece costs, in [`COST_STEP`] |
+//! | w + p | the log-odds of each to be of another language than English, signed, in [`ODDS_STEP`] |
+//! | 4 (w + p) | the scale of each vector, a 32-bit float |
+//! | d / 2 (w + p) | the vectors in 4-bit integers plus 8: the lower halves of the bytes are the first half of a vector |
 //!
-//! All numbers are little-endian.
+//! All numbers are little-endian. Vectors are read from where they lie in the program: in memory of its own the table
+//! has only where each text is found.
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use tantivy::tokenizer::TokenStream;
-
-use super::scan::Quantized;
+use super::{
+    lexicon::{Lexicon, fnv},
+    scan::{Quantized, unit},
+};
 use crate::search::text;
 
-/// What a table begins with.
-pub const MAGIC: [u8; 8] = *b"ADXTAB01";
-/// The lengths of the n-grams of a word that the table doesn't have.
-const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
+/// The bytes that a table begins with.
+pub const MAGIC: [u8; 8] = *b"ADXTAB02";
+/// The unit of the costs of pieces, in nats.
+pub const COST_STEP: f64 = 1.0 / 1024.0;
+/// The unit of log-odds, in nats.
+pub const ODDS_STEP: f64 = 1.0 / 16.0;
+/// What a character costs that no piece has.
+const NO_PIECE: u32 = 32 * 1024;
+/// The fewest letters of each piece of a word that is known by them.
+const FEWEST_LETTERS: usize = 4;
 /// The maximum number of words in [`UnknownWords`], each with a byte a dimension.
 const MOST_CACHED: usize = 8192;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
-/// A table of words. The default one has none.
+/// A table of words and pieces. The default one has none.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     dimensions: usize,
-    buckets: usize,
-    numbers: HashMap<&'static [u8], u32>,
+    words: Lexicon,
+    pieces: Lexicon,
+    costs: &'static [[u8; 2]],
+    odds: &'static [u8],
     scales: &'static [[u8; 4]],
     vectors: &'static [u8],
     hash: u64,
 }
 
-/// What the vector of a text is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A vector that the vector of a text is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A word by its number in the table.
+    /// A word of English by its number.
     Word(usize),
-    /// The buckets of a word that the table doesn't have: it counts as the mean of their vectors.
-    Unknown(Vec<usize>),
+    /// A piece by its number.
+    Piece(usize),
+}
+
+/// A word of a text, as it may be read.
+struct Read {
+    english: Option<usize>,
+    piece: Option<usize>,
+    odds: i32,
+    written: String,
 }
 
 impl Table {
@@ -59,31 +86,31 @@ impl Table {
 
     /// Reads a table; none where the bytes are not one.
     pub fn read(bytes: &'static [u8]) -> Option<Table> {
-        let rest = bytes.strip_prefix(&MAGIC)?;
+        let (hash, rest) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<8>()?;
         let (header, rest) = rest.split_at_checked(12)?;
-        let [dimensions, words, buckets] = *header.as_chunks::<4>().0 else { return None };
-        let [dimensions, words, buckets] =
-            [dimensions, words, buckets].map(|number| u32::from_le_bytes(number) as usize);
-        let (ends, rest) = rest.split_at_checked(words.checked_mul(4)?)?;
-        let ends = ends.as_chunks::<4>().0;
-        let (texts, rest) = rest.split_at_checked(ends.last().map_or(0, |end| u32::from_le_bytes(*end) as usize))?;
-        let rows = words.checked_add(buckets)?;
-        let (scales, vectors) = rest.split_at_checked(rows.checked_mul(4)?)?;
-        let mut start = 0;
-        let mut numbers = HashMap::with_capacity(words);
-        for (number, end) in (0..).zip(ends) {
-            let end = u32::from_le_bytes(*end) as usize;
-            numbers.insert(texts.get(start..end)?, number);
-            start = end;
-        }
-        (vectors.len() == rows.checked_mul(dimensions)? && numbers.len() == words).then_some(Table {
+        let [dimensions, words, pieces] = *header.as_chunks::<4>().0 else { return None };
+        let [dimensions, words, pieces] = [dimensions, words, pieces].map(|number| u32::from_le_bytes(number) as usize);
+        let (words, rest) = Lexicon::read(rest, words)?;
+        let (pieces, rest) = Lexicon::read(rest, pieces)?;
+        let rows = words.len() + pieces.len();
+        let (costs, rest) = rest.split_at_checked(2 * pieces.len())?;
+        let (odds, rest) = rest.split_at_checked(rows)?;
+        let (scales, vectors) = rest.split_at_checked(4 * rows)?;
+        (dimensions.is_multiple_of(2) && vectors.len() == rows.checked_mul(dimensions / 2)?).then_some(Table {
             dimensions,
-            buckets,
-            numbers,
+            words,
+            pieces,
+            costs: costs.as_chunks::<2>().0,
+            odds,
             scales: scales.as_chunks::<4>().0,
             vectors,
-            hash: hash(bytes),
+            hash: u64::from_le_bytes(*hash),
         })
+    }
+
+    /// The hash that a table has of what follows it.
+    pub fn hash_of(content: &[u8]) -> u64 {
+        fnv(content)
     }
 
     /// The number of dimensions.
@@ -91,19 +118,14 @@ impl Table {
         self.dimensions
     }
 
-    /// The number of words.
-    pub fn len(&self) -> usize {
-        self.numbers.len()
+    /// The number of words of English.
+    pub fn words(&self) -> usize {
+        self.words.len()
     }
 
-    /// Whether it has no words.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
-    }
-
-    /// The number of vectors for n-grams of other words.
-    pub fn buckets(&self) -> usize {
-        self.buckets
+    /// The number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.pieces.len()
     }
 
     /// Differs between tables that give other vectors.
@@ -111,108 +133,273 @@ impl Table {
         self.hash
     }
 
-    /// The number of a word, stemmed.
-    pub fn find(&self, word: &str) -> Option<usize> {
-        self.numbers.get(word.as_bytes()).map(|number| *number as usize)
+    /// The number of a word of English, stemmed.
+    pub fn find(&self, stem: &str) -> Option<usize> {
+        self.words.find(stem.as_bytes())
     }
 
-    /// The vector of a text, of length one; none where the table has none of its words.
+    /// True if the table has the meaning of a word, by its English stem or as it is written in another language: whole or
+    /// in long pieces.
+    pub fn knows(&self, stem: &str, written: &str) -> bool {
+        self.has_word(stem, written) || self.cut(written, |_| ())
+    }
+
+    /// The same for a whole word: one that is misspelled or not finished may have long pieces, too.
+    pub fn has_word(&self, stem: &str, written: &str) -> bool {
+        self.find(stem).is_some() || self.pieces.find(written.as_bytes()).is_some()
+    }
+
+    /// The vector of a text, of length one; none where the table knows none of its words.
     pub fn embed(&self, text: &str, unknown: &mut UnknownWords) -> Option<Vec<f32>> {
         let (mut sum, mut is_known) = (vec![0.0; self.dimensions], false);
-        for_each_word(text, |word, is_whole| match self.find(word) {
-            Some(word) => {
+        self.for_each_word(text, |read| match read {
+            Ok(part) => {
                 is_known = true;
-                self.add(word, 1.0, &mut sum);
+                self.add(part, &mut sum);
             }
-            // The parts of a name stand for it as well.
-            None if is_whole => {}
-            None => unknown.add(word, self, &mut sum),
+            Err(word) => is_known |= unknown.add(word, self, &mut sum),
         });
-        super::scan::unit(sum).filter(|_| is_known)
+        unit(sum).filter(|_| is_known)
     }
 
-    /// What a word that the table doesn't have adds to the vector of a text.
-    fn unknown(&self, word: &str) -> Vec<f32> {
-        let buckets = grams(word, self.buckets);
-        let (mut sum, weight) = (vec![0.0; self.dimensions], 1.0 / buckets.len() as f32);
-        buckets.iter().for_each(|bucket| self.add(self.len() + bucket, weight, &mut sum));
-        sum
+    /// Calls with each part of the vector of a text.
+    pub fn for_each_part(&self, text: &str, mut each: impl FnMut(Part)) {
+        self.for_each_word(text, |read| match read {
+            Ok(part) => each(part),
+            Err(word) => {
+                self.cut(word, |piece| each(Part::Piece(piece)));
+            }
+        });
     }
 
-    fn add(&self, row: usize, weight: f32, sum: &mut [f32]) {
-        let vector = self.vectors.get(row * self.dimensions..(row + 1) * self.dimensions).unwrap_or_default();
-        add(
-            vector.iter().map(|value| value.cast_signed()),
-            weight * self.scales.get(row).map_or(0.0, |scale| f32::from_le_bytes(*scale)),
-            sum,
-        );
+    /// Calls with the part that each word of a text is, or with the word where it has to be cut.
+    fn for_each_word(&self, text: &str, mut each: impl FnMut(Result<Part, &str>)) {
+        let mut words = Vec::new();
+        for_each_word(text, |stem, written, is_whole| {
+            let english = self.find(stem);
+            if is_whole {
+                // The parts of a name stand for it as well.
+                english.into_iter().for_each(|word| each(Ok(Part::Word(word))));
+                return;
+            }
+            let piece = self.pieces.find(written.as_bytes());
+            let odds = piece.map(|piece| self.words.len() + piece).or(english).map_or(0, |row| self.odds(row));
+            let written = if english.is_none() && piece.is_none() { written.to_owned() } else { String::new() };
+            words.push(Read { english, piece, odds, written });
+        });
+        let all: i32 = words.iter().map(|word| word.odds).sum();
+        for word in &words {
+            each(match (word.english, word.piece) {
+                // Its own odds and half of those of the others.
+                (Some(_), Some(piece)) if word.odds + all > 0 => Ok(Part::Piece(piece)),
+                (Some(word), _) => Ok(Part::Word(word)),
+                (None, Some(piece)) => Ok(Part::Piece(piece)),
+                (None, None) => Err(&word.written),
+            });
+        }
+    }
+
+    /// Calls with the pieces of a word, those that cost least together. True if they say what it means: each has many letters,
+    /// or half of the word is of ideographs that pieces have. A character that no piece has is left out.
+    fn cut(&self, word: &str, each: impl FnMut(usize)) -> bool {
+        // By the byte where it ends, the cheapest way there: its cost, where its last piece starts, and that piece.
+        let mut ways = vec![(u32::MAX, 0, None); word.len() + 1];
+        ways[0].0 = 0;
+        for (start, character) in word.char_indices() {
+            let before = ways[start].0;
+            let mut reach = |end: usize, cost: u32, piece: Option<usize>| {
+                let cost = before.saturating_add(cost);
+                if cost < ways[end].0 {
+                    ways[end] = (cost, start, piece);
+                }
+            };
+            reach(start + character.len_utf8(), NO_PIECE, None);
+            self.pieces.for_each_prefix(&word.as_bytes()[start..], |length, piece| {
+                let cost = self.costs.get(piece).map_or(NO_PIECE, |cost| u16::from_le_bytes(*cost).into());
+                reach(start + length, cost, Some(piece));
+            });
+        }
+        let (mut end, mut pieces, mut fewest, mut left_out) = (word.len(), Vec::new(), usize::MAX, 0);
+        while end > 0 {
+            let (_, start, piece) = ways[end];
+            let text = word.get(start..end).unwrap_or_default();
+            fewest = fewest.min(if piece.is_some() { text.chars().count() } else { 0 });
+            left_out += if piece.is_some() { 0 } else { text.len() };
+            pieces.extend(piece);
+            end = start;
+        }
+        let is_known = match word.contains(text::is_ideographic) {
+            true => 2 * left_out <= word.len(),
+            false => !word.is_empty() && fewest >= FEWEST_LETTERS,
+        };
+        pieces.into_iter().rev().for_each(each);
+        is_known
+    }
+
+    fn odds(&self, row: usize) -> i32 {
+        self.odds.get(row).map_or(0, |odds| odds.cast_signed().into())
+    }
+
+    /// Adds the vector of a part.
+    fn add(&self, part: Part, sum: &mut [f32]) {
+        let row = match part {
+            Part::Word(word) => word,
+            Part::Piece(piece) => self.words.len() + piece,
+        };
+        let half = self.dimensions / 2;
+        let (Some(vector), Some(scale)) = (self.vectors.get(row * half..(row + 1) * half), self.scales.get(row)) else {
+            return;
+        };
+        let scale = f32::from_le_bytes(*scale);
+        let (first, second) = sum.split_at_mut(half);
+        for ((first, second), value) in first.iter_mut().zip(second).zip(vector) {
+            *first += scale * (f32::from(value & 15) - 8.0);
+            *second += scale * (f32::from(value >> 4) - 8.0);
+        }
     }
 }
 
-/// Adds a vector in 8-bit integers, multiplied with `scale`.
-fn add(vector: impl Iterator<Item = i8>, scale: f32, sum: &mut [f32]) {
-    for (sum, value) in sum.iter_mut().zip(vector) {
-        *sum += scale * f32::from(value);
-    }
-}
-
-/// What words that the table doesn't have add to the vectors of texts, for those that were read last: each is made of
-/// many n-grams, and they repeat.
+/// What words that have to be cut add to the vectors of texts, for those that were read last: they repeat.
 #[derive(Debug, Default)]
-pub struct UnknownWords(HashMap<Box<str>, Quantized>);
+pub struct UnknownWords(HashMap<Box<str>, (Quantized, bool)>);
 
 impl UnknownWords {
-    fn add(&mut self, word: &str, table: &Table, sum: &mut [f32]) {
+    /// Adds the pieces of a word. True if they say what it means.
+    fn add(&mut self, word: &str, table: &Table, sum: &mut [f32]) -> bool {
         if !self.0.contains_key(word) {
             if self.0.len() >= MOST_CACHED {
                 self.0.clear();
             }
-            self.0.insert(word.into(), Quantized::new(&table.unknown(word)));
+            let mut pieces = vec![0.0; table.dimensions];
+            let is_known = table.cut(word, |piece| table.add(Part::Piece(piece), &mut pieces));
+            self.0.insert(word.into(), (Quantized::new(&pieces), is_known));
         }
-        if let Some(vector) = self.0.get(word) {
-            add(vector.values.iter().copied(), vector.scale, sum);
+        let Some((vector, is_known)) = self.0.get(word) else { return false };
+        for (sum, value) in sum.iter_mut().zip(&vector.values) {
+            *sum += vector.scale * f32::from(*value);
         }
+        *is_known
     }
 }
 
-/// Calls with what the vector of a text is made of, given what finds the number of a word.
-pub fn for_each_part(text: &str, buckets: usize, find: impl Fn(&str) -> Option<usize>, mut each: impl FnMut(Part)) {
-    for_each_word(text, |word, is_whole| match find(word) {
-        Some(word) => each(Part::Word(word)),
-        // The parts of a name stand for it as well.
-        None if is_whole => {}
-        None => {
-            let grams = grams(word, buckets);
-            if !grams.is_empty() {
-                each(Part::Unknown(grams));
-            }
+/// Calls with the English stem of each word of a text, the word in lower case and ASCII, and whether it is a name that was
+/// also taken apart. A run of ideographs is one word.
+pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
+    let mut run = String::new();
+    let mut run_end = 0;
+    text::for_each_name(text, |token, written| {
+        let is_ideograph = token.position_length == 1 && written.starts_with(text::is_ideographic);
+        if !run.is_empty() && (!is_ideograph || run_end != token.offset_from) {
+            each(&run, &run, false);
+            run.clear();
+        }
+        if is_ideograph {
+            run.push_str(written);
+            run_end = token.offset_to;
+        } else {
+            each(&token.text, written, token.position_length > 1);
         }
     });
-}
-
-/// Calls with each word of a text, stemmed, and whether it is a name that was also taken apart.
-pub fn for_each_word(text: &str, mut each: impl FnMut(&str, bool)) {
-    text::names().token_stream(text).process(&mut |token| each(&token.text, token.position_length > 1));
-}
-
-/// The buckets of the n-grams of a word; none for words without letters.
-fn grams(word: &str, buckets: usize) -> Vec<usize> {
-    if buckets == 0 || !word.contains(char::is_alphabetic) {
-        return Vec::new();
+    if !run.is_empty() {
+        each(&run, &run, false);
     }
-    let letters: Vec<char> = ['^'].into_iter().chain(word.chars()).chain(['$']).collect();
-    let windows = GRAM_LENGTHS.into_iter().flat_map(|length| letters.windows(length));
-    let mut encoded = String::new();
-    windows
-        .map(|gram| {
-            encoded.clear();
-            encoded.extend(gram);
-            (hash(encoded.as_bytes()) % buckets as u64) as usize
-        })
-        .collect()
 }
 
-/// FNV-1a with 64 bits.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of two dimensions: words and pieces with their costs, log-odds and vectors.
+    fn table(words: &[(&str, i8, [u8; 2])], pieces: &[(&str, u16, i8, [u8; 2])]) -> Table {
+        let mut content = Vec::new();
+        for number in [2, words.len(), pieces.len()] {
+            content.extend((number as u32).to_le_bytes());
+        }
+        let texts = [words.iter().map(|word| word.0).collect::<Vec<_>>(), pieces.iter().map(|piece| piece.0).collect()];
+        for texts in texts {
+            let mut end = 0;
+            for text in &texts {
+                end += text.len() as u32;
+                content.extend(end.to_le_bytes());
+            }
+            content.extend(texts.concat().into_bytes());
+        }
+        pieces.iter().for_each(|piece| content.extend(piece.1.to_le_bytes()));
+        let odds = words.iter().map(|word| word.1).chain(pieces.iter().map(|piece| piece.2));
+        content.extend(odds.map(i8::cast_unsigned));
+        let vectors: Vec<[u8; 2]> = words.iter().map(|word| word.2).chain(pieces.iter().map(|piece| piece.3)).collect();
+        vectors.iter().for_each(|_| content.extend(0.5_f32.to_le_bytes()));
+        content.extend(vectors.iter().map(|[first, second]| first | second << 4));
+        let bytes = [MAGIC.as_slice(), &Table::hash_of(&content).to_le_bytes(), &content].concat();
+        Table::read(bytes.leak()).expect("a table")
+    }
+
+    fn example() -> Table {
+        table(
+            &[("war", -1, [12, 8]), ("stori", -99, [8, 12]), ("weather", -99, [9, 9])],
+            &[
+                ("war", 9, 40, [8, 4]),
+                ("wie", 9, 60, [4, 8]),
+                ("strom", 9, 9, [15, 8]),
+                ("preis", 9, 9, [8, 15]),
+                ("strompr", 99, 9, [1, 1]),
+                ("天", 9, 9, [1, 8]),
+                ("气", 9, 9, [8, 1]),
+                ("z", 99, 9, [1, 1]),
+            ],
+        )
+    }
+
+    fn parts(text: &str) -> Vec<Part> {
+        let mut parts = Vec::new();
+        example().for_each_part(text, |part| parts.push(part));
+        parts
+    }
+
+    #[test]
+    fn the_other_words_of_a_text_say_which_language_a_word_is_of() {
+        assert_eq!(parts("War stories"), [Part::Word(0), Part::Word(1)]);
+        assert_eq!(parts("Wie war"), [Part::Piece(1), Part::Piece(0)]);
+        assert_eq!(parts("war"), [Part::Piece(0)]);
+    }
+
+    #[test]
+    fn words_that_neither_language_knows_are_cut_where_it_costs_least() {
+        assert_eq!(parts("Strompreis"), [Part::Piece(2), Part::Piece(3)]);
+        assert_eq!(parts("天气 API"), [Part::Piece(5), Part::Piece(6)]);
+        assert_eq!(parts("getWeather"), [Part::Word(2)]);
+    }
+
+    #[test]
+    fn a_word_is_known_by_its_stem_or_by_long_pieces() {
+        let table = example();
+        for (stem, written) in [("stori", "stories"), ("wie", "wie"), ("strompreis", "strompreis"), ("天", "天")] {
+            assert!(table.knows(stem, written), "{written}");
+        }
+        for unknown in ["zz", "stromz", "xyz", ""] {
+            assert!(!table.knows(unknown, unknown), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn the_vector_of_a_text_is_the_sum_of_those_of_its_parts() {
+        let embed = |text: &str| example().embed(text, &mut UnknownWords::default());
+        assert_eq!(embed("stories"), Some(vec![0.0, 1.0]));
+        assert_eq!(embed("wie"), Some(vec![-1.0, 0.0]));
+        let cut = embed("strompreis").unwrap();
+        assert!(cut.iter().all(|value| (value - 0.5_f32.sqrt()).abs() < 0.01), "{cut:?}");
+        assert_eq!(embed("xyz z"), None, "it says nothing");
+    }
+
+    #[test]
+    fn the_built_in_table_is_whole() {
+        let bytes = include_bytes!("table.bin");
+        let table = Table::built_in();
+        assert_eq!(table.hash(), Table::hash_of(&bytes[16..]));
+        assert_eq!((table.dimensions(), table.words(), table.pieces()), (256, 13_200, 33_000));
+        assert!(bytes.len() <= 7_000_000, "{} bytes", bytes.len());
+        for cut in [0, 7, 20, 100, bytes.len() / 2, bytes.len() - 1] {
+            assert!(Table::read(&bytes[..cut]).is_none(), "{cut}");
+        }
+    }
 }

@@ -29,6 +29,8 @@ const LANGUAGES: [(&str, tokenizer::Language); 17] = [
     ("ta", tokenizer::Language::Tamil),
     ("tr", tokenizer::Language::Turkish),
 ];
+/// Those of them that the built-in table of word vectors knows; it knows Chinese and Japanese too, which have no stems.
+const IN_TABLE: [&str; 3] = ["de", "es", "fr"];
 /// Begins the form of a word in a language; no word that is written has it.
 const MARK: char = '\u{1}';
 
@@ -54,6 +56,11 @@ impl Language {
     pub fn tags(self) -> impl Iterator<Item = &'static str> {
         let forms: &[&str] = if self.tag() == "no" { &["nb", "nn"] } else { &[] };
         [self.tag()].into_iter().chain(forms.iter().copied())
+    }
+
+    /// True if the built-in table of word vectors knows it.
+    pub fn is_in_table(self) -> bool {
+        IN_TABLE.contains(&self.tag())
     }
 
     fn tag(self) -> &'static str {

