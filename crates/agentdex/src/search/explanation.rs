@@ -12,9 +12,8 @@ use tantivy::{DocAddress, Score, Searcher, Term};
 use super::{
     Explanation, MeaningScore, TitleScore, WordScore, collect,
     hidden::Hidden,
-    hybrid::TITLE_SCORE,
     query::{Compiled, Part},
-    rank::Ranked,
+    rank::{Ranked, TITLE_SCORE},
     suggest,
 };
 

@@ -31,7 +31,7 @@ use super::{
     explanation,
     hidden::Hidden,
     query::{Compiled, Telling},
-    rank::{Candidate, Ranked, quantized},
+    rank::{Candidate, Ranked, TITLE_SCORE, quantized},
     schema::Fields,
     semantic::{Likeness, MOST_NEAREST, Meaning, Question, Segment},
 };
@@ -42,8 +42,6 @@ const WINDOW: usize = 200;
 const MOST_BY_MEANING: usize = 1000;
 /// The cosine of a candidate is at least this share of the best one.
 const NEAR: f32 = 0.5;
-/// The score of a title whose words were all asked for.
-pub(super) const TITLE_SCORE: Score = 10.0;
 
 /// Finds by words and meaning in one state of an index.
 pub(super) struct Hybrid<'a> {

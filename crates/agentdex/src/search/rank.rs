@@ -16,6 +16,9 @@ use super::hidden::Visible;
 /// The last bits of a score that don't count: what is left differs by about a four-thousandth.
 const UNCERTAIN_BITS: u32 = 12;
 
+/// The score of a title whose words were all asked for, where meaning counts.
+pub(super) const TITLE_SCORE: Score = 10.0;
+
 /// A score without its last bits.
 pub(super) fn quantized(score: Score) -> Score {
     Score::from_bits(score.to_bits() & !((1 << UNCERTAIN_BITS) - 1))

@@ -59,8 +59,7 @@ impl SavedQuery {
     pub fn new(query: Option<&str>, filters: Filters) -> Result<SavedQuery> {
         check_query(query)?;
         if filters.has_periods() {
-            let message =
-                "a query whose changes are followed has no period; leave out the bounds of `created` and `modified`";
+            let message = "a saved query has no period, and neither has an event stream; leave out the bounds of `created` and `modified`";
             return Err(crate::Error::InvalidQuery { message: message.to_owned() });
         }
         let clauses = query::parse(query.unwrap_or_default());
