@@ -180,6 +180,23 @@ impl FilterField {
     }
 }
 
+impl FacetField {
+    /// The filter of that name.
+    pub fn filter(self) -> FilterField {
+        match self {
+            FacetField::Capability => FilterField::Capability,
+            FacetField::Type => FilterField::Type,
+            FacetField::Tag => FilterField::Tag,
+            FacetField::Vendor => FilterField::Vendor,
+            FacetField::Protocol => FilterField::Protocol,
+            FacetField::Security => FilterField::Security,
+            FacetField::Format => FilterField::Format,
+            FacetField::Status => FilterField::Status,
+            FacetField::Signature => FilterField::Signature,
+        }
+    }
+}
+
 impl Filters {
     /// The names of all parameters: of each field three, and the bounds of periods.
     pub fn names() -> impl Iterator<Item = &'static str> {

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::FilterField;
-
 /// Number of hits of a search that asks for no number.
 pub const DEFAULT_LIMIT: usize = 10;
 /// Maximum number of hits of one answer.
@@ -106,21 +104,6 @@ impl FacetField {
     /// The name of the field, which is also the name of its filter.
     pub fn name(self) -> &'static str {
         FACETS[self as usize].1
-    }
-
-    /// The filter of that name.
-    pub fn filter(self) -> FilterField {
-        match self {
-            FacetField::Capability => FilterField::Capability,
-            FacetField::Type => FilterField::Type,
-            FacetField::Tag => FilterField::Tag,
-            FacetField::Vendor => FilterField::Vendor,
-            FacetField::Protocol => FilterField::Protocol,
-            FacetField::Security => FilterField::Security,
-            FacetField::Format => FilterField::Format,
-            FacetField::Status => FilterField::Status,
-            FacetField::Signature => FilterField::Signature,
-        }
     }
 
     /// The field of that name.
