@@ -5,7 +5,10 @@
 //! same ones (`home_city`, `home_location`). No line has names that differ in what they are about, such as
 //! `start` and `end`.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, LazyLock},
+};
 
 /// The names of a part of data, by which it is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -221,6 +224,19 @@ const LINES: [&[&str]; 71] = [
     &["deadline", "due date", "due", "due by"],
 ];
 
+/// The numbers of the lines that have a name.
+static LINES_OF: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (number, line) in LINES.iter().enumerate() {
+        line.iter().for_each(|name| lines.entry(*name).or_default().push(number));
+    }
+    lines
+});
+
+/// Words that abbreviations stand for.
+static LONG_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| WORDS.iter().flat_map(|(_, long)| long.split(' ')).collect());
+
 /// Points in time, each by its words; a name may say or leave open if it is a date or a time of day.
 const TIMES: [(&str, &[&str]); 8] = [
     ("start", &["start", "begin", "beginning", "starting"]),
@@ -245,17 +261,13 @@ fn meanings(name: &str) -> Vec<String> {
     // The most words first: those of a line that are behind others mean the same as those of a shorter one.
     for behind in 0..long.len() {
         let (Some(before), Some(last)) = (long.get(..behind), long.get(behind..)) else { break };
-        let last = last.join(" ");
-        let lines = LINES.iter().enumerate().filter(|(_, line)| line.contains(&last.as_str()));
+        let Some(lines) = LINES_OF.get(last.join(" ").as_str()) else { continue };
         let before: String = before.iter().flat_map(|word| [word, " "]).collect();
-        let count = found.len();
-        found.extend(lines.map(|(number, _)| format!("~{before}{number}")));
-        if found.len() > count {
-            break;
-        }
+        found.extend(lines.iter().map(|number| format!("~{before}{number}")));
+        break;
     }
     // An abbreviation and its word are the same, also where no line has them.
-    if long.iter().any(|word| WORDS.iter().any(|(_, long)| long.split(' ').any(|part| part == *word))) {
+    if long.iter().any(|word| LONG_WORDS.contains(word)) {
         found.push(format!("~{whole}"));
     }
     found

@@ -87,6 +87,9 @@ impl<'l> Nodes<'l> {
 
     /// A node with all that it refers to, numbered in the order in which it does.
     pub fn schema_at(&self, root: At) -> Schema {
+        if let Some(node) = self.get(root).filter(|node| node.parts.is_none()) {
+            return Schema { nodes: [node.clone()].into() };
+        }
         let mut numbers: HashMap<At, At> = HashMap::from([(root, 0)]);
         let mut waiting = vec![root];
         let mut found = 0;

@@ -62,8 +62,12 @@ const OWN: [&str; 32] = [
 
 /// Whether a schema says nothing but which other one it is.
 pub(super) fn is_reference(keywords: &Map<String, Value>) -> bool {
-    let says = |name: &&String| OWN.contains(&name.as_str()) || UNKNOWN.contains(&name.as_str());
-    keywords.keys().filter(says).all(|name| name == "$ref")
+    keywords.keys().filter(|name| is_compared(name)).all(|name| name == "$ref")
+}
+
+/// Whether a keyword says something about values.
+fn is_compared(name: &str) -> bool {
+    OWN.contains(&name) || UNKNOWN.contains(&name)
 }
 
 /// Reads a schema within another one.
@@ -72,6 +76,10 @@ pub(super) type Inner<'r, 'v> = &'r mut dyn FnMut(&'v Value) -> At;
 /// The node of a schema's own keywords.
 pub(super) fn own<'v>(keywords: &'v Map<String, Value>, inner: Inner<'_, 'v>) -> Node {
     let stated = keywords.get("type").and_then(types);
+    // Most schemas have a type and texts for people.
+    if !keywords.keys().any(|name| name != "type" && is_compared(name)) {
+        return Node { kinds: stated.unwrap_or(Kinds::ALL), is_typed: stated.is_some(), parts: None };
+    }
     let values = values(keywords, stated.unwrap_or(Kinds::ALL));
     let mut kinds = stated.unwrap_or(Kinds::ALL);
     let numbers = numbers(keywords);

@@ -1,4 +1,4 @@
-// Search by data: capabilities that take what there is and give what is wanted, one or several in a row.
+// Search by data: capabilities that take what there is and give what is wanted, also in a row.
 
 import { href, send } from "./api.js";
 import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, who } from "./dom.js";
@@ -6,16 +6,16 @@ import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, w
 const TYPES = ["string", "number", "integer", "boolean", "array", "object"];
 
 /** A data schema: `city, days: integer`, or a JSON Schema. */
-export function schemaOf(text, sure) {
+export function schemaOf(text, all) {
 	if (!text.trim()) return undefined;
 	if (text.trim().startsWith("{")) return JSON.parse(text);
 	const properties = {};
 	for (const part of text.split(",").map((part) => part.trim()).filter(Boolean)) {
 		const [name, type = "string"] = part.split(":").map((word) => word.trim());
-		if (!TYPES.includes(type)) throw new Error(`“${type}” is not a type; types are ${TYPES.join(", ")}.`);
+		if (!TYPES.includes(type)) throw new Error(`“${type}” is not one of ${TYPES.join(", ")}.`);
 		properties[name] = { type };
 	}
-	return { type: "object", properties, required: sure && Object.keys(properties) };
+	return { type: "object", properties, required: all && Object.keys(properties) };
 }
 
 class ChainsView extends HTMLElement {
@@ -24,7 +24,7 @@ class ChainsView extends HTMLElement {
 		const option = (id, label) => e("label", (this[id] = h("input", { type: "checkbox", id })), ` ${label}`);
 		this.results = h("section", { "aria-label": "Results", "aria-live": "polite" });
 		refill(this, e("h1", "Chains"),
-			e("p", "Say what data there is and what is wanted: names with commas, with a type where it isn't text (", e("code", "days: integer"), "), or a JSON Schema."),
+			e("p", "Say what data there is and what is wanted: names with commas, with a type unless text (", e("code", "days: integer"), "), or a JSON Schema."),
 			h("form.data", { onsubmit: (event) => { event.preventDefault(); this.go(); } },
 				field("have", "There is", "place, days: integer"), field("want", "Wanted", "summary"), field("query", "About (optional)", "weather"),
 				e(".bar", option("several", "several capabilities in a row"), option("near", "also what lacks one thing"), e("button.primary", "Search"))),
@@ -49,13 +49,13 @@ class ChainsView extends HTMLElement {
 
 	async search() {
 		try {
-			const [have, want] = [schemaOf(this.have.value, true), schemaOf(this.want.value)];
+			const [have, want] = [schemaOf(this.have.value, 1), schemaOf(this.want.value)];
 			const query = this.query.value.trim() || undefined;
 			if (this.several.checked) {
-				if (!have || !want) throw new Error("A chain needs both: what there is, and what is wanted.");
+				if (!have || !want) throw new Error("A chain needs what there is and what is wanted.");
 				const { value } = await send("POST", "search/compose", { have, want, query, max_steps: 4 });
 				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain leads there"),
-					value.complete ? "" : e("p.note", "Not all chains were compared in time: there may be better ones."),
+					value.complete ? "" : e("p.note", "Not all chains were compared: there may be better ones."),
 					value.chains.map((chain, at) => chainOf(chain, at)));
 			} else {
 				const { value } = await send("POST", "search/compatible", { have, want, query, near_misses: this.near.checked });
@@ -71,7 +71,7 @@ class ChainsView extends HTMLElement {
 }
 customElements.define("view-chains", ChainsView);
 
-/** A chain: a graph, and the same in words. */
+/** A chain, as a graph and in words. */
 function chainOf(chain, at) {
 	const data = (name) => (name ? e("code.t", name) : "the data");
 	const inputs = (all) => all.map(({ from, to, step, doubts }, index) => [index ? "; " : "", data(from), step ? ` of step ${step}` : "",
@@ -85,7 +85,7 @@ function chainOf(chain, at) {
 
 const [WIDTH, HEIGHT, GAP, LEFT] = [190, 40, 46, 8];
 
-/** The chain as a graph from top to bottom; data that skips a step goes around it. */
+/** The chain as a graph; data that skips a step goes around it. */
 export function graph(chain) {
 	const cut = (text, most) => ([...shown(text)].length > most ? `${[...shown(text)].slice(0, most - 1).join("")}…` : shown(text));
 	const nodes = ["what there is", ...chain.steps.map((step) => step.capability), "what is wanted"];
