@@ -7,7 +7,7 @@ use agentdex_server::http;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::support::{TestRegistry, agent, assert_checked_in, eventually, openapi};
+use crate::support::{TestRegistry, agent, assert_checked_in, eventually, nth, openapi};
 
 #[test]
 fn own_description_is_a_valid_directory_whose_links_resolve() {
@@ -195,7 +195,7 @@ fn health_and_metrics_report_the_state() {
     let metrics = registry.get("/metrics").expect(200);
     for line in [
         "agentdex_things 1",
-        "agentdex_log_seq 1",
+        &format!("agentdex_log_seq {}", nth(1)),
         "agentdex_event_streams 1",
         "agentdex_http_requests_total{path=\"/things/{id}\",method=\"PUT\",status=\"2xx\"} 1",
         "agentdex_http_requests_total{path=\"/things/{id}\",method=\"GET\",status=\"4xx\"} 1",

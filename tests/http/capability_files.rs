@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Page, TestRegistry, agent};
+use crate::support::{Answer, Page, TestRegistry, agent, nth};
 
 fn file() -> Value {
     json!({
@@ -47,7 +47,7 @@ fn capability_file_becomes_a_thing_and_comes_back() {
     assert_eq!(registry.head(path).expect(200).header("etag"), read.header("etag"));
     registry.delete(path).problem(405, "method-not-allowed");
     import(&registry, "", &text).expect(200);
-    assert_eq!(registry.registry().last_seq().0, 1);
+    assert_eq!(registry.registry().last_seq(), nth(1));
     import(&registry, "?if_exists=refuse", &text).problem(409, "already-exists");
 }
 

@@ -4,14 +4,15 @@ use agentdex::{Seq, store::Gaps};
 
 /// The position of the change with that number, from 1 on; for 0 that before the first one.
 pub fn nth(number: u64) -> Seq {
-    (0..number).fold(Seq::ZERO, |last, _| Gaps::default().after(last))
+    let gaps = Gaps::default();
+    (0..number).fold(Seq::ZERO, |last, _| gaps.after(last))
 }
 
 /// The number of the change at a position.
 pub fn number_of(seq: Seq) -> u64 {
-    let (mut number, mut position) = (0, Seq::ZERO);
+    let (gaps, mut number, mut position) = (Gaps::default(), 0, Seq::ZERO);
     while position < seq {
-        (number, position) = (number + 1, Gaps::default().after(position));
+        (number, position) = (number + 1, gaps.after(position));
     }
     assert_eq!(position, seq, "no change has that position");
     number
