@@ -69,7 +69,7 @@ fn joined_requests_of_metatool_find_the_tools_of_all() {
         agents.found(text, Mode::Hybrid, 10).contains(&tool).then_some((text.trim(), tool))
     });
     let requests: Vec<(&str, String)> = requests.collect();
-    for (count, least) in [(2, 0.87), (3, 0.80)] {
+    for (count, least) in [(2, 0.89), (3, 0.82)] {
         let (mut found, mut asked) = (0, 0);
         let mut draw = Draw(count);
         for _ in 0..100 {

@@ -1,8 +1,8 @@
 //! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
 //! from the tree), and retention.
 //!
-//! Positions ascend and may have gaps: what is missing is told by the position before each entry, and distances are
-//! counts of entries.
+//! Positions ascend and may have gaps: each entry names the position before it, by which a missing one is noticed, and
+//! distances are counts of entries.
 //!
 //! It knows of records only that a creation is listed in the history once its record is no longer as it was
 //! created; who reads says whether it is. Another log, such as a replicated one, has to offer the same.

@@ -201,18 +201,15 @@ impl Parameters {
 
 fn unknown(name: &str, known: &[&str]) -> Problem {
     let shown = excerpt(name);
+    // Each filter has three names.
+    let is_plain = |name: &&str| !name.starts_with("all_") && !name.starts_with("not_");
+    let plain: Vec<&str> = known.iter().copied().filter(is_plain).collect();
+    let rest = if plain.len() < known.len() { "; filters also with `all_` or `not_` before their name" } else { "" };
     let detail = match known {
         [] => format!("there is no parameter `{shown}`: none is known here"),
-        known => {
-            // Each filter has three names.
-            let is_plain = |name: &&str| !name.starts_with("all_") && !name.starts_with("not_");
-            let plain: Vec<&str> = known.iter().copied().filter(is_plain).collect();
-            let rest =
-                if plain.len() < known.len() { "; filters also with `all_` or `not_` before their name" } else { "" };
-            format!("there is no parameter `{shown}`; known here: {}{rest}", plain.join(", "))
-        }
+        _ => format!("there is no parameter `{shown}`; known here: {}{rest}", plain.join(", ")),
     };
-    Problem::invalid_parameter(name, detail).with("known", known)
+    Problem::invalid_parameter(name, detail).with("known", plain)
 }
 
 /// Reads a part of a query as forms write it: `+` is a space.

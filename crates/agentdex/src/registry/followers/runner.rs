@@ -70,7 +70,7 @@ impl Shared {
         let counted = ordinal.and_then(|ordinal| Some(self.log.ordinal(last).ok()?.saturating_sub(ordinal)));
         let lag = match counted {
             Some(lag) => u64::try_from(lag).unwrap_or_default(),
-            // At most so many.
+            // The largest number of changes that it may be behind.
             None => last.0.saturating_sub(status.seq.unwrap_or_default().0),
         };
         FollowerStatus { lag, ..status }

@@ -21,7 +21,7 @@ const ROWS_IN_A_BLOCK: usize = 4096;
 const FEWEST_UNUSED: usize = 4096;
 /// The number of rows from which on two threads share a scan.
 const ROWS_FOR_TWO_THREADS: usize = 16 * 1024;
-/// The number of full blocks in memory from which on the file is mapped anew.
+/// The number of full blocks in memory from which on the file is mapped again.
 const BLOCKS_IN_MEMORY: usize = 8;
 /// A row in the file: its scale in four bytes, then its values.
 const BYTES_OF_SCALE: u64 = 4;
@@ -176,7 +176,7 @@ impl Vectors {
         (0..self.rows / ROWS_IN_A_BLOCK).for_each(|block| self.leave_memory(block));
     }
 
-    /// So much is in memory that the file should be mapped anew.
+    /// So much is in memory that the file should be mapped again.
     pub fn should_be_mapped(&self) -> bool {
         let full = self.blocks.get(..self.rows / ROWS_IN_A_BLOCK).unwrap_or_default();
         full.iter().filter(|block| matches!(block.values, Values::InMemory(_))).count() >= BLOCKS_IN_MEMORY
