@@ -137,7 +137,7 @@ fn long_texts_of_clients_are_not_repeated_in_full() {
     ] {
         let refused = registry.get(&path);
         assert!(
-            (400..=404).contains(&refused.status) && refused.body.len() < 1024,
+            (400..=404).contains(&refused.status) && refused.body.len() < 1536,
             "{} bytes for {}",
             refused.body.len(),
             &path[..20]

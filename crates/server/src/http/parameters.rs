@@ -199,17 +199,20 @@ impl Parameters {
     }
 }
 
+/// The maximum number of parameters that the sentence of a refusal lists with the filters.
+const MOST_LISTED: usize = 20;
+
 fn unknown(name: &str, known: &[&str]) -> Problem {
     let shown = excerpt(name);
-    // Each filter has three names.
-    let is_plain = |name: &&str| !name.starts_with("all_") && !name.starts_with("not_");
-    let plain: Vec<&str> = known.iter().copied().filter(is_plain).collect();
-    let rest = if plain.len() < known.len() { "; filters also with `all_` or `not_` before their name" } else { "" };
+    // Each filter has three names: where there are many, only the member `known` lists them.
+    let is_left_out = |name: &str| known.len() > MOST_LISTED && filters().any(|filter| filter == name);
+    let others: Vec<&str> = known.iter().copied().filter(|name| !is_left_out(name)).collect();
+    let rest = if others.len() < known.len() { " and the filters that `known` lists" } else { "" };
     let detail = match known {
         [] => format!("there is no parameter `{shown}`: none is known here"),
-        _ => format!("there is no parameter `{shown}`; known here: {}{rest}", plain.join(", ")),
+        _ => format!("there is no parameter `{shown}`; known here: {}{rest}", others.join(", ")),
     };
-    Problem::invalid_parameter(name, detail).with("known", plain)
+    Problem::invalid_parameter(name, detail).with("known", known)
 }
 
 /// Reads a part of a query as forms write it: `+` is a space.
