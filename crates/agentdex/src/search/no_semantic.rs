@@ -81,10 +81,6 @@ impl Meaning {
         match self.0 {}
     }
 
-    pub(super) fn has_word(&self, _: &str, _: &str) -> bool {
-        match *self {}
-    }
-
     /// The factor by which a cosine counts beside BM25.
     pub fn scale(&self) -> f32 {
         match self.0 {}
