@@ -47,7 +47,7 @@ pub(in crate::registry) struct Shared {
     status: Mutex<Progressing>,
 }
 
-/// How a follower is, without what moves with the log.
+/// The state of a follower, without what moves with the log.
 struct Progressing {
     status: FollowerStatus,
     /// The [`LogReader::ordinal`] of its position, once it was counted.

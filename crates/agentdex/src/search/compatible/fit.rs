@@ -10,7 +10,7 @@ use super::{
 };
 use crate::td::internal::push_token;
 
-/// How parts of data correspond, the best first.
+/// The pairs of parts of data that correspond, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Name,
@@ -32,7 +32,7 @@ impl By {
     }
 }
 
-/// How much of a fit is left by how sure it is: what fits or leaves something open is above one half of it, what may
+/// The share of a fit that is left by how sure it is: what fits or leaves something open is above one half of it, what may
 /// fail is below.
 pub(super) fn chance(certainty: Certainty) -> f32 {
     match certainty {
@@ -49,19 +49,19 @@ pub(super) struct Supply {
     /// The number of the port that it comes from.
     pub from: usize,
     pub by: By,
-    /// How well names correspond.
+    /// The share by which names correspond.
     pub quality: f32,
     pub certainty: Certainty,
     pub is_converted: bool,
 }
 
 impl Supply {
-    /// How good it is in all.
+    /// The quality in all.
     pub fn score(&self) -> f32 {
         self.quality * chance(self.certainty)
     }
 
-    /// Whether nothing that is stated speaks against it.
+    /// True if nothing that is stated speaks against it.
     pub fn is_likely(&self) -> bool {
         self.certainty <= Certainty::Unstated
     }
@@ -100,7 +100,7 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// How sure it is that values of a schema satisfy another, and whether they are converted.
+    /// The certainty that values of a schema satisfy another, and whether they are converted.
     fn certainty(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> (Certainty, bool) {
         // Both are borrowed for longer than this lives, so that the addresses stay theirs.
         let pair = (Arc::as_ptr(from), Arc::as_ptr(to));
@@ -113,7 +113,7 @@ impl Matcher {
         certainty
     }
 
-    /// Whether values of a schema may satisfy another.
+    /// True if values of a schema may satisfy another.
     pub fn goes(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> bool {
         self.certainty(from, to).0 < Certainty::Cannot
     }
@@ -261,7 +261,7 @@ pub(super) fn rounded(fit: f32) -> f32 {
     (fit * 100.0).round() / 100.0
 }
 
-/// Whether one that is demanded is only promised sometimes.
+/// True if one that is demanded is only promised sometimes.
 fn may_be_absent(from: &Port, to: &Port) -> bool {
     to.is_certain && !from.is_certain
 }

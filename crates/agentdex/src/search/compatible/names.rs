@@ -17,7 +17,7 @@ pub(super) struct Names {
     pub key: Option<Arc<str>>,
     /// The title in the same form, if that is another one.
     pub title: Option<Arc<str>>,
-    /// What they mean, as far as other names do as well. These begin with `~`, as no key does.
+    /// Their meanings, as far as other names have them as well. These begin with `~`, as no key does.
     pub meanings: Box<[Arc<str>]>,
 }
 
@@ -42,12 +42,12 @@ impl Names {
         self.exact().chain(&*self.meanings)
     }
 
-    /// Whether one of the names is one of the others.
+    /// True if one of the names is one of the others.
     pub fn are_same(&self, other: &Names) -> bool {
         self.exact().any(|key| other.exact().any(|theirs| key == theirs))
     }
 
-    /// Whether they mean the same.
+    /// True if they mean the same.
     pub fn are_near(&self, other: &Names) -> bool {
         self.meanings.iter().any(|meaning| other.meanings.contains(meaning))
     }
@@ -59,7 +59,7 @@ fn key_of(name: &str) -> Arc<str> {
     if key.is_empty() { name.into() } else { key.into() }
 }
 
-/// How many words a name has that means something.
+/// The number of words of a name that means something.
 const MAX_WORDS: usize = 6;
 
 /// Abbreviations and spellings of words.
@@ -249,7 +249,7 @@ const TIMES: [(&str, &[&str]); 8] = [
     ("check out", &["check out", "checkout"]),
 ];
 
-/// What a name means: the words of a line or of an abbreviation, behind `~`.
+/// The meaning of a name: the words of a line or of an abbreviation, behind `~`.
 fn meanings(name: &str) -> Vec<String> {
     let words = words(name);
     if words.is_empty() || words.len() > MAX_WORDS {

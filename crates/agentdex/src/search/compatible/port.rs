@@ -12,7 +12,7 @@ use crate::{Error, Result, td::internal::push_token};
 
 /// How many ports one side may have.
 const MAX_PORTS: usize = 256;
-/// How many references and parts lead to the members of an object.
+/// The number of references and parts that lead to the members of an object.
 const MAX_PARTS: usize = 32;
 
 /// A named part of data.

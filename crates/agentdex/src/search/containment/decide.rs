@@ -14,11 +14,11 @@ use super::{
     values::{Admits, Judge, multiple},
 };
 
-/// How many steps a comparison may take.
+/// The maximum number of steps of a comparison.
 const MAX_STEPS: u32 = 20_000;
-/// How deep schemas are compared, also those that refer to themselves.
+/// The depth to which schemas are compared, also those that refer to themselves.
 const MAX_DEPTH: usize = 100;
-/// How many integers of a range are compared with values one by one.
+/// The number of integers of a range that are compared with values one by one.
 const MAX_RANGE: i128 = 64;
 
 /// Decides, without words.
@@ -78,7 +78,7 @@ impl<'s> Comparison<'s> {
         self.note(Certainty::Cannot, note)
     }
 
-    /// Whether values of a node of the giver satisfy one of the taker.
+    /// Compares the values of a node of the giver with one of the taker.
     fn pair(&mut self, from: At, to: At) -> Outcome {
         if !self.spend(1) || self.depth > MAX_DEPTH {
             self.left = 0;

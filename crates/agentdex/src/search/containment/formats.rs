@@ -1,6 +1,6 @@
 //! Formats: which values of one have another.
 
-/// How values of a format relate to another format.
+/// The relation of the values of a format to another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     /// All have it.
@@ -50,12 +50,12 @@ const NUMERIC: [&str; 11] =
 /// Formats that only say how to show a value.
 const SHOWN: [&str; 5] = ["password", "textarea", "text", "string", "multiline"];
 
-/// Whether a format is one of numbers.
+/// True if a format is one of numbers.
 pub(super) fn is_numeric(format: &str) -> bool {
     NUMERIC.contains(&format)
 }
 
-/// Whether a format says something about values.
+/// True if a format says something about values.
 pub(super) fn is_telling(format: &str) -> bool {
     !SHOWN.contains(&format)
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::schema::{ANY, At, Branches, Kinds, NEVER, Node, Parts, Schema};
 
-/// How deep schemas are read and merged, through references as well.
+/// The depth to which schemas are read and merged, through references as well.
 const MAX_STACK: usize = 64;
-/// How many schemas are read within one.
+/// The maximum number of schemas that are read within one.
 const MAX_SCHEMAS: usize = 2_000;
 
 /// The limits for all schemas of one side of a capability, and the first one that was exceeded.

@@ -1,6 +1,6 @@
 //! Outcomes of comparisons, and how they are combined.
 
-/// How sure it is that values of a schema satisfy another.
+/// The certainty that values of a schema satisfy another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::search) enum Certainty {
     /// All do.
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Others,
 }
 
-/// How many doubts are stated.
+/// The maximum number of doubts that are stated.
 const MAX_NOTES: usize = 4;
 
 impl Note {

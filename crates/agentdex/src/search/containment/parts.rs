@@ -6,9 +6,9 @@ use super::schema::{
     At, Bound, Count, Kinds, Lists, Member, Node, Numbers, Objects, Parts, Texts, compare, normalized, order, whole,
 };
 
-/// How many members of an object may be required.
+/// The maximum number of required members of an object.
 const MAX_MEMBERS: usize = 2_000;
-/// How many values of an `enum` are compared.
+/// The maximum number of values of an `enum` that are compared.
 const MAX_VALUES: usize = 1_000;
 /// Keywords that aren't compared.
 const UNKNOWN: [&str; 11] = [
@@ -60,12 +60,12 @@ const OWN: [&str; 32] = [
     "$recursiveRef",
 ];
 
-/// Whether a schema says nothing but which other one it is.
+/// True if a schema says nothing but which other one it is.
 pub(super) fn is_reference(keywords: &Map<String, Value>) -> bool {
     keywords.keys().filter(|name| is_compared(name)).all(|name| name == "$ref")
 }
 
-/// Whether a keyword says something about values.
+/// True if a keyword says something about values.
 fn is_compared(name: &str) -> bool {
     OWN.contains(&name) || UNKNOWN.contains(&name)
 }

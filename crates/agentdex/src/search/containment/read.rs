@@ -11,7 +11,7 @@ use super::{
     schema::{ANY, At, Kinds, Member, NEVER, Node, Schema},
 };
 
-/// How deep schemas are read.
+/// The depth to which schemas are read.
 const MAX_DEPTH: usize = 16;
 /// How many references lead to one schema.
 const MAX_REFERENCES: usize = 16;

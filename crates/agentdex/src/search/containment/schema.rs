@@ -377,7 +377,7 @@ pub(super) fn order(one: &Value, two: &Value) -> Ordering {
     }
 }
 
-/// Whether a list of values in order has one.
+/// True if a list of values in order has one.
 pub(super) fn has_value(values: &[Value], value: &Value) -> bool {
     values.binary_search_by(|other| order(other, value)).is_ok()
 }

@@ -1,6 +1,6 @@
 //! Units of measurement: which are the same, and which can be converted.
 
-/// How two units relate.
+/// The relation of two units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     Same,

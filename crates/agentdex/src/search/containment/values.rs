@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::schema::{At, Kinds, Node, Schema, compare, has_value, whole};
 
-/// How deep values are judged.
+/// The depth to which values are judged.
 const MAX_DEPTH: usize = 16;
 /// How large the machine of a pattern may be.
 const MAX_PATTERN: usize = 1 << 16;
 
-/// Whether a value satisfies a schema, as far as it can be told.
+/// Judges whether a value satisfies a schema, as far as it can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admits {
     Yes,
@@ -142,12 +142,12 @@ impl Judge<'_> {
     }
 }
 
-/// Whether all keywords of a node are compared.
+/// True if all keywords of a node are compared.
 fn known(node: &Node) -> Admits {
     if node.unknown_keyword().is_some() { Admits::Unknown } else { Admits::Yes }
 }
 
-/// Whether a number is a multiple of another; none where that can't be told exactly.
+/// True if a number is a multiple of another; none where that can't be told exactly.
 pub(super) fn multiple(number: &serde_json::Number, of: &serde_json::Number) -> Option<bool> {
     let (one, two) = (decimal(number)?, decimal(of)?);
     let scale = one.1.max(two.1);

@@ -429,7 +429,7 @@ impl<'a> Words<'a> {
             }
             _ => {
                 if is_more {
-                    // Titles first: of so many, those are meant that are called so.
+                    // Titles first: where there are many, those are meant that are called so.
                     queries.push(prefix_query(field, &beginning));
                     queries.push(Box::new(BoostQuery::new(prefix_query(self.fields.title, &beginning), 2.0)));
                 }

@@ -16,7 +16,7 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads so many texts, and returns them with the bytes that follow; none where they are not whole, or one comes twice.
+    /// Reads a number of texts, and returns them with the bytes that follow; none where they are not whole, or one comes twice.
     pub fn read(bytes: &'static [u8], count: usize) -> Option<(Lexicon, &'static [u8])> {
         let (ends, rest) = bytes.split_at_checked(count.checked_mul(4)?)?;
         let ends = ends.as_chunks::<4>().0;
