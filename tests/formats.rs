@@ -1,36 +1,111 @@
 //! Data directories as earlier versions wrote them: each format that a version had is a fixture, which every later
 //! version opens with all that is in it.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path, process::Command, sync::Arc};
 
-use agentdex::{Registry, access::Visibility, change::Seq, convert::Format};
+use agentdex::{
+    Registry,
+    access::{Caller, Principal, Role, Visibility},
+    change::Seq,
+    convert::Format,
+};
 use serde_json::Value;
 
-use crate::process::ServerProcess;
+use crate::{process::ServerProcess, support::eventually};
 
-/// The data directories: of format 3 one that agentdex 0.1.0 wrote, with agents of an owner (one is private, one expires,
-/// one is an agent card, one was removed), an API key, a namespace and a saved query.
-fn fixtures() -> Vec<std::path::PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store");
-    let mut found: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    found
+/// A fixture, and what has to be there.
+struct Fixture {
+    file: &'static str,
+    check: fn(&Path),
 }
+
+/// Of format 3, as agentdex 0.1.0 wrote it:
+/// - a directory with agents of an owner (one is private, one expires, one is an agent card, one was removed), an API key, a
+///   namespace and a saved query;
+/// - a directory and a backup with agents of two owners: one was made private, one id was given up and taken by another
+///   owner, one is in a namespace, one in a namespace whose name was given up and claimed by another owner, one in a
+///   namespace that is nobody's.
+const FIXTURES: [Fixture; 3] = [
+    Fixture { file: "format-3.tar.gz", check },
+    Fixture { file: "format-3-owners.tar.gz", check: check_owners },
+    Fixture { file: "format-3.backup", check: check_owners },
+];
 
 #[test]
 fn everything_in_a_directory_of_an_earlier_version_is_there() {
-    let fixtures = fixtures();
-    assert!(fixtures.iter().any(|fixture| fixture.ends_with("format-3.tar.gz")));
-    for fixture in fixtures {
-        let directory = tempfile::tempdir().unwrap();
-        let unpacked = Command::new("tar").arg("-xzf").arg(&fixture).arg("-C").arg(directory.path()).status().unwrap();
-        assert!(unpacked.success(), "{}", fixture.display());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), FIXTURES.len(), "each is looked at");
+    for Fixture { file, check } in FIXTURES {
+        let (directory, fixture) = (tempfile::tempdir().unwrap(), folder.join(file));
+        if file.ends_with(".backup") {
+            let mut backup = fs::File::open(fixture).unwrap();
+            agentdex::registry::restore(&mut backup, directory.path()).unwrap();
+        } else {
+            let mut tar = Command::new("tar");
+            let unpacked = tar.arg("-xzf").arg(&fixture).arg("-C").arg(directory.path()).status().unwrap();
+            assert!(unpacked.success(), "{}", fixture.display());
+        }
         check(directory.path());
         // A server starts on it, and it is the same afterwards.
         let server = ServerProcess::start(directory.path(), &["--auth"]);
         assert_eq!(server.stop().code(), Some(0));
         check(directory.path());
+        let mut names: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.retain(|name| name.to_string_lossy().starts_with("store"));
+        assert_eq!(names, ["store"], "nothing of the upgrade is left");
     }
+}
+
+/// The agents that a caller reads, and of which it reads something in the log.
+fn sight(registry: &Registry, owner: Option<&str>) -> (Vec<String>, Vec<String>) {
+    let caller = match owner {
+        None => Caller::Anonymous,
+        Some(owner) => Caller::Principal(Arc::new(Principal {
+            owner: owner.parse().unwrap(),
+            role: Role::Register,
+            key: String::new(),
+            expires: None,
+        })),
+    };
+    let registry = registry.as_caller(caller);
+    let is_plain = |id: &String| !id.starts_with("urn:uuid:");
+    let read = registry.list().map(|thing| thing.unwrap().id().to_owned()).filter(is_plain).collect();
+    let changes = registry.changes(Seq::ZERO, 100).unwrap().changes;
+    let shown = changes.iter().map(|change| format!("{} {}", change.kind, change.id));
+    (read, shown.filter(|shown| !shown.contains("urn:uuid:")).collect())
+}
+
+fn check_owners(directory: &Path) {
+    let registry = Registry::open(directory).unwrap();
+    // The index is built again, since it has who sees what.
+    eventually("the index is there", || registry.check().is_ok());
+    let checked = registry.check().unwrap();
+    assert_eq!((checked.records, checked.changes, checked.faults), (8, 13, vec![]));
+    let (read, shown) = sight(&registry, None);
+    assert_eq!(read, ["urn:gone", "urn:lasting", "urn:public"]);
+    let expected = [
+        "thing_created urn:public",
+        "thing_updated urn:public",
+        // What came before is not to be seen any more.
+        "thing_deleted urn:turned",
+        "thing_created urn:gone",
+        "thing_deleted urn:gone",
+        "thing_created urn:gone",
+        "thing_created urn:lasting",
+    ];
+    assert_eq!(shown, expected);
+    let (read, shown) = sight(&registry, Some("bob"));
+    assert_eq!(read, ["urn:crew", "urn:gone", "urn:lasting", "urn:public"], "the agents of the team before aren't its");
+    assert_eq!((shown.len(), shown[6].as_str()), (8, "thing_created urn:crew"));
+    let (read, _) = sight(&registry, Some("alice"));
+    let ids = ["urn:crew", "urn:gone", "urn:lasting", "urn:left", "urn:nobodys", "urn:public", "urn:turned"];
+    assert_eq!(read, ids);
+    let claimed = registry.namespaces().list();
+    let claimed: Vec<_> =
+        claimed.iter().map(|one| (one.name.as_str(), one.owner.as_str(), one.members.len())).collect();
+    assert_eq!(claimed, [("crew", "alice", 1), ("team", "bob", 0)]);
+    registry.close();
 }
 
 fn check(directory: &Path) {

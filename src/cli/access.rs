@@ -45,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let Arguments { id, visibility, namespace, owner, json } = arguments;
     let id = &id_of(client, id).await?;
     let namespace = namespace.clone().map(|OptionalNamespace(name)| name);
-    let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace };
+    let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace, number: None };
     if asked != AccessRequest::default() {
         client.set_access(id, &asked).await?;
     }

@@ -28,7 +28,7 @@ fn killed_writer_leaves_whole_transactions() {
         // One change a write and a value, and nothing else.
         assert_eq!(*store.durable().borrow(), nth(value * WRITES));
         assert_eq!(
-            store.changes(Seq::ZERO, usize::MAX).expect("reading succeeds").changes.len() as u64,
+            store.changes(Seq::ZERO, usize::MAX).expect("reading succeeds").changes().len() as u64,
             value * WRITES
         );
         last = value;

@@ -22,7 +22,7 @@ fn positions(count: usize) -> Vec<Seq> {
 fn read(store: &Store, since: Seq, limit: usize) -> Vec<Seq> {
     let part = store.changes(since, limit).expect("reading succeeds");
     assert!(!part.truncated, "after {since}");
-    part.changes.iter().map(|change| change.seq).collect()
+    part.changes().iter().map(|change| change.seq).collect()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn every_number_is_a_position_to_read_on_from() {
             let after = &all[all.partition_point(|seq| *seq <= since)..];
             let cached = |store: &Store| store.cached_changes(since, 7).expect("it has just been read");
             // Where some of them are in memory, these are enough.
-            for read in [read(&store, since, 7), cached(&store).iter().map(|change| change.seq).collect()] {
+            for read in [read(&store, since, 7), cached(&store).iter().map(|entry| entry.seq()).collect()] {
                 assert_eq!(read, after[..read.len()], "after {since}");
                 assert!(read.len() <= 7 && (!read.is_empty() || after.is_empty()), "after {since}");
             }
@@ -54,7 +54,7 @@ fn as_many_changes_are_retained_as_there_may_be() {
         assert_eq!(read(&store, all[299], usize::MAX), &all[300..]);
         assert_eq!(read(&store, Seq(all[300].0 - 1), 1), [all[300]]);
         let behind = store.changes(all[298], 10).expect("reading succeeds");
-        assert_eq!((behind.truncated, behind.changes.len(), behind.oldest), (true, 0, all[300]));
+        assert_eq!((behind.truncated, behind.changes().len(), behind.oldest), (true, 0, all[300]));
         store.reopen();
     }
     for _ in 0..2 {
@@ -130,7 +130,7 @@ fn each_change_names_the_position_before_it() {
     let mut store = with(options(), 100);
     let all = positions(100);
     for _ in 0..2 {
-        let changes = store.changes(Seq::ZERO, 100).expect("reading succeeds").changes;
+        let changes = store.changes(Seq::ZERO, 100).expect("reading succeeds").changes();
         assert_eq!(changes[0].previous, Seq::ZERO);
         assert!(changes.windows(2).all(|pair| pair[1].previous == pair[0].seq));
         let history = store.history("urn:7", Seq::ZERO, 1).expect("reading succeeds");
@@ -138,7 +138,7 @@ fn each_change_names_the_position_before_it() {
         store.reopen();
     }
     let dense = with(Options::default().gaps(Gaps::NONE), 3);
-    let changes = dense.changes(Seq::ZERO, 100).expect("reading succeeds").changes;
+    let changes = dense.changes(Seq::ZERO, 100).expect("reading succeeds").changes();
     assert_eq!(changes.iter().map(|change| change.previous.0).collect::<Vec<_>>(), [0, 1, 2]);
 }
 

@@ -83,7 +83,7 @@ impl TestStore {
     fn log(&self) -> Vec<String> {
         let part = self.changes(Seq::ZERO, usize::MAX).expect("reading succeeds");
         assert!(!part.truncated);
-        part.changes.iter().map(|change| sketch(change)).collect()
+        part.changes().iter().map(|change| sketch(change)).collect()
     }
 }
 

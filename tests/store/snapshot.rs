@@ -26,9 +26,9 @@ fn content(store: &Store) -> BTreeMap<String, String> {
     loop {
         let part = store.changes(since, 100).unwrap();
         assert!(!part.truncated);
-        let Some(end) = part.changes.last() else { break };
-        since = end.seq;
-        for change in part.changes {
+        let Some(end) = part.entries.last() else { break };
+        since = end.seq();
+        for change in part.changes() {
             content.insert(format!("change {:06}", change.seq.0), format!("{change:?}"));
         }
     }
@@ -112,7 +112,7 @@ fn there_is_one_snapshot_at_a_time_and_retention_waits_for_it() {
     let snapshot = store.snapshot().unwrap();
     assert!(matches!(store.snapshot().map(drop), Err(agentdex::Error::Overloaded { .. })));
     store.trim_log(Timestamp::now()).unwrap();
-    assert_eq!(store.changes(Seq::ZERO, 100).unwrap().changes.len(), 10);
+    assert_eq!(store.changes(Seq::ZERO, 100).unwrap().changes().len(), 10);
     drop(snapshot);
     store.trim_log(Timestamp::now()).unwrap();
     assert!(store.changes(Seq::ZERO, 100).unwrap().truncated);

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
+    access::Namespace,
     change::{Precondition, Seq},
     convert,
     td::{self, Report},
@@ -250,6 +251,16 @@ pub enum Error {
         /// The Thing.
         id: String,
     },
+    /// The Thing would be shown to a namespace that the writer is no member of.
+    #[error("{id:?} is shown to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
+    NotMember {
+        /// The Thing.
+        id: String,
+        /// The namespace.
+        namespace: Namespace,
+        /// Whether nobody is a member of it any more.
+        is_given_up: bool,
+    },
     /// A flush failed; the store takes no writes until it is opened again.
     #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
     WritesClosed {
@@ -397,6 +408,7 @@ impl Error {
             Error::PreconditionFailed { .. } => "precondition-failed",
             Error::AccessRefused { .. } => "access-refused",
             Error::NotOwner { .. } => "not-owner",
+            Error::NotMember { .. } => "not-member",
             Error::Contended { .. } => "contended",
             Error::InvalidQuery { .. } => "invalid-query",
             Error::QueryTooCostly { .. } => "query-too-costly",
@@ -559,6 +571,16 @@ impl From<crate::fetch::Error> for Error {
 }
 
 /// Who has a data directory open, and what to do.
+fn not_member(is_given_up: bool) -> &'static str {
+    if is_given_up {
+        "which was given up: its name stands for another namespace, if it is claimed again; give another visibility or \
+         namespace with the write"
+    } else {
+        "and you are no member of it: give another visibility or namespace with the write, or let its owner add you with \
+         PUT /namespaces/{name}"
+    }
+}
+
 fn holder(by_this_process: bool) -> &'static str {
     if by_this_process {
         "this process: clone the Registry that is open, or close it first"

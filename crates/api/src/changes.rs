@@ -14,6 +14,11 @@ pub struct Changes {
     /// The changes in ascending order. None is missing but those that the reader doesn't see; their positions may have
     /// gaps.
     pub changes: Vec<Change>,
+    /// The position to go on from, where the answer ends among the changes of one position: many Things can come into
+    /// sight at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub next: Option<String>,
     /// The end of the log.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub last: Seq,

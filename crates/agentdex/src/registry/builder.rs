@@ -132,7 +132,7 @@ impl Builder {
             shaping,
             queries,
             keys: Keys::open(&store)?,
-            namespaces: Namespaces::open(&store)?,
+            namespaces: Namespaces::new(&store),
             denials: Default::default(),
             store,
             options: self.options,

@@ -41,6 +41,7 @@ mod networking;
 mod options;
 mod own_members;
 mod parts;
+mod past;
 mod prepare;
 mod queries;
 #[cfg_attr(not(feature = "sparql"), path = "no_rdf.rs")]
@@ -61,6 +62,7 @@ mod thing;
 mod thread;
 #[cfg(feature = "fetch")]
 pub mod tracked_sources;
+mod visibility;
 #[cfg(feature = "fetch")]
 mod worker;
 mod write;
@@ -85,7 +87,9 @@ pub use self::{
     measures::{Metric, MetricSource},
     namespaces::{DomainProof, Namespaces},
     options::Options,
+    past::Seen,
     queries::{MAX_QUERIES, QueryEvents},
+    reads::Changes,
     records::FullRecords,
     searches::Matching,
     status::Status,
@@ -105,7 +109,7 @@ use self::{
 #[cfg(doc)]
 use crate::Error;
 #[doc(inline)]
-pub use crate::store::{Changes, Expiry, LoggedChange, Options as StoreOptions, Original};
+pub use crate::store::{Expiry, Logged, LoggedChange, Membership, Options as StoreOptions, Original};
 use crate::{
     Result,
     access::Caller,

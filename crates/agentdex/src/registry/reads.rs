@@ -9,9 +9,22 @@ use crate::{
     Result,
     change::{Change, Seq, Timestamp},
     store::LoggedChange,
-    store::{Changes, Original, Record},
+    store::{Logged, Original, Part, Record},
     td::{self, Document, Json, Report},
 };
+
+/// Changes of the log, as a caller sees them.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    /// In ascending order, none missing.
+    pub changes: Vec<Arc<LoggedChange>>,
+    /// The durable end of the log when this was read.
+    pub last: Seq,
+    /// The oldest entry that the log still has; a position beyond `last` where it has none.
+    pub oldest: Seq,
+    /// Whether entries after the asked position are gone, or it lies beyond the end: a resync is needed.
+    pub truncated: bool,
+}
 
 impl Registry {
     /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] fixes.
@@ -114,25 +127,25 @@ impl Registry {
     /// # Errors
     /// [`Error::Store`]
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
-        let mut read = self.0.store.changes(since, limit)?;
-        let seen = read.changes.iter().filter_map(|change| self.seen(change).transpose());
-        read.changes = seen.collect::<Result<_>>()?;
-        Ok(read)
+        let Part { entries, last, oldest, truncated } = self.0.store.changes(since, limit)?;
+        let changes = entries.iter().flat_map(|entry| self.seen(entry)).collect::<Result<_>>()?;
+        Ok(Changes { changes, last, oldest, truncated })
     }
 
-    /// The same with those that its caller doesn't see: what is shown of them has to go through [`Registry::seen`].
+    /// At most `limit` entries of the log after `since`, as they are: what is shown of them has to go through
+    /// [`Registry::seen`].
     ///
     /// # Errors
     /// [`Error::Store`]
     #[doc(hidden)]
-    pub fn unfiltered_changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+    pub fn entries(&self, since: Seq, limit: usize) -> Result<Part> {
         self.0.store.changes(since, limit)
     }
 
-    /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
-    /// Never waits for the disk. Those that its caller doesn't see are among them, see [`Registry::seen`].
+    /// The next entries after `since`, at most `limit`, if they are in memory; empty at the end of the log.
+    /// Never waits for the disk. What is shown of them has to go through [`Registry::seen`].
     #[doc(hidden)]
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
+    pub fn cached_entries(&self, since: Seq, limit: usize) -> Option<Vec<Logged>> {
         self.0.store.cached_changes(since, limit)
     }
 
@@ -158,12 +171,8 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
         let id = td::normalize_id(id)?;
-        if !self.sees(&id) {
-            return Ok(Vec::new());
-        }
-        let changes = self.0.store.history(&id, since, limit)?;
-        let seen = changes.into_iter().filter_map(|change| self.seen(&Arc::new(change.into())).transpose());
-        seen.map(|change| Ok(Arc::unwrap_or_clone(change?).into())).collect()
+        let seen = self.seen_history(&id, since, limit)?;
+        Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
 
     /// The document that a Thing was converted from, as long as the description is what the conversion

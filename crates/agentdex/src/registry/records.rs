@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{Registry, network, prepare::Prepared};
 use crate::{
     Error, Result,
-    access::{Access, AccessRequest},
+    access::{Access, AccessRequest, Namespace, Owner, Visibility},
     change::{Precondition, Timestamp},
     registry::Written,
     store::{self, Expiry, Operation, Original, Record, Records},
@@ -54,17 +54,25 @@ impl Registry {
     /// else as [`Registry::write`].
     pub async fn write_record(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         self.check_sees_all()?;
-        let access = Access { owner: record.owner, visibility: record.visibility, namespace: record.namespace };
+        let (access, is_kept) = self.access_here(record.owner, record.visibility, record.namespace);
         let expiry = Expiry { ttl: record.ttl, expires: record.expires };
         if expiry.is_due(Timestamp::now()) {
             return Err(invalid(Violation::new("/expires", "expired", "it has expired".to_owned())));
         }
         let document = Document::parse(record.td.get().as_bytes())?;
         let admission = td::admit(document, Identity::Own, self.options().strictness)?;
-        let Prepared { mut write, warnings, .. } = self.prepare_put(admission, None, Precondition::Any);
+        let Prepared { mut write, mut warnings, .. } = self.prepare_put(admission, None, Precondition::Any);
         if let Operation::Put { expiry: granted, original, created, .. } = &mut write.operation {
             (*granted, *created) = (expiry, Some(record.created.min(Timestamp::now())));
             *original = record.original.map(Original::from);
+        }
+        if !is_kept {
+            let message = format!(
+                "its owner is no member of a namespace of this name here, so that it is {} and in none; claim the namespace, \
+                 then change the access",
+                access.visibility
+            );
+            warnings.push(Violation::new("/namespace", "namespace-not-kept", message));
         }
         let id = write.id.clone();
         let mut writes = vec![write];
@@ -76,6 +84,7 @@ impl Registry {
             owner: access.owner.clone(),
             visibility: Some(access.visibility),
             namespace: Some(access.namespace.clone()),
+            number: None,
         };
         let mut author = self.author(asked)?;
         // What was nobody's doesn't become the caller's.
@@ -96,6 +105,19 @@ impl Registry {
     /// As [`Registry::write_record`].
     pub fn write_record_blocking(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         pollster::block_on(self.write_record(record, dry_run))
+    }
+
+    /// The access that a record from elsewhere gets here, and whether it is the one that it had: a namespace of the same
+    /// name may be another's.
+    fn access_here(&self, owner: Option<Owner>, visibility: Visibility, name: Option<Namespace>) -> (Access, bool) {
+        let known = name.as_ref().and_then(|name| self.0.store.find_namespace(name));
+        let is_member = |owner: &Owner| known.as_ref().is_some_and(|(_, record)| record.has(owner));
+        if name.is_none() || owner.as_ref().is_some_and(is_member) {
+            let number = known.map(|(number, _)| number);
+            return (Access { owner, visibility, namespace: name, number }, true);
+        }
+        let visibility = if visibility == Visibility::Public { visibility } else { Visibility::Private };
+        (Access { owner, visibility, ..Access::default() }, false)
     }
 
     fn check_sees_all(&self) -> Result<()> {

@@ -15,8 +15,9 @@ use super::{
 
 use crate::{
     Error, Result,
-    change::{Seq, Timestamp},
+    change::Timestamp,
     search::{Search, saved::SavedQuery},
+    store::LoggedChange,
 };
 
 /// How long it takes until saved queries are started again.
@@ -117,12 +118,13 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// What a change means for saved queries: their names. Reads the log up to the change where nobody has.
+    /// What a change as a reader sees it means for saved queries: their names. Reads the log up to the change where nobody
+    /// has.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
-    pub fn saved_query_events(&self, seq: Seq) -> Result<Vec<(String, MatchKind)>> {
-        self.0.queries.named_events(seq)
+    pub fn saved_query_events(&self, change: &LoggedChange) -> Result<Vec<(String, MatchKind)>> {
+        self.0.queries.named_events(change)
     }
 
     /// Reads the saved queries, and starts to find out what they match.

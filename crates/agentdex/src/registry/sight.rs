@@ -12,9 +12,9 @@ use agentdex_api::ClaimedNamespace;
 use super::{DomainProof, Inner, Registry, namespaces::is_taken};
 use crate::{
     Error, Result,
-    access::{Access, AccessRequest, Caller, Grants, Namespace, Owner, Role},
-    change::{Change, ChangeKind, DeletionReason, Timestamp},
-    store::{Author, LoggedChange},
+    access::{AccessRequest, Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
+    change::Timestamp,
+    store::Author,
 };
 
 impl Registry {
@@ -72,7 +72,7 @@ impl Registry {
             Caller::Trusted => None,
             Caller::Anonymous => Some(Arc::default()),
             Caller::Principal(principal) if principal.role == Role::Admin => None,
-            Caller::Principal(principal) => Some(self.0.namespaces.grants_of(&principal.owner)),
+            Caller::Principal(principal) => Some(self.0.store.grants_of(&principal.owner)),
         }
     }
 
@@ -92,44 +92,6 @@ impl Registry {
         self.sight().map(|grants| self.0.store.unseen_ids(&grants)).unwrap_or_default()
     }
 
-    /// A change as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
-    /// deleted. None: it doesn't see the Thing before or after.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    #[doc(hidden)]
-    pub fn seen(&self, change: &Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
-        if change.access_before.is_public() && change.access_after.is_public() {
-            return Ok(Some(change.clone()));
-        }
-        let Some(grants) = self.grants() else { return Ok(Some(change.clone())) };
-        let saw = change.kind != ChangeKind::Created && grants.see(&change.access_before);
-        let sees = change.kind != ChangeKind::Deleted && grants.see(&change.access_after);
-        Ok(match (saw, sees) {
-            (false, false) => None,
-            (false, true) if change.kind == ChangeKind::Updated => {
-                self.comes_into_sight(change)?.map(|change| Arc::new(change.into()))
-            }
-            (true, false) if change.kind == ChangeKind::Updated => Some(Arc::new(leaves_sight(change).into())),
-            _ => Some(change.clone()),
-        })
-    }
-
-    /// The creation for a caller who didn't see the Thing before, with its description as it is now: the changes since
-    /// are applied to it again, which changes nothing.
-    fn comes_into_sight(&self, change: &Change) -> Result<Option<Change>> {
-        let Some(record) = self.0.store.find(&change.id)? else { return Ok(None) };
-        let td = serde_json::value::RawValue::from_string(record.text).ok();
-        Ok(Some(Change {
-            kind: ChangeKind::Created,
-            td,
-            patch: None,
-            capabilities_before: Vec::new(),
-            access_before: Access::default(),
-            ..change.clone()
-        }))
-    }
-
     /// Tells what its caller sees from what others see; none: everything.
     #[doc(hidden)]
     pub fn sight_tag(&self) -> Option<u64> {
@@ -143,7 +105,11 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::AccessRefused`]
-    pub(super) fn author(&self, access: AccessRequest) -> Result<Author> {
+    pub(super) fn author(&self, mut access: AccessRequest) -> Result<Author> {
+        if let Some(Some(name)) = &access.namespace {
+            let number = self.0.store.find_namespace(name).map(|(number, _)| number);
+            access.number = Some(number.unwrap_or(NamespaceNumber::UNCLAIMED));
+        }
         let refused = |message: String| Err(Error::AccessRefused { message });
         if let Some(grants) = self.grants() {
             if access.owner.is_some() {
@@ -152,7 +118,7 @@ impl Registry {
             if let Some(Some(name)) = access
                 .namespace
                 .as_ref()
-                .filter(|name| !name.as_ref().is_some_and(|name| grants.namespaces.contains(name)))
+                .filter(|_| !access.number.is_some_and(|number| grants.member_since.contains_key(&number)))
             {
                 return refused(format!(
                     "you are no member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
@@ -166,11 +132,10 @@ impl Registry {
 
     /// The namespaces that its caller is a member of; all of them for who sees everything.
     pub fn claimed_namespaces(&self) -> Vec<ClaimedNamespace> {
-        let all = self.0.namespaces.list().into_iter();
-        match self.grants() {
-            None => all.collect(),
-            Some(grants) => all.filter(|namespace| grants.namespaces.contains(&namespace.name)).collect(),
-        }
+        let grants = self.grants();
+        let is_seen = |number| grants.as_ref().is_none_or(|grants| grants.member_since.contains_key(&number));
+        let all = self.0.namespaces.list_numbered().into_iter();
+        all.filter(|(number, _)| is_seen(*number)).map(|(_, namespace)| namespace).collect()
     }
 
     /// Claims a namespace for its caller, or says who the members of one are that is the caller's; with whether it is
@@ -203,7 +168,7 @@ impl Registry {
             None => (Timestamp::now(), proof),
         };
         let namespace = ClaimedNamespace { name, owner: owner.clone(), members, created, proof };
-        self.0.namespaces.put(namespace.clone())?;
+        self.0.namespaces.put_as(self.author(AccessRequest::default())?, namespace.clone())?;
         Ok((namespace, known.is_none()))
     }
 
@@ -220,19 +185,6 @@ impl Registry {
             let message = format!("the namespace {:?} is given up by its owner or an admin", name.as_str());
             return Err(Error::AccessRefused { message });
         }
-        self.0.namespaces.remove(name)
-    }
-}
-
-/// The deletion for a caller who doesn't see the Thing any more.
-fn leaves_sight(change: &Change) -> Change {
-    Change {
-        kind: ChangeKind::Deleted,
-        reason: Some(DeletionReason::Removed),
-        td: None,
-        patch: None,
-        capabilities_after: Vec::new(),
-        access_after: Access::default(),
-        ..change.clone()
+        self.0.namespaces.remove_as(self.author(AccessRequest::default())?, name)
     }
 }

@@ -7,6 +7,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll},
+    vec,
 };
 
 use futures_core::Stream;
@@ -17,7 +18,7 @@ use crate::{
     Error, Result,
     access::Caller,
     change::{Position, Seq},
-    store::{LogReader, LoggedChange},
+    store::{LogReader, Logged, LoggedChange},
 };
 
 /// How many changes are read at once.
@@ -67,7 +68,10 @@ pub struct Subscription {
     position: Seq,
     is_lost: bool,
     has_ended: bool,
-    ahead: VecDeque<Arc<LoggedChange>>,
+    ahead: VecDeque<Logged>,
+    /// What the reader gets of the entry before those, and the position of that: it is reached with the last of it.
+    seen: vec::IntoIter<Result<Arc<LoggedChange>>>,
+    entry: Option<Seq>,
     /// The wait for the next change that a poll has begun.
     waiting: Option<Waiting>,
     /// Whose it is, where that isn't somebody who sees everything. It doesn't hold the registry open.
@@ -125,8 +129,9 @@ impl Registry {
             Since::After(position) => (position.seq, position.epoch != log.epoch()),
         };
         let reader = self.grants().map(|_| (Arc::downgrade(&self.0), self.1.clone()));
-        let (ahead, has_ended, waiting) = (VecDeque::new(), false, None);
-        Subscription { log, durable, position, is_lost, has_ended, ahead, waiting, reader }
+        let (ahead, seen, entry) = (VecDeque::new(), Vec::new().into_iter(), None);
+        let (has_ended, waiting) = (false, None);
+        Subscription { log, durable, position, is_lost, has_ended, ahead, seen, entry, waiting, reader }
     }
 }
 
@@ -195,7 +200,7 @@ impl Subscription {
                     None => {
                         let read = self.log.changes(self.position, AT_ONCE)?;
                         self.is_lost = read.truncated;
-                        self.ahead.extend(read.changes);
+                        self.ahead.extend(read.entries);
                     }
                 }
             }
@@ -203,20 +208,31 @@ impl Subscription {
                 self.position = *self.durable.borrow_and_update();
                 return Ok(Some(Event::Resync(self.resume_position())));
             }
+            if let Some(change) = self.seen.next() {
+                if let Some(entry) = self.entry.filter(|_| self.seen.as_slice().is_empty()) {
+                    self.position = entry;
+                }
+                return Ok(Some(Event::Change(change?)));
+            }
             // What the reader doesn't see is passed over.
-            let Some(change) = self.ahead.pop_front() else { return Ok(None) };
-            self.position = change.seq;
-            if let Some(seen) = self.seen(change)? {
-                return Ok(Some(Event::Change(seen)));
+            let Some(entry) = self.ahead.pop_front() else { return Ok(None) };
+            match &self.reader {
+                None => {
+                    self.position = entry.seq();
+                    if let Logged::Change(change) = entry {
+                        return Ok(Some(Event::Change(change)));
+                    }
+                }
+                Some((inner, caller)) => {
+                    let inner = inner.upgrade().ok_or(Error::ShuttingDown)?;
+                    let seen: Vec<_> = Registry::of(inner).as_caller(caller.clone()).seen(&entry).collect();
+                    if seen.is_empty() {
+                        self.position = entry.seq();
+                    }
+                    (self.entry, self.seen) = (Some(entry.seq()), seen.into_iter());
+                }
             }
         }
-    }
-
-    /// A change as the reader sees it.
-    fn seen(&self, change: Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
-        let Some((inner, caller)) = &self.reader else { return Ok(Some(change)) };
-        let inner = inner.upgrade().ok_or(Error::ShuttingDown)?;
-        Registry::of(inner).as_caller(caller.clone()).seen(&change)
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {

@@ -1,6 +1,6 @@
 //! The terms that say who sees a Thing: one that isn't public has the term `!` and one for each who sees it.
 
-use crate::access::{Access, Grants, Namespace, Owner, Visibility};
+use crate::access::{Access, Grants, NamespaceNumber, Owner, Visibility};
 
 /// What every Thing has that isn't public.
 pub(super) const RESTRICTED: &str = "!";
@@ -11,7 +11,7 @@ pub(super) fn terms_of(access: &Access) -> Vec<String> {
         return Vec::new();
     }
     let owner = access.owner.as_ref().map(of_owner);
-    let in_namespace = access.namespace.as_ref().filter(|_| access.visibility == Visibility::Namespace);
+    let in_namespace = access.number.filter(|_| access.visibility == Visibility::Namespace);
     [RESTRICTED.to_owned()].into_iter().chain(owner).chain(in_namespace.map(of_namespace)).collect()
 }
 
@@ -19,11 +19,11 @@ fn of_owner(owner: &Owner) -> String {
     format!("o:{owner}")
 }
 
-fn of_namespace(namespace: &Namespace) -> String {
-    format!("n:{namespace}")
+fn of_namespace(number: NamespaceNumber) -> String {
+    format!("n:{}", number.0)
 }
 
 /// The terms of Things that somebody sees beside what is public.
 pub(super) fn terms_seen(grants: &Grants) -> impl Iterator<Item = String> + use<'_> {
-    grants.owner.iter().map(of_owner).chain(grants.namespaces.iter().map(of_namespace))
+    grants.owner.iter().map(of_owner).chain(grants.member_since.keys().copied().map(of_namespace))
 }

@@ -6,22 +6,23 @@
 //! has staged.
 
 use agentdex_api::AuditEntry;
-use sled::{Batch, IVec};
+use sled::IVec;
 
 use super::{
     audit::{self, hash_of},
     expiry::extended,
     gaps::Gaps,
     layout,
-    overlay::Overlay,
-    recent::RecentChange,
-    tree::Before,
-    value::{self, Body, Entry, State, StoredRecord, left_out},
+    namespaces::{NamespaceRecord, NamespaceWrite},
+    overlay::{Overlay, Sealed},
+    recent::RecentEntry,
+    sum::Digest,
+    value::{self, Body, ChangeEntry, Content, Entry, MembershipEntry, State, StoredRecord},
     write::{Author, Expiry, Operation, Original, Outcome, Patch, Transaction, Write},
 };
 use crate::{
     Error, Result,
-    access::{Access, Caller},
+    access::{Access, Caller, NamespaceNumber, Role, Visibility},
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
@@ -50,11 +51,13 @@ pub(super) struct Applier<'a> {
     gaps: Gaps,
     moment: Moment,
     state: State,
-    changes: Vec<RecentChange>,
+    entries: Vec<RecentEntry>,
     /// The expiries that are added or removed.
     moved: Vec<(IVec, bool)>,
     /// The access to Things that not everybody sees now, or saw before.
     restricted: Vec<(String, Access)>,
+    /// The namespaces that are others.
+    namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     /// The number of the last entry of the audit trail.
     audited: u64,
     author: Author,
@@ -86,30 +89,27 @@ struct Description {
 
 /// A commit that is ready to be written.
 pub(super) struct Staged {
-    pub batch: Batch,
-    /// What the batch writes or removes.
-    pub keys: Vec<IVec>,
-    pub before: Before,
-    pub changes: Vec<RecentChange>,
+    pub sealed: Sealed,
+    pub entries: Vec<RecentEntry>,
     pub moved: Vec<(IVec, bool)>,
     pub restricted: Vec<(String, Access)>,
+    pub namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     pub audited: u64,
-    pub state: State,
 }
 
 impl<'a> Applier<'a> {
     /// `audited` is the number of the last entry of the audit trail.
     pub fn new(tree: &'a sled::Tree, state: State, audited: u64, gaps: Gaps, moment: Moment) -> Applier<'a> {
-        let (changes, moved, restricted) = Default::default();
+        let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        Applier { gaps, moment, state, changes, moved, restricted, audited, author, overlay }
+        Applier { gaps, moment, state, entries, moved, restricted, namespaces, audited, author, overlay }
     }
 
     /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
-        let (state, changes, moved) = (self.state, self.changes.len(), self.moved.len());
-        let (restricted, audited) = (self.restricted.len(), self.audited);
-        let Transaction { author, writes, dry_run } = command.transaction;
+        let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
+        let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
+        let Transaction { author, writes, namespace, dry_run } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
         self.overlay.begin();
@@ -118,7 +118,12 @@ impl<'a> Applier<'a> {
             true => self.write(write).inspect(|outcome| is_due = *outcome != Outcome::NotDue),
             false => Ok(Outcome::NotDue),
         };
-        let outcomes: Result<Vec<Outcome>> = writes.into_iter().map(write).collect();
+        let mut outcomes: Result<Vec<Outcome>> = writes.into_iter().map(write).collect();
+        if let Some(namespace) = namespace.filter(|_| outcomes.is_ok())
+            && let Err(error) = self.write_namespace(namespace)
+        {
+            outcomes = Err(error);
+        }
         for note in std::mem::take(&mut self.author.notes) {
             self.note(note);
         }
@@ -126,9 +131,10 @@ impl<'a> Applier<'a> {
             self.audited = audited;
             self.overlay.take_back();
             self.state = state;
-            self.changes.truncate(changes);
+            self.entries.truncate(entries);
             self.moved.truncate(moved);
             self.restricted.truncate(restricted);
+            self.namespaces.truncate(namespaces);
         }
         if !dry_run {
             return outcomes;
@@ -160,16 +166,13 @@ impl<'a> Applier<'a> {
     }
 
     /// The batch; none where nothing is to be written.
-    pub fn finish(mut self) -> Option<Staged> {
+    pub fn finish(self) -> Result<Option<Staged>> {
         if self.overlay.is_empty() {
-            return None;
+            return Ok(None);
         }
-        if !self.changes.is_empty() {
-            self.set(layout::STATE_KEY.into(), Some(self.state.encode()));
-        }
-        let (batch, keys, before) = self.overlay.finish();
-        let Applier { changes, moved, restricted, audited, state, .. } = self;
-        Some(Staged { batch, keys, before, changes, moved, restricted, audited, state })
+        let Applier { overlay, state, entries, moved, restricted, namespaces, audited, .. } = self;
+        let sealed = overlay.seal(state)?;
+        Ok(Some(Staged { sealed, entries, moved, restricted, namespaces, audited }))
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
@@ -232,13 +235,16 @@ impl<'a> Applier<'a> {
     ) -> Result<Outcome> {
         let seq = self.next_seq();
         let access = self.author.access.applied_to(&self.author.to_new);
+        self.check_member(particulars.id, &access)?;
         let mut record = StoredRecord {
             has_expiry: false,
-            has_original: false,
             is_creation: true,
             seq,
+            life: seq,
             created: particulars.created.unwrap_or(self.moment.at),
             modified: self.moment.at,
+            text: Digest::of(text.as_bytes()),
+            original: None,
             format: None,
             capabilities: &value::block_of(&capabilities),
             access: &value::encode_access(&access),
@@ -249,10 +255,10 @@ impl<'a> Applier<'a> {
         self.restrict(particulars.id, &Access::default(), &access);
         self.audit(ChangeKind::Created, particulars.id, None, Some(text.as_bytes()));
         self.state.records += 1;
-        let (id, at, after) = (particulars.id.to_owned(), self.moment.at, capabilities);
-        let (kind, reason, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
-        let (previous, access_before, access_after) = (self.state.last, Access::default(), access);
-        self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body });
+        let (id, access_before, access_after) = (particulars.id.to_owned(), Access::default(), access);
+        let (kind, end, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
+        let after = capabilities;
+        self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor);
         Ok(Outcome::Created(seq))
     }
 
@@ -279,9 +285,10 @@ impl<'a> Applier<'a> {
         let Some(patch) = patch.or_else(|| changes_anyway.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
         };
+        self.check_member(particulars.id, &access)?;
         self.audit_replaced(particulars.id, old, text.as_bytes())?;
         self.leave_text(particulars.id, old)?;
-        if old.has_original {
+        if old.has_original() {
             self.overwrite(layout::metadata_key(particulars.id), None)?;
             self.overwrite(layout::original_key(old.seq), None)?;
         }
@@ -291,7 +298,8 @@ impl<'a> Applier<'a> {
             seq,
             modified: self.moment.at,
             capabilities: &value::block_of(&capabilities),
-            has_original: false,
+            text: Digest::of(text.as_bytes()),
+            original: None,
             format: None,
             access: &value::encode_access(&access),
             ..*old
@@ -311,12 +319,13 @@ impl<'a> Applier<'a> {
         if access == live.access {
             return Ok(Outcome::Renewed(old.seq));
         }
+        self.check_member(id, &access)?;
         let seq = self.next_seq();
         let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
         self.audit(ChangeKind::Updated, id, Some(&text), Some(&text));
         self.leave_text(id, old)?;
         self.set(layout::text_key(seq), Some(text));
-        if old.has_original {
+        if old.has_original() {
             let original = self.overlay.get(&layout::original_key(old.seq))?;
             self.overwrite(layout::original_key(old.seq), None)?;
             self.set(layout::original_key(seq), original);
@@ -373,7 +382,6 @@ impl<'a> Applier<'a> {
         if before.is_public() && after.is_public() {
             return;
         }
-        self.set(layout::restricted_key(id), (!after.is_public()).then(IVec::default));
         self.restricted.push((id.to_owned(), after.clone()));
     }
 
@@ -392,21 +400,21 @@ impl<'a> Applier<'a> {
         }
         self.leave_text(id, &found.record)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
-        if found.record.has_original {
+        if found.record.has_original() {
             self.overwrite(layout::original_key(found.record.seq), None)?;
             self.overwrite(layout::metadata_key(id), None)?;
         }
         self.set(layout::record_key(id), None);
         self.restrict(id, &found.access, &Access::default());
         self.state.records = self.state.records.saturating_sub(1);
-        let (id, at, before) = (id.to_owned(), self.moment.at, found.record.capability_keys()?);
-        let (kind, reason, after, body) = (ChangeKind::Deleted, Some(reason), Vec::new(), Body::None);
-        let (previous, access_before, access_after) = (self.state.last, found.access.clone(), Access::default());
-        Ok(self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body }))
+        let (id, end, before) = (id.to_owned(), Some((reason, found.record.life)), found.record.capability_keys()?);
+        let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
+        let (access_before, access_after) = (found.access.clone(), Access::default());
+        Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
     }
 
     fn set_metadata(&mut self, id: &str, metadata: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
-        if record.has_original {
+        if record.has_original() {
             self.overwrite(layout::metadata_key(id), metadata.map(IVec::from))?;
         }
         Ok(Outcome::Renewed(record.seq))
@@ -418,8 +426,9 @@ impl<'a> Applier<'a> {
         self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
         record.has_expiry = particulars.expiry != Expiry::default();
         let Some(original) = particulars.original else { return Ok(false) };
-        (record.has_original, record.format) = (true, Some(original.format.as_str()));
-        self.overwrite(layout::original_key(record.seq), Some(value::encode_original(original)))
+        let encoded = value::encode_original(original);
+        (record.original, record.format) = (Some(Digest::of(&encoded)), Some(original.format.as_str()));
+        self.overwrite(layout::original_key(record.seq), Some(encoded))
     }
 
     fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
@@ -462,23 +471,77 @@ impl<'a> Applier<'a> {
         patch: String,
         actor: Option<String>,
     ) -> Result<Seq> {
-        let (id, at, before) = (id.to_owned(), self.moment.at, live.record.capability_keys()?);
-        let (kind, reason, body) = (ChangeKind::Updated, None, Body::Text(patch));
-        let (previous, access_before) = (self.state.last, live.access.clone());
-        Ok(self.log(Entry { previous, kind, reason, at, id, actor, before, after, access_before, access_after, body }))
+        let (id, before) = (id.to_owned(), live.record.capability_keys()?);
+        let (kind, end, body) = (ChangeKind::Updated, None, Body::Text(patch));
+        let access_before = live.access.clone();
+        Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
+    }
+
+    /// Appends a change to the log.
+    fn log_change(&mut self, change: ChangeEntry, actor: Option<String>) -> Seq {
+        let seq = self.next_seq();
+        if change.kind != ChangeKind::Created {
+            self.set(layout::history_key(&change.id, seq), Some(IVec::default()));
+        }
+        if !change.access_before.is_public() || !change.access_after.is_public() {
+            self.set(layout::restricted_key(&change.id), Some(value::encode_seq(seq)));
+        }
+        self.append(Content::Change(change), actor)
     }
 
     /// Appends to the log.
-    fn log(&mut self, entry: Entry) -> Seq {
-        let seq = self.next_seq();
-        self.state.left_out += left_out(self.state.last, seq);
-        self.state.last = seq;
-        if entry.kind != ChangeKind::Created {
-            self.set(layout::history_key(&entry.id, seq), Some(IVec::default()));
-        }
-        self.set(layout::log_key(seq), Some(entry.encode(seq)));
-        self.changes.push(RecentChange::new(seq, entry));
+    fn append(&mut self, content: Content, actor: Option<String>) -> Seq {
+        let (seq, previous) = (self.next_seq(), self.state.last);
+        let entry = Entry { previous, at: self.moment.at, arrival: self.moment.clock, actor, content };
+        self.set(layout::log_key(seq), Some(entry.encode()));
+        self.entries.push(RecentEntry::new(seq, entry));
+        (self.state.last, self.state.entries) = (seq, self.state.entries + 1);
         seq
+    }
+
+    /// Says who the members of a namespace are from here on.
+    fn write_namespace(&mut self, write: NamespaceWrite) -> Result<()> {
+        let NamespaceWrite { number, mut record, members } = write;
+        let seq = self.next_seq();
+        let number = match number {
+            Some(number) => {
+                let known = self.namespace(number)?.filter(|known| known.given_up.is_none());
+                record.members = known.ok_or_else(|| Error::NotFound { id: record.name.to_string() })?.members;
+                number
+            }
+            None => {
+                self.state.namespaces += 1;
+                NamespaceNumber(self.state.namespaces)
+            }
+        };
+        record.given_up = members.is_none().then_some(seq);
+        let (joined, left) = record.set_members(&members.unwrap_or_default(), seq);
+        self.set(layout::namespace_key(number), Some(record.encode()));
+        self.namespaces.push((number, record));
+        if !joined.is_empty() || !left.is_empty() {
+            let actor = self.author.caller.owner().map(ToString::to_string);
+            self.append(Content::Membership(MembershipEntry { number, joined, left }), actor);
+        }
+        Ok(())
+    }
+
+    fn namespace(&self, number: NamespaceNumber) -> Result<Option<NamespaceRecord>> {
+        let stored = self.overlay.get_open(&layout::namespace_key(number))?;
+        stored.map(|stored| NamespaceRecord::decode(&stored)).transpose()
+    }
+
+    /// Fails where the author may not show a Thing to the namespace that it is in: it is no member.
+    fn check_member(&self, id: &str, access: &Access) -> Result<()> {
+        let (Caller::Principal(principal), Visibility::Namespace) = (&self.author.caller, access.visibility) else {
+            return Ok(());
+        };
+        let (Some(name), false) = (&access.namespace, principal.role == Role::Admin) else { return Ok(()) };
+        let known = access.number.map(|number| self.namespace(number)).transpose()?.flatten();
+        if known.as_ref().is_some_and(|known| known.has(&principal.owner)) {
+            return Ok(());
+        }
+        let is_given_up = known.is_none_or(|known| known.given_up.is_some());
+        Err(Error::NotMember { id: id.to_owned(), namespace: name.clone(), is_given_up })
     }
 
     fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentdex_api::{AuditEntry, Audited};
 use data_encoding::HEXLOWER;
 use ring::digest::{SHA256, digest};
-use sled::{Batch, IVec};
+use sled::IVec;
 
 use super::{
     layout,
+    overlay::Overlay,
     tree::{Tree, reading},
+    value::State,
 };
 use crate::{Error, Result, change::Timestamp};
 
@@ -56,21 +58,23 @@ impl Audit {
     }
 
     /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile.
-    pub fn trim_step(&self, tree: &Tree, too_old: Timestamp, retained: u64) -> Result<bool> {
+    pub fn trim_step(&self, state: &mut State, tree: &Tree, too_old: Timestamp, retained: u64) -> Result<bool> {
         let (db, beyond) = (tree.db()?, self.last().saturating_sub(retained));
-        let (mut batch, mut dropped) = (Batch::default(), 0);
+        let (mut overlay, mut dropped) = (Overlay::new(&db), 0);
         for pair in db.scan_prefix(layout::AUDIT).take(TRIMMED_AT_ONCE) {
             let (key, value) = pair.map_err(reading)?;
             let entry: AuditEntry = serde_json::from_slice(&value).unwrap_or_default();
             if entry.number > beyond && entry.at.is_some_and(|at| at >= too_old) {
                 break;
             }
-            batch.remove(key);
+            overlay.set(key, None);
             dropped += 1;
         }
         if dropped > 0 {
-            db.apply_batch(batch)
+            let sealed = overlay.seal(*state)?;
+            db.apply_batch(sealed.batch)
                 .map_err(|source| Error::Store { doing: "trimming the audit trail", source: source.into() })?;
+            *state = sealed.state;
         }
         Ok(dropped == TRIMMED_AT_ONCE)
     }

@@ -7,8 +7,10 @@ use std::{
 
 use super::{
     layout,
+    namespaces::NamespaceRecord,
     snapshot::Snapshot,
-    value::{self, Body, Entry, State, StoredRecord},
+    sum::{Digest, Sum},
+    value::{self, Body, Content as EntryContent, Entry, State, StoredRecord},
 };
 use crate::{
     Result,
@@ -58,17 +60,29 @@ pub(super) fn check(snapshot: Snapshot) -> Result<Checked> {
 #[derive(Default)]
 struct Content {
     state: State,
-    /// By id: the seq, and whether there are an original and an expiry.
-    records: BTreeMap<String, (Seq, bool, bool)>,
-    texts: BTreeSet<Seq>,
-    originals: BTreeSet<Seq>,
+    /// That of what was read.
+    sum: Sum,
+    records: BTreeMap<String, Stored>,
+    texts: BTreeMap<Seq, Digest>,
+    originals: BTreeMap<Seq, Digest>,
     metadata: Vec<String>,
     expiries: HashMap<String, Option<Timestamp>>,
     due: HashMap<String, usize>,
     /// By seq: the position before, and whether the text of a creation lies apart.
     log: BTreeMap<Seq, (Seq, bool)>,
+    /// By id: the last entry in which not everybody saw it, as the log has it and as is noted.
+    unseen: BTreeMap<String, Seq>,
+    noted: BTreeMap<String, Seq>,
     history: Vec<Seq>,
     faults: Vec<Fault>,
+}
+
+/// What a record says of itself.
+struct Stored {
+    seq: Seq,
+    text: Digest,
+    original: Option<Digest>,
+    has_expiry: bool,
 }
 
 impl Content {
@@ -79,6 +93,9 @@ impl Content {
     }
 
     fn read(&mut self, key: &[u8], value: &[u8]) {
+        if Sum::counts(key) {
+            self.sum.replace(key, None, Some(value));
+        }
         if self.try_read(key, value).is_none() {
             let shown = String::from_utf8_lossy(key.get(..100.min(key.len())).unwrap_or_default()).into_owned();
             self.fault(format!("the key {shown:?}"), "what is under it can't be read");
@@ -93,15 +110,16 @@ impl Content {
             b"m/" if key == layout::STATE_KEY => self.state = State::decode(value).ok()?,
             b"r/" => {
                 let record = StoredRecord::decode(value).ok()?;
-                self.records.insert(id()?, (record.seq, record.has_original, record.has_expiry));
+                let StoredRecord { seq, text, original, has_expiry, .. } = record;
+                self.records.insert(id()?, Stored { seq, text, original, has_expiry });
             }
             b"t/" => {
-                self.texts.insert(layout::seq_of_key(key).ok()?);
+                self.texts.insert(layout::seq_of_key(key).ok()?, Digest::of(value));
                 serde_json::from_slice::<serde::de::IgnoredAny>(value).ok()?;
             }
             b"o/" => {
                 value::decode_original(value).ok()?;
-                self.originals.insert(layout::seq_of_key(key).ok()?);
+                self.originals.insert(layout::seq_of_key(key).ok()?, Digest::of(value));
             }
             b"i/" => self.metadata.push(id()?),
             b"e/" => {
@@ -112,7 +130,19 @@ impl Content {
             b"l/" => {
                 let seq = layout::seq_of_key(key).ok()?;
                 let entry = Entry::decode(seq, value).ok()?;
-                self.log.insert(seq, (entry.previous, entry.body == Body::Apart));
+                let is_apart = entry.change().is_some_and(|change| change.body == Body::Apart);
+                self.log.insert(seq, (entry.previous, is_apart));
+                if let EntryContent::Change(change) = entry.content
+                    && (!change.access_before.is_public() || !change.access_after.is_public())
+                {
+                    self.unseen.insert(change.id, seq);
+                }
+            }
+            b"v/" => {
+                self.noted.insert(id()?, value::decode_seq(value).ok()?);
+            }
+            b"n/" if key.starts_with(layout::NAMESPACES) => {
+                NamespaceRecord::decode(value).ok()?;
             }
             b"h/" => self.history.push(layout::seq_of_key(key).ok()?),
             _ => {}
@@ -122,16 +152,20 @@ impl Content {
 
     fn compare(mut self) -> Checked {
         let (records, log) = (std::mem::take(&mut self.records), std::mem::take(&mut self.log));
-        for (id, (seq, has_original, has_expiry)) in &records {
+        for (id, Stored { seq, text, original, has_expiry }) in &records {
             let place = format!("the record {id:?}");
-            if !self.texts.contains(seq) {
-                self.fault(&place, "its text is missing");
+            match self.texts.get(seq) {
+                None => self.fault(&place, "its text is missing"),
+                Some(found) if found != text => self.fault(&place, "its text is another one than was written"),
+                Some(_) => {}
             }
-            if *has_original != self.originals.contains(seq) {
-                self.fault(
-                    &place,
-                    if *has_original { "its original is missing" } else { "it has an original too many" },
-                );
+            match (original, self.originals.get(seq)) {
+                (Some(_), None) => self.fault(&place, "its original is missing"),
+                (None, Some(_)) => self.fault(&place, "it has an original too many"),
+                (Some(original), Some(found)) if found != original => {
+                    self.fault(&place, "its original is another one than was written");
+                }
+                _ => {}
             }
             if *has_expiry != self.expiries.contains_key(id) {
                 self.fault(&place, if *has_expiry { "its expiry is missing" } else { "it has an expiry too many" });
@@ -161,8 +195,19 @@ impl Content {
             let message = format!("{} are counted, {} are there", self.state.records, records.len());
             self.fault("the number of records", message);
         }
-        let current: BTreeSet<Seq> = records.values().map(|(seq, ..)| *seq).collect();
-        for seq in std::mem::take(&mut self.texts) {
+        if self.sum != self.state.sum {
+            self.fault("the sum of what is stored", "it is another one than was written");
+        }
+        if self.noted != self.unseen {
+            let differs = |id: &&String| self.noted.get(*id) != self.unseen.get(*id);
+            let ids: BTreeSet<&String> = self.noted.keys().chain(self.unseen.keys()).filter(differs).collect();
+            let ids: Vec<String> = ids.into_iter().cloned().collect();
+            for id in ids {
+                self.fault(format!("the entries of {id:?} that not everybody sees"), "their last one is noted wrongly");
+            }
+        }
+        let current: BTreeSet<Seq> = records.values().map(|record| record.seq).collect();
+        for seq in std::mem::take(&mut self.texts).into_keys() {
             if !current.contains(&seq) && log.get(&seq).is_none_or(|(_, is_apart)| !is_apart) {
                 self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
             }
@@ -178,7 +223,7 @@ impl Content {
                 let message = format!("it comes after the change {previous}, and the log has {before} there");
                 self.fault(format!("the log before {seq}"), message);
             }
-            if *is_apart && !self.texts.contains(seq) {
+            if *is_apart && !self.texts.contains_key(seq) {
                 self.fault(format!("the change {seq}"), "the description that it created is missing");
             }
             before = *seq;
@@ -187,7 +232,7 @@ impl Content {
             let message = format!("it should be {}, and the last change is {before}", self.state.last);
             self.fault("the end of the log", message);
         }
-        let (counted, changes) = (self.state.entries_after(trimmed_to), log.len() as u64);
+        let (counted, changes) = (self.state.entries, log.len() as u64);
         if counted != changes {
             self.fault("the number of changes", format!("{counted} are counted, {changes} are there"));
         }

@@ -22,7 +22,9 @@ use super::{
     applier::{Applier, Command, Moment, Staged},
     layout,
     local::WRITE_AFTER,
+    overlay::{Overlay, Sealed},
     queue::{Queue, Round, Signal},
+    recent::RecentEntry,
     reply::Reply,
     snapshot::Snapshot,
     sync::DataFiles,
@@ -121,12 +123,12 @@ impl Committer {
                 // A backup reads the log as it was; it is trimmed next time.
                 return Ok(());
             }
-            let has_more =
-                self.view.log.trim_step(&mut work.state, now, options.retained_changes, options.retained_for)?;
+            let (view, retained) = (&self.view, options.retained_changes);
+            let has_more = view.log.trim_step(&mut work.state, &view.past, now, retained, options.retained_for)?;
             let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
             let too_old = Timestamp(now.0.saturating_sub(retained_for));
-            if !self.view.audit.trim_step(&self.view.tree, too_old, options.retained_changes)? && !has_more {
-                return Ok(());
+            if !view.audit.trim_step(&mut work.state, &view.tree, too_old, retained)? && !has_more {
+                return work.trim_namespaces(view);
             }
         }
     }
@@ -308,10 +310,38 @@ impl Work {
         Moment { at: self.at, clock, opened: view.expiries.grace.pending() }
     }
 
-    fn make_durable(&mut self, view: &View, staged: Option<Staged>) -> std::result::Result<(), String> {
-        let Some(Staged { batch, keys, before, changes, moved, restricted, audited, state }) = staged else {
+    /// Forgets the memberships that ended before the log begins, and the namespaces that were given up before and that no
+    /// Thing is shown to.
+    fn trim_namespaces(&mut self, view: &View) -> Result<()> {
+        let oldest = view.log.start().oldest;
+        let mut forgotten = view.namespaces.given_up_before(oldest);
+        forgotten.retain(|number| !view.restricted.has_namespace(*number));
+        let mut shortened = view.namespaces.shortened(oldest);
+        shortened.retain(|(number, _)| !forgotten.contains(number));
+        if forgotten.is_empty() && shortened.is_empty() {
+            return Ok(());
+        }
+        let db = view.tree.db()?;
+        let mut overlay = Overlay::new(&db);
+        forgotten.iter().for_each(|number| overlay.set(layout::namespace_key(*number), None));
+        let encoded = shortened.iter().map(|(number, record)| (layout::namespace_key(*number), Some(record.encode())));
+        encoded.for_each(|(key, record)| overlay.set(key, record));
+        let sealed = overlay.seal(self.state)?;
+        db.apply_batch(sealed.batch)
+            .map_err(|source| Error::Store { doing: "forgetting namespaces", source: source.into() })?;
+        self.state = sealed.state;
+        view.namespaces.forget(&forgotten);
+        view.namespaces.publish(shortened);
+        Ok(())
+    }
+
+    fn make_durable(&mut self, view: &View, staged: Result<Option<Staged>>) -> std::result::Result<(), String> {
+        let Some(Staged { sealed, mut entries, moved, restricted, namespaces, audited }) =
+            staged.map_err(|error| error.to_string())?
+        else {
             return Ok(());
         };
+        let Sealed { batch, keys, before, state } = sealed;
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
         view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
@@ -322,8 +352,10 @@ impl Work {
         db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
         self.state = state;
-        view.log.cache(changes);
+        view.past.publish(entries.iter_mut().filter_map(RecentEntry::stored_change));
+        view.log.cache(entries);
         view.audit.publish(audited);
+        view.namespaces.publish(namespaces);
         view.publish(state, moved, &restricted);
         Ok(())
     }

@@ -5,22 +5,26 @@
 //! | `m/format` | version: u32 | the version of this table, [`FORMAT_VERSION`] |
 //! | `m/epoch` | epoch: u64 | drawn when the store was created |
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
-//! | `m/state` | last seq: u64, records: u64 | the end of the log; how many records there are, expired ones included; left out: u64, only where it isn't 0: how many numbers the positions of the log leave out |
-//! | `r/<id>` | flags: u8, seq: u64, created: i64, modified: i64, format: string, capability keys: block of strings | a record; access: string | a record; flags: 1 has an expiry, 2 has an original, 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string |
+//! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
+//! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, of which epoch and position |
+//! | `m/clock` | – | for the time that is set back by hand |
+//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; no tag is known yet |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
 //! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |
 //! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
+//! | `u/<id>` | – | for edits of a record |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, at: i64, id: string, actor: string, capability keys before and after: blocks of strings, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: the access before and after, strings, comes before `text`; plus 16: the position before it, u64, comes before `at` (without it that is seq − 1, so that only a log with gaps has it); body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
+//! | `l/<seq>` | kind: u8, body: u8, previous: u64, at: i64, arrival: i64, life: u64, id: string, actor: string, capability keys before and after: blocks of strings, access before and after: blocks, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: it has accesses; previous: the seq of the entry before it; arrival: the clock when it came, which `at` may be ahead of; life: of deletions alone, the life that ends; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
+//! | `l/<seq>` | kind: u8 (5), body: u8 (0), previous: u64, at: i64, arrival: i64, number: u64, actor: string, joined and left: blocks of strings | owners that have become members of a namespace, and that no longer are |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `a/<number>` | JSON | an entry of the audit trail; numbers are u64 |
-//! | `v/<id>` | – | the records that not everybody sees |
+//! | `v/<id>` | seq: u64 | the last entry of the log in which not everybody saw the Thing; it goes with that entry |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
 //! | `n/q/<name>` | as it was given | this node alone: a saved query |
 //! | `n/k/<id>` | as it was given | this node alone: an API key |
-//! | `n/n/<name>` | as it was given | this node alone: a namespace |
+//! | `n/n/<number>` | JSON | a namespace: its name and owner, who was a member from which position until which, and where it was given up; numbers are u64 |
 //!
 //! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
 //! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
@@ -36,22 +40,26 @@ use sled::IVec;
 
 use crate::{
     Error, Result,
+    access::NamespaceNumber,
     change::{Seq, Timestamp},
 };
 
 /// The version of the layout that is read and written.
-pub(super) const FORMAT_VERSION: u32 = 3;
+pub(super) const FORMAT_VERSION: u32 = 4;
 
 pub(super) const FORMAT_KEY: &[u8] = b"m/format";
 pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
 pub(super) const REGISTRY_KEY: &[u8] = b"m/registry";
 pub(super) const STATE_KEY: &[u8] = b"m/state";
+pub(super) const ORIGIN_KEY: &[u8] = b"m/origin";
+pub(super) const CLOCK_KEY: &[u8] = b"m/clock";
 
 pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
 const TEXTS: &[u8] = b"t/";
 const ORIGINALS: &[u8] = b"o/";
+pub(super) const EDITS: &[u8] = b"u/";
 pub(super) const METADATA: &[u8] = b"i/";
 /// The first key after all metadata.
 pub(super) const AFTER_METADATA: &[u8] = b"i0";
@@ -94,6 +102,10 @@ pub(super) fn due_key(moment: Timestamp, id: &str) -> IVec {
 
 pub(super) fn audit_key(number: u64) -> IVec {
     join(&[AUDIT, &number.to_be_bytes()])
+}
+
+pub(super) fn namespace_key(number: NamespaceNumber) -> IVec {
+    join(&[NAMESPACES, &number.0.to_be_bytes()])
 }
 
 pub(super) fn restricted_key(id: &str) -> IVec {
@@ -152,6 +164,12 @@ const DECODING: &str = "decoding a value";
 /// A value that isn't what the layout says.
 pub(super) fn corrupt() -> Error {
     Error::Store { doing: DECODING, source: "the value does not have the documented layout".into() }
+}
+
+/// A record with a part that this version doesn't know.
+pub(super) fn unknown_part(tag: u8) -> Error {
+    let source = format!("it has a part {tag}, which the format {FORMAT_VERSION} of this version doesn't have");
+    Error::Store { doing: DECODING, source: source.into() }
 }
 
 /// Whether an error is that of such a value.

@@ -1,5 +1,5 @@
 //! What belongs to this node and not to the log: the positions of followers, the sessions of
-//! network followers, saved queries, API keys and namespaces. It lies under keys of its own, and a replicated log would leave it alone.
+//! network followers, saved queries and API keys. It lies under keys of its own, and a replicated log would leave it alone.
 //!
 //! What moves waits in memory and is written with the next commit, or after [`WRITE_AFTER`] with one of
 //! its own; who stores a query or a key waits for that commit. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
@@ -43,7 +43,6 @@ pub(super) enum Kind {
     Session,
     Query,
     Key,
-    Namespace,
 }
 
 impl Kind {
@@ -52,7 +51,6 @@ impl Kind {
             Kind::Session => layout::SESSIONS,
             Kind::Query => layout::QUERIES,
             Kind::Key => layout::KEYS,
-            Kind::Namespace => layout::NAMESPACES,
         }
     }
 
@@ -111,7 +109,6 @@ impl Local {
             Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
             Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
             Kind::Key => ("length of the id of a key in bytes", "size of a key in bytes"),
-            Kind::Namespace => ("length of the name of a namespace in bytes", "size of a namespace in bytes"),
         };
         check_length(of_name, name.len(), MAX_NAME_BYTES)?;
         check_length(of_value, value.as_ref().map_or(0, Vec::len), MAX_VALUE_BYTES)?;

@@ -12,15 +12,17 @@ use std::{
     time::Duration,
 };
 
-use sled::Batch;
 use tokio::sync::watch;
 
 use super::{
     layout,
+    logged::Logged,
     logged_change::LoggedChange,
-    recent::{Loaded, Recent, RecentChange},
+    overlay::Overlay,
+    past::{Lives, Past},
+    recent::{Loaded, Recent, RecentEntry},
     tree::{Tree, read, reading, write},
-    value::{self, Body, Entry, State, StoredRecord, left_out},
+    value::{self, Body, Content, Entry, State, StoredRecord},
 };
 use crate::{
     Error, Result,
@@ -38,15 +40,22 @@ const PART_BYTES: usize = 16 * 1024 * 1024;
 
 /// A part of the log.
 #[derive(Debug, Clone)]
-pub struct Changes {
+pub struct Part {
     /// In ascending order, none missing.
-    pub changes: Vec<Arc<LoggedChange>>,
+    pub entries: Vec<Logged>,
     /// The durable end of the log when this was read.
     pub last: Seq,
-    /// The oldest change that the log still has; a position beyond `last` where it has none.
+    /// The oldest entry that the log still has; a position beyond `last` where it has none.
     pub oldest: Seq,
     /// Whether changes after the asked position are gone, or it lies beyond the end: a resync is needed.
     pub truncated: bool,
+}
+
+impl Part {
+    /// The changes in it.
+    pub fn changes(&self) -> Vec<Arc<LoggedChange>> {
+        self.entries.iter().filter_map(Logged::change).cloned().collect()
+    }
 }
 
 /// The creations that the history doesn't list yet.
@@ -159,14 +168,14 @@ impl Log {
     }
 
     /// Takes changes into the cache that have become durable.
-    pub fn cache(&self, changes: Vec<RecentChange>) {
-        if let Some(first) = changes.first() {
+    pub fn cache(&self, entries: Vec<RecentEntry>) {
+        if let Some(first) = entries.first() {
             let mut start = write(&self.start);
             if start.oldest > self.last() {
                 start.oldest = first.seq();
             }
         }
-        write(&self.recent).extend(changes);
+        write(&self.recent).extend(entries);
     }
 
     /// Says that the log is durable up to `last`.
@@ -182,16 +191,16 @@ impl Log {
     }
 
     /// See [`super::Store::changes`].
-    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Part> {
         let last = self.last();
         let Start { trimmed_to, oldest } = self.start();
         let truncated = since > last || since < trimmed_to;
-        let mut part = Changes { changes: Vec::new(), last, oldest, truncated };
+        let mut part = Part { entries: Vec::new(), last, oldest, truncated };
         if since >= last || part.truncated {
             return Ok(part);
         }
         if let Some(cached) = self.cached(since, last, limit) {
-            part.changes = cached;
+            part.entries = cached;
             return Ok(part);
         }
         let (start, end) = (layout::log_key(since.next()), layout::log_key(last.next()));
@@ -205,28 +214,28 @@ impl Log {
         let (mut position, mut bytes) = (since, 0);
         for (key, value) in pairs.into_iter().take(limit) {
             // Trimmed while it was being read, or lost.
-            let change = self.change(layout::seq_of_key(&key)?, &value)?;
-            let Some(change) = change.filter(|change| change.follows(position)) else {
+            let entry = self.logged(layout::seq_of_key(&key)?, &value)?;
+            let Some(entry) = entry.filter(|entry| entry.follows(position)) else {
                 part.oldest = self.start().oldest;
                 part.truncated = true;
-                part.changes.clear();
+                part.entries.clear();
                 break;
             };
-            (position, bytes) = (change.seq, bytes + change.weight());
-            part.changes.push(Arc::new(change.into()));
+            (position, bytes) = (entry.seq(), bytes + entry.weight());
+            part.entries.push(entry);
             if bytes >= PART_BYTES {
                 break;
             }
         }
-        if part.changes.is_empty() {
+        if part.entries.is_empty() {
             part.truncated |= since < self.start().trimmed_to;
         }
-        self.loaded().extend(&part.changes);
+        self.loaded().extend(&part.entries);
         Ok(part)
     }
 
     /// At most `limit` changes after `since` from memory; none if the next one isn't there, or `since` lies beyond the end.
-    pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
+    pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Logged>> {
         if since >= last {
             return (since == last).then(Vec::new);
         }
@@ -235,7 +244,7 @@ impl Log {
             (recent.after(since, last, limit), recent.budget())
         };
         if let Some(recent) = recent {
-            return recent.iter().map(|change| change.read(self.epoch, &budget)).collect();
+            return recent.iter().map(|entry| entry.read(self.epoch, &budget)).collect();
         }
         Some(self.loaded().after(since, limit)).filter(|loaded| !loaded.is_empty() && since >= self.start().trimmed_to)
     }
@@ -258,20 +267,45 @@ impl Log {
         let mut changes = Vec::with_capacity(seqs.len());
         for seq in seqs {
             if let Some(entry) = self.tree.get(&layout::log_key(seq))? {
-                changes.extend(self.change(seq, &entry)?);
+                let entry = self.logged(seq, &entry)?;
+                changes.extend(entry.and_then(|entry| Some(Change::clone(entry.change()?))));
             }
         }
         Ok(changes)
     }
 
-    /// The change of a log entry; none if it was trimmed meanwhile.
-    fn change(&self, seq: Seq, entry: &[u8]) -> Result<Option<Change>> {
-        let mut entry = Entry::decode(seq, entry)?;
-        if entry.body == Body::Apart {
-            let Some(text) = self.tree.get(&layout::text_key(seq))? else { return Ok(None) };
-            entry.body = Body::Text(value::text(&text)?.to_owned());
+    /// The lives of an id, as far as the log has them: up to whatever was written, since commits announce an entry before
+    /// the end of the log moves.
+    pub fn lives(&self, id: &str, creations: &impl Creations) -> Result<Lives> {
+        let creation = creations.creation(id)?;
+        let range = layout::history_key(id, Seq::ZERO)..layout::history_key(id, Seq(u64::MAX));
+        let db = self.tree.db()?;
+        let mut seqs = db
+            .range(range)
+            .keys()
+            .map(|key| layout::seq_of_key(&key.map_err(reading)?))
+            .collect::<Result<Vec<Seq>>>()?;
+        seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
+        let mut lives = Lives::default();
+        for seq in seqs {
+            let Some(entry) = self.tree.get(&layout::log_key(seq))? else { continue };
+            if let Some(change) = Entry::decode(seq, &entry)?.change() {
+                lives.add(seq, change);
+            }
         }
-        Ok(Some(entry.into_change(self.epoch, seq)))
+        Ok(lives)
+    }
+
+    /// An entry as readers get it; none if it was trimmed meanwhile.
+    fn logged(&self, seq: Seq, entry: &[u8]) -> Result<Option<Logged>> {
+        let mut entry = Entry::decode(seq, entry)?;
+        if let Content::Change(change) = &mut entry.content
+            && change.body == Body::Apart
+        {
+            let Some(text) = self.tree.get(&layout::text_key(seq))? else { return Ok(None) };
+            change.body = Body::Text(value::text(&text)?.to_owned());
+        }
+        Ok(Some(entry.into_logged(self.epoch, seq)))
     }
 
     /// Whether the record of that id has that seq.
@@ -285,17 +319,19 @@ impl Log {
     pub fn trim_step(
         &self,
         state: &mut State,
+        past: &Past,
         now: Timestamp,
         retained_changes: u64,
         retained_for: Duration,
     ) -> Result<bool> {
         let retained_for = i64::try_from(retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
-        let (mut batch, mut dropped) = (Batch::default(), 0);
         let (mut start, mut trimmed) = (self.start(), *state);
-        let mut superfluous = state.entries_after(start.trimmed_to).saturating_sub(retained_changes);
+        let (mut dropped, mut forgotten) = (0, Vec::new());
+        let mut superfluous = state.entries.saturating_sub(retained_changes);
         let end = layout::log_key(state.last.next());
         let db = self.tree.db()?;
+        let mut overlay = Overlay::new(&db);
         let mut entries = db.range(layout::log_key(Seq::ZERO)..end);
         start.oldest = loop {
             let Some((key, value)) = entries.next().transpose().map_err(reading)? else { break state.last.next() };
@@ -304,23 +340,28 @@ impl Log {
             if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && entry.at >= too_old) {
                 break seq;
             }
-            if entry.body == Body::Apart && !self.is_current(seq, &entry.id)? {
-                batch.remove(layout::text_key(seq));
+            if let Some(change) = entry.change() {
+                if change.body == Body::Apart && !self.is_current(seq, &change.id)? {
+                    overlay.set(layout::text_key(seq), None);
+                }
+                overlay.set(layout::history_key(&change.id, seq), None);
+                if past.last(&change.id) == Some(seq) {
+                    overlay.set(layout::restricted_key(&change.id), None);
+                    forgotten.push((change.id.clone(), seq));
+                }
             }
-            batch.remove(layout::history_key(&entry.id, seq));
-            batch.remove(key);
-            trimmed.left_out = trimmed.left_out.saturating_sub(left_out(entry.previous, seq));
+            overlay.set(key, None);
             (start.trimmed_to, superfluous, dropped) = (seq, superfluous.saturating_sub(1), dropped + 1);
         };
         if dropped > 0 {
-            if trimmed != *state {
-                batch.insert(layout::STATE_KEY, trimmed.encode());
-            }
+            trimmed.entries = trimmed.entries.saturating_sub(dropped as u64);
+            let sealed = overlay.seal(trimmed)?;
             // First, so that no reader takes what was dropped for what never was.
             *write(&self.start) = start;
-            db.apply_batch(batch)
+            db.apply_batch(sealed.batch)
                 .map_err(|source| Error::Store { doing: "trimming the log", source: source.into() })?;
-            *state = trimmed;
+            *state = sealed.state;
+            past.forget(&forgotten);
         }
         Ok(dropped == TRIMMED_AT_ONCE)
     }

@@ -12,10 +12,35 @@ use crate::change::Change;
 #[derive(Debug, Clone)]
 pub struct LoggedChange {
     change: Change,
+    origin: ChangeOrigin,
     pub(super) renditions: Renditions,
 }
 
+/// What makes a change one for its reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeOrigin {
+    /// It is the entry of the log as it is.
+    Entry,
+    /// An update, by which the Thing comes into the sight of the reader or leaves it.
+    Update,
+    /// The reader has become a member of a namespace, or no longer is; with the last description that it saw, where that
+    /// is known.
+    Membership(Option<Box<str>>),
+}
+
 impl LoggedChange {
+    /// A change that a reader gets in place of an entry of the log.
+    #[doc(hidden)]
+    pub fn in_place_of(origin: ChangeOrigin, change: Change) -> LoggedChange {
+        LoggedChange { change, origin, renditions: Renditions::default() }
+    }
+
+    /// What makes it a change for its reader.
+    #[doc(hidden)]
+    pub fn origin(&self) -> &ChangeOrigin {
+        &self.origin
+    }
+
     /// Returns the encoded form in a slot, which is rendered if nobody has done so before.
     #[doc(hidden)]
     pub fn rendition<T: Send + Sync + 'static>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
@@ -31,7 +56,7 @@ impl LoggedChange {
 
 impl From<Change> for LoggedChange {
     fn from(change: Change) -> LoggedChange {
-        LoggedChange { change, renditions: Renditions::default() }
+        LoggedChange { change, origin: ChangeOrigin::Entry, renditions: Renditions::default() }
     }
 }
 

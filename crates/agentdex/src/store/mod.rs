@@ -2,6 +2,8 @@
 //!
 //! - `layout`, `value`, `reread`: the keys of the tree, as a table, the encoding of what is under them, and its test on
 //!   whatever bytes
+//! - `upgrade`: the format before made into this one
+//! - `sum`: by which damage is noticed
 //! - `open`, `sync`: the directory, the lock, the format version; what sled leaves out of a flush
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
@@ -9,7 +11,9 @@
 //! - `space`: whether the disk has room for them
 //! - `damage`: records that can't be read
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
-//! - `log`, `recent`, `reader`: the changes
+//! - `log`, `logged`, `recent`, `reader`: the changes, and who became a member of a namespace
+//! - `past`: the lives of ids of which not everybody saw everything
+//! - `namespaces`: who is and was a member of which
 //! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
 //! - `check`: whether all of it fits together
@@ -32,10 +36,13 @@ mod held;
 mod layout;
 mod local;
 mod log;
+mod logged;
 mod logged_change;
+mod namespaces;
 mod open;
 mod options;
 mod overlay;
+mod past;
 mod queue;
 mod reader;
 mod recent;
@@ -48,8 +55,10 @@ mod restricted;
 mod saving;
 mod snapshot;
 mod space;
+mod sum;
 mod sync;
 mod tree;
+mod upgrade;
 mod value;
 mod view;
 mod write;
@@ -70,7 +79,7 @@ use self::{
 };
 use crate::{
     Error, Result,
-    access::Grants,
+    access::{Grants, Namespace, NamespaceNumber, Owner},
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
@@ -79,9 +88,12 @@ pub use agentdex_api::{AuditEntry, Audited};
 pub use self::{
     check::{Checked, Fault},
     commit::Ticket,
-    log::Changes,
-    logged_change::LoggedChange,
+    log::Part,
+    logged::{Logged, Membership},
+    logged_change::{ChangeOrigin, LoggedChange},
+    namespaces::{Interval, NamespaceRecord, NamespaceWrite},
     options::Options,
+    past::{Life, Lives},
     reader::LogReader,
     records::{Record, Records},
     renditions::Slot,
@@ -178,13 +190,13 @@ impl Store {
 
     /// Submits a transaction of somebody who may not do everything.
     pub fn submit_as(&self, author: Author, writes: Vec<Write>) -> Ticket {
-        self.handle.committer.submit(Transaction { author, writes, dry_run: false })
+        self.handle.committer.submit(Transaction::new(author, writes))
     }
 
     /// As [`Store::submit_as`], and takes the writes back: their outcomes are what they would have been, with the last
     /// seq that each record has (0 where there is none). Other transactions don't see anything of it.
     pub fn foretell(&self, author: Author, writes: Vec<Write>) -> Ticket {
-        self.handle.committer.submit(Transaction { author, writes, dry_run: true })
+        self.handle.committer.submit(Transaction { dry_run: true, ..Transaction::new(author, writes) })
     }
 
     /// At most `limit` entries of the audit trail after one.
@@ -198,7 +210,7 @@ impl Store {
     /// Adds an entry to the audit trail, with whatever else is committed next.
     pub fn note(&self, entry: AuditEntry) -> Ticket {
         let author = Author { notes: vec![entry], ..Author::default() };
-        self.handle.committer.submit(Transaction { author, writes: Vec::new(), dry_run: false })
+        self.handle.committer.submit(Transaction::new(author, Vec::new()))
     }
 
     /// Whether there are Things that not everybody sees.
@@ -323,12 +335,12 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Part> {
         self.view.log.changes(since, limit)
     }
 
     /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Logged>> {
         self.view.log.cached(since, self.view.log.last(), limit)
     }
 
@@ -338,6 +350,86 @@ impl Store {
     /// [`crate::Error::Store`]
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
         self.view.log.history(id, since, limit, &*self.view)
+    }
+
+    /// The lives of an id in the log; none where everybody saw everything from an entry of it on.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn lives_unseen_since(&self, id: &str, seq: Seq) -> Result<Option<Arc<Lives>>> {
+        let view = &self.view;
+        match view.past.last(id) {
+            Some(last) if last >= seq => view.past.lives(id, || view.log.lives(id, &**view)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The lives of an id, as far as the log has them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn lives(&self, id: &str) -> Result<Arc<Lives>> {
+        self.view.past.lives(id, || self.view.log.lives(id, &*self.view))
+    }
+
+    /// The ids of Things that are shown to a namespace.
+    pub fn ids_in_namespace(&self, number: NamespaceNumber) -> Vec<String> {
+        self.view.restricted.ids_in(number)
+    }
+
+    /// The ids of which not everybody saw everything from a position on.
+    pub fn ids_unseen_since(&self, seq: Seq) -> Vec<String> {
+        self.view.past.since(seq)
+    }
+
+    /// The position before the oldest entry of the log.
+    pub fn log_start(&self) -> Seq {
+        self.view.log.start().trimmed_to
+    }
+
+    /// Says who the members of a namespace are, claims one or gives one up.
+    pub fn write_namespace(&self, author: Author, namespace: NamespaceWrite) -> Ticket {
+        let transaction = Transaction { namespace: Some(namespace), ..Transaction::new(author, Vec::new()) };
+        self.handle.committer.submit(transaction)
+    }
+
+    /// What an owner sees beside what is public.
+    pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
+        self.view.namespaces.grants_of(owner)
+    }
+
+    /// The namespace of a name that isn't given up.
+    pub fn find_namespace(&self, name: &Namespace) -> Option<(NamespaceNumber, Arc<NamespaceRecord>)> {
+        self.view.namespaces.find(name)
+    }
+
+    /// The namespace of a number, also one that was given up.
+    pub fn namespace(&self, number: NamespaceNumber) -> Option<Arc<NamespaceRecord>> {
+        self.view.namespaces.get(number)
+    }
+
+    /// The namespaces that aren't given up, by name.
+    pub fn namespaces(&self) -> Vec<(NamespaceNumber, Arc<NamespaceRecord>)> {
+        self.view.namespaces.list()
+    }
+
+    /// The position up to which the log is another one's: of the store that this one was restored from.
+    pub fn origin(&self) -> Option<Position> {
+        self.view.origin.map(|origin| Position { epoch: origin.epoch, seq: origin.last })
+    }
+
+    /// The entry at a position; none where there is none, or none any more.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn entry(&self, seq: Seq) -> Result<Option<Logged>> {
+        let before = Seq(seq.0.saturating_sub(1));
+        let cached = self.cached_changes(before, 1).filter(|cached| !cached.is_empty());
+        let read = match cached {
+            Some(cached) => cached,
+            None => self.changes(before, 1)?.entries,
+        };
+        Ok(read.into_iter().next().filter(|entry| entry.seq() == seq))
     }
 
     /// What belongs to this node and not to the log.
@@ -376,9 +468,9 @@ impl Store {
     }
 }
 
-/// The positions of followers, the sessions of network followers, saved queries, API keys and namespaces: what belongs to this node and not to
-/// the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
-/// they may be what they were before. Queries, keys and namespaces are durable once the call returns.
+/// The positions of followers, the sessions of network followers, saved queries and API keys: what belongs to this node
+/// and not to the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
+/// they may be what they were before. Queries and keys are durable once the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     store: &'a Store,
@@ -488,32 +580,6 @@ impl LocalState<'_> {
     pub fn remove_key(&self, id: &str) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Key, id, None))?;
         self.make_durable(Kind::Key, id)
-    }
-
-    /// The namespaces, by name.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn namespaces(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.store.view.local.values(Kind::Namespace)
-    }
-
-    /// Stores a namespace. Blocks until it is durable.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn put_namespace(&self, name: &str, namespace: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Namespace, name, Some(namespace)))?;
-        self.make_durable(Kind::Namespace, name)
-    }
-
-    /// Removes a namespace. Blocks until it is gone durably.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn remove_namespace(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Namespace, name, None))?;
-        self.make_durable(Kind::Namespace, name)
     }
 
     /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that

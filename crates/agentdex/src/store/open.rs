@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sled::Batch;
 use uuid::Uuid;
 
 use super::{
@@ -20,13 +19,17 @@ use super::{
     layout::{self, FORMAT_VERSION},
     local::Local,
     log::{Log, Start},
+    namespaces::Namespaces,
     options::Options,
+    overlay::Overlay,
+    past::Past,
     restricted::Restricted,
     saving::Saving,
     space::Space,
     sync::DataFiles,
     tree::{Tree, reading},
-    value::State,
+    upgrade,
+    value::{Origin, State},
     view::View,
 };
 use crate::{
@@ -36,6 +39,9 @@ use crate::{
 
 /// The format of a directory that this program has not written.
 const FOREIGN: &str = "of another program";
+
+/// The folder of the tree.
+pub(super) const STORE: &str = "store";
 
 /// How long a lock is waited for: a process that is dying holds it a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -47,8 +53,13 @@ const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Opens or creates what is under `directory`.
 pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFiles, State)> {
+    upgrade::finish(directory)?;
     create_directory(directory)?;
-    let tree = open_tree(directory, &options)?;
+    let mut tree = open_tree(directory, &options)?;
+    if upgrade::is_due(&tree)? {
+        tree = upgrade::upgrade(directory, tree, &options)?;
+    }
+    upgrade::clean(directory);
     let (epoch, registry_id) = match tree.get(layout::FORMAT_KEY).map_err(reading)? {
         Some(version) => {
             check_version(directory, &version)?;
@@ -65,11 +76,15 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
     let (restricted, audit) = (Restricted::load(&tree)?, Audit::load(&tree)?);
+    let origin = tree.get(layout::ORIGIN_KEY)?.map(|bytes| Origin::decode(&bytes)).transpose()?;
     let view = View {
         log: Log::new(tree.clone(), epoch, start, state.last),
         expiries: Expiries::new(tree.clone(), grace),
+        past: Past::load(&tree)?,
+        namespaces: Namespaces::load(&tree)?,
         tree,
         epoch,
+        origin,
         restricted,
         audit,
         registry_id,
@@ -113,8 +128,13 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
 }
 
 pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
+    open_tree_in(directory, STORE, options)
+}
+
+/// Opens or creates the tree in a folder of the data directory.
+pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) -> Result<sled::Db> {
     let config = sled::Config::new()
-        .path(directory.join("store"))
+        .path(directory.join(folder))
         .cache_capacity(options.cache_bytes)
         .segment_size(SEGMENT_BYTES)
         .flush_every_ms(None);
@@ -154,7 +174,7 @@ pub(super) fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
     }
 }
 
-fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
+pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
     let epoch = tree.get(layout::EPOCH_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     let registry = tree.get(layout::REGISTRY_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     let epoch = epoch.as_ref().try_into().map_err(|_| layout::corrupt())?;
@@ -169,10 +189,11 @@ fn initialize(directory: &Path, tree: &sled::Db) -> Result<(Epoch, Uuid)> {
     }
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let registry_id = Uuid::new_v4();
-    let mut batch = Batch::default();
-    batch.insert(layout::FORMAT_KEY, &FORMAT_VERSION.to_be_bytes());
-    batch.insert(layout::EPOCH_KEY, &epoch.to_be_bytes());
-    batch.insert(layout::REGISTRY_KEY, registry_id.as_bytes());
-    tree.apply_batch(batch).map_err(|source| Error::Store { doing: "creating", source: source.into() })?;
+    let mut overlay = Overlay::new(tree);
+    overlay.set(layout::FORMAT_KEY.into(), Some((&FORMAT_VERSION.to_be_bytes()).into()));
+    overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
+    overlay.set(layout::REGISTRY_KEY.into(), Some(registry_id.as_bytes().into()));
+    let sealed = overlay.seal(State::default())?;
+    tree.apply_batch(sealed.batch).map_err(|source| Error::Store { doing: "creating", source: source.into() })?;
     Ok((Epoch(epoch), registry_id))
 }

@@ -4,7 +4,12 @@ use std::collections::HashMap;
 
 use sled::{Batch, IVec};
 
-use super::tree::{Before, reading};
+use super::{
+    layout,
+    sum::Sum,
+    tree::{Before, reading},
+    value::State,
+};
 use crate::Result;
 
 /// Keys and values that are staged; none: removed.
@@ -76,13 +81,21 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The batch, its keys, and what readers are to see until it is durable.
-    pub fn finish(mut self) -> (Batch, Vec<IVec>, Before) {
+    /// Makes a batch of it, and of the state of the store once that is written: the one way to the tree.
+    pub fn seal(mut self, mut state: State) -> Result<Sealed> {
         let (mut batch, mut before) = (Batch::default(), Before::new());
-        let mut keys = Vec::with_capacity(self.staged.len());
+        let mut keys = Vec::with_capacity(self.staged.len() + 1);
         for (key, value) in self.staged {
             keys.push(key.clone());
-            if let Some(held) = self.before.remove(&key) {
+            let held = self.before.remove(&key);
+            if Sum::counts(&key) {
+                let held = match &held {
+                    Some(held) => held.clone(),
+                    None => self.tree.get(&key).map_err(reading)?,
+                };
+                state.sum.replace(&key, held.as_deref(), value.as_deref());
+            }
+            if let Some(held) = held {
                 before.insert(key.clone(), held);
             }
             match value {
@@ -90,6 +103,20 @@ impl<'a> Overlay<'a> {
                 None => batch.remove(key),
             }
         }
-        (batch, keys, before)
+        state.commit += 1;
+        batch.insert(layout::STATE_KEY, state.encode());
+        keys.push(layout::STATE_KEY.into());
+        Ok(Sealed { batch, keys, before, state })
     }
+}
+
+/// A batch that is ready to be written.
+pub(super) struct Sealed {
+    pub batch: Batch,
+    /// The keys that it writes or removes.
+    pub keys: Vec<IVec>,
+    /// What readers are to see until it is durable.
+    pub before: Before,
+    /// The state of the store once it is written.
+    pub state: State,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{log::Changes, logged_change::LoggedChange, view::View};
+use super::{log::Part, logged::Logged, view::View};
 use crate::{
     Result,
     change::{Epoch, Seq},
@@ -47,12 +47,12 @@ impl LogReader {
     ///
     /// # Errors
     /// [`crate::Error::Store`], [`crate::Error::ShuttingDown`].
-    pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
+    pub fn changes(&self, since: Seq, limit: usize) -> Result<Part> {
         self.0.log.changes(since, limit)
     }
 
     /// See [`super::Store::cached_changes`].
-    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Arc<LoggedChange>>> {
+    pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Logged>> {
         self.0.log.cached(since, self.0.log.last(), limit)
     }
 }

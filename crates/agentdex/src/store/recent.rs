@@ -11,15 +11,18 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::value::{Body, Entry};
-use super::{logged_change::LoggedChange, renditions::Budget};
-use crate::change::{Change, ChangeKind, Epoch, Seq};
+use super::value::{Body, ChangeEntry, Content, Entry};
+use super::{
+    logged::{Logged, Membership},
+    renditions::Budget,
+};
+use crate::change::{Change, ChangeKind, Epoch, Seq, Timestamp};
 
 /// The end of the log as it is durable, within bounds of count and size.
 #[derive(Debug)]
 pub(super) struct Recent {
     /// One after the other, as the log has them.
-    changes: VecDeque<Arc<RecentChange>>,
+    changes: VecDeque<Arc<RecentEntry>>,
     /// The position before the first of them.
     before: Seq,
     /// The number of changes that were here before them.
@@ -29,7 +32,7 @@ pub(super) struct Recent {
 
 /// A change that is made of its entry when it is first read: that takes longer than a commit may.
 #[derive(Debug)]
-pub(super) struct RecentChange {
+pub(super) struct RecentEntry {
     seq: Seq,
     bytes: usize,
     state: Mutex<State>,
@@ -37,8 +40,8 @@ pub(super) struct RecentChange {
 
 #[derive(Debug)]
 enum State {
-    Logged(Box<Entry>),
-    Read(Arc<LoggedChange>),
+    Stored(Box<Entry>),
+    Read(Logged),
     /// It has left the cache before anybody read it.
     Dropped,
 }
@@ -53,7 +56,7 @@ impl Recent {
     }
 
     /// Appends durable changes, drops the oldest beyond the bounds.
-    pub fn extend(&mut self, changes: Vec<RecentChange>) {
+    pub fn extend(&mut self, changes: Vec<RecentEntry>) {
         for change in changes {
             self.budget.add(change.bytes);
             self.changes.push_back(Arc::new(change));
@@ -67,7 +70,7 @@ impl Recent {
     }
 
     /// The changes after `since` up to `last`, if all of them are here.
-    pub fn after(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<RecentChange>>> {
+    pub fn after(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<RecentEntry>>> {
         let changes = self.changes.range(self.index_after(since)?..).take(limit);
         Some(changes.take_while(|change| change.seq <= last).cloned().collect())
     }
@@ -93,13 +96,22 @@ impl Recent {
     }
 }
 
-impl RecentChange {
+impl RecentEntry {
     /// What was logged under `seq`.
-    pub fn new(seq: Seq, entry: Entry) -> RecentChange {
-        let text = if let Body::Text(text) = &entry.body { text.len() } else { 0 };
-        let keys: usize = entry.before.iter().chain(&entry.after).map(|key| key.len() + size_of::<String>()).sum();
-        let bytes = size_of::<RecentChange>() + size_of::<Change>() + entry.id.len() + text + keys;
-        RecentChange { seq, bytes, state: Mutex::new(State::Logged(Box::new(entry))) }
+    pub fn new(seq: Seq, entry: Entry) -> RecentEntry {
+        let content = match &entry.content {
+            Content::Change(change) => {
+                let text = if let Body::Text(text) = &change.body { text.len() } else { 0 };
+                let keys = change.before.iter().chain(&change.after).map(|key| key.len() + size_of::<String>());
+                size_of::<Change>() + change.id.len() + text + keys.sum::<usize>()
+            }
+            Content::Membership(membership) => {
+                let names = membership.joined.iter().chain(&membership.left).map(|owner| owner.as_str().len() + 24);
+                size_of::<Membership>() + names.sum::<usize>()
+            }
+        };
+        let bytes = size_of::<RecentEntry>() + content;
+        RecentEntry { seq, bytes, state: Mutex::new(State::Stored(Box::new(entry))) }
     }
 
     /// Its position.
@@ -107,34 +119,61 @@ impl RecentChange {
         self.seq
     }
 
-    /// The change; none if it left the cache meanwhile, unread.
-    pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Arc<LoggedChange>> {
+    /// The change in it, as long as nobody has read it.
+    pub fn stored_change(&mut self) -> Option<(Seq, &ChangeEntry)> {
+        match self.state.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            State::Stored(entry) => Some((self.seq, entry.change()?)),
+            State::Read(_) | State::Dropped => None,
+        }
+    }
+
+    /// What readers get; none if it left the cache meanwhile, unread.
+    pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Logged> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = match std::mem::replace(&mut *state, State::Dropped) {
-            State::Read(change) => change,
-            State::Logged(entry) => {
-                let change = Arc::new(LoggedChange::from(entry.into_change(epoch, self.seq)));
-                change.renditions.join(budget);
-                change
+        let logged = match std::mem::replace(&mut *state, State::Dropped) {
+            State::Read(logged) => logged,
+            State::Stored(entry) => {
+                let logged = entry.into_logged(epoch, self.seq);
+                if let Logged::Change(change) = &logged {
+                    change.renditions.join(budget);
+                }
+                logged
             }
             State::Dropped => return None,
         };
-        *state = State::Read(change.clone());
-        Some(change)
+        *state = State::Read(logged.clone());
+        Some(logged)
     }
 
     fn leave(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Read(change) = std::mem::replace(&mut *state, State::Dropped) {
-            change.renditions.leave();
-            *state = State::Read(change);
+        if let State::Read(logged) = std::mem::replace(&mut *state, State::Dropped) {
+            if let Logged::Change(change) = &logged {
+                change.renditions.leave();
+            }
+            *state = State::Read(logged);
         }
     }
 }
 
 impl Entry {
     /// What readers get of an entry whose text is at hand.
-    pub fn into_change(self, epoch: Epoch, seq: Seq) -> Change {
+    pub fn into_logged(self, epoch: Epoch, seq: Seq) -> Logged {
+        let Entry { previous, at, actor, content, arrival: _ } = self;
+        match content {
+            Content::Change(entry) => {
+                Logged::Change(Arc::new(entry.into_change(epoch, seq, previous, at, actor).into()))
+            }
+            Content::Membership(entry) => {
+                let (number, joined, left) = (entry.number, entry.joined, entry.left);
+                Logged::Membership(Arc::new(Membership { seq, previous, at, actor, number, joined, left }))
+            }
+        }
+    }
+}
+
+impl ChangeEntry {
+    fn into_change(self, epoch: Epoch, seq: Seq, previous: Seq, at: Timestamp, actor: Option<String>) -> Change {
         let text = match self.body {
             Body::Text(text) => raw(text, seq),
             Body::None | Body::Apart => None,
@@ -143,12 +182,12 @@ impl Entry {
         Change {
             epoch,
             seq,
-            previous: self.previous,
+            previous,
             kind: self.kind,
-            reason: self.reason,
+            reason: self.end.map(|(reason, _)| reason),
             id: self.id,
-            at: self.at,
-            actor: self.actor,
+            at,
+            actor,
             td,
             patch,
             capabilities_before: self.before,
@@ -167,7 +206,7 @@ fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
 /// Changes that were loaded from the log, in the order they were loaded in.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    changes: BTreeMap<Seq, Arc<LoggedChange>>,
+    changes: BTreeMap<Seq, Logged>,
     order: VecDeque<Seq>,
     budget: Arc<Budget>,
 }
@@ -181,31 +220,35 @@ impl Loaded {
     }
 
     /// Those that follow `since` with none missing between.
-    pub fn after(&self, since: Seq, limit: usize) -> Vec<Arc<LoggedChange>> {
+    pub fn after(&self, since: Seq, limit: usize) -> Vec<Logged> {
         let mut position = since;
         let following = self.changes.range(since.next()..).map(|(_, change)| change).take_while(|change| {
             let follows = change.follows(position);
-            position = change.seq;
+            position = change.seq();
             follows
         });
         following.take(limit).cloned().collect()
     }
 
-    pub fn extend(&mut self, changes: &[Arc<LoggedChange>]) {
-        for change in changes {
-            if self.changes.contains_key(&change.seq) {
+    pub fn extend(&mut self, entries: &[Logged]) {
+        for entry in entries {
+            if self.changes.contains_key(&entry.seq()) {
                 continue;
             }
-            self.budget.add(change.weight());
-            change.renditions.join(&self.budget);
-            self.changes.insert(change.seq, change.clone());
-            self.order.push_back(change.seq);
+            self.budget.add(entry.weight());
+            if let Logged::Change(change) = entry {
+                change.renditions.join(&self.budget);
+            }
+            self.changes.insert(entry.seq(), entry.clone());
+            self.order.push_back(entry.seq());
         }
         while self.changes.len() > Self::MAX_CHANGES || self.budget.is_short() {
             let Some(oldest) = self.order.pop_front() else { break };
-            let Some(change) = self.changes.remove(&oldest) else { continue };
-            self.budget.release(change.weight());
-            change.renditions.leave();
+            let Some(entry) = self.changes.remove(&oldest) else { continue };
+            self.budget.release(entry.weight());
+            if let Logged::Change(change) = &entry {
+                change.renditions.leave();
+            }
         }
     }
 }
@@ -213,7 +256,7 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{change::Timestamp, store::renditions::Slot};
+    use crate::store::renditions::Slot;
 
     const SLOT: Slot<String> = Slot::numbered(0, String::len);
 
@@ -222,24 +265,13 @@ mod tests {
         let (kind, at, body) = (ChangeKind::Created, Timestamp(0), Body::Text(text.into()));
         let (access_before, access_after) = Default::default();
         let (id, before) = ("urn:a".into(), Vec::new());
-        Entry {
-            previous,
-            kind,
-            reason: None,
-            at,
-            id,
-            actor: None,
-            before,
-            after: keys,
-            access_before,
-            access_after,
-            body,
-        }
+        let change = ChangeEntry { kind, end: None, id, before, after: keys, access_before, access_after, body };
+        Entry { previous, at, arrival: at, actor: None, content: Content::Change(change) }
     }
 
     fn recent(seqs: impl IntoIterator<Item = u64>, text: &str) -> Recent {
         let mut recent = Recent::after_end(Seq(4));
-        recent.extend(seqs.into_iter().map(|seq| RecentChange::new(Seq(seq), entry(4, text, Vec::new()))).collect());
+        recent.extend(seqs.into_iter().map(|seq| RecentEntry::new(Seq(seq), entry(4, text, Vec::new()))).collect());
         recent
     }
 
@@ -270,7 +302,7 @@ mod tests {
     #[test]
     fn all_readers_get_the_same_change() {
         let recent = recent(5..=5, "{}");
-        let read = || recent.after(Seq(4), Seq(5), 1)?.first()?.read(Epoch(7), &recent.budget());
+        let read = || recent.after(Seq(4), Seq(5), 1)?.first()?.read(Epoch(7), &recent.budget())?.change().cloned();
         assert!(Arc::ptr_eq(&read().unwrap(), &read().unwrap()));
     }
 
@@ -282,7 +314,7 @@ mod tests {
         assert_eq!((large.ordinal(Seq(104)), large.start().0.0 - 4), (Some(100), large.start().1));
         let keys = vec!["k".repeat(1024); 1024];
         let mut recent = Recent::after_end(Seq::ZERO);
-        recent.extend((1..=100).map(|seq| RecentChange::new(Seq(seq), entry(seq - 1, "{}", keys.clone()))).collect());
+        recent.extend((1..=100).map(|seq| RecentEntry::new(Seq(seq), entry(seq - 1, "{}", keys.clone()))).collect());
         assert!(recent.changes.len() < 24, "{}", recent.changes.len());
     }
 
@@ -291,25 +323,24 @@ mod tests {
         let mut recent = recent(5..=104, "{}");
         let budget = recent.budget();
         let read = recent.after(Seq(4), Seq(104), 100).unwrap();
-        let changes: Vec<_> = read.iter().map(|change| change.read(Epoch(7), &budget).unwrap()).collect();
+        let changes: Vec<_> =
+            read.iter().map(|entry| entry.read(Epoch(7), &budget).unwrap().change().cloned().unwrap()).collect();
         for change in &changes {
             change.rendition(&SLOT, || "x".repeat(1024 * 1024));
         }
         let stored = changes.iter().filter(|change| change.find_rendition(&SLOT).is_some());
         assert!((20..24).contains(&stored.count()));
-        recent.extend(vec![RecentChange::new(Seq(105), entry(104, "{}", Vec::new()))]);
+        recent.extend(vec![RecentEntry::new(Seq(105), entry(104, "{}", Vec::new()))]);
         assert!(!recent.budget.is_short(), "the oldest made room");
         assert_eq!(recent.changes.back().map(|change| change.seq), Some(Seq(105)));
     }
 
     #[test]
     fn loaded_changes_are_served_up_to_one_that_is_not() {
-        let change = |previous, seq| {
-            Arc::new(LoggedChange::from(entry(previous, "{}", Vec::new()).into_change(Epoch(7), Seq(seq))))
-        };
+        let change = |previous, seq| entry(previous, "{}", Vec::new()).into_logged(Epoch(7), Seq(seq));
         let mut loaded = Loaded::new();
         loaded.extend(&[change(2, 5), change(5, 9), change(12, 13)]);
-        let seqs = |since, limit| loaded.after(Seq(since), limit).iter().map(|c| c.seq.0).collect::<Vec<_>>();
+        let seqs = |since, limit| loaded.after(Seq(since), limit).iter().map(|entry| entry.seq().0).collect::<Vec<_>>();
         assert_eq!((seqs(2, 9), seqs(2, 1), seqs(12, 9)), (vec![5, 9], vec![5], vec![13]));
         assert_eq!((seqs(3, 9), seqs(7, 9)), (vec![5, 9], vec![9]), "a number that was left out");
         assert!(seqs(1, 9).is_empty() && seqs(9, 9).is_empty(), "there is one between");

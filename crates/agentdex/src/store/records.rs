@@ -60,7 +60,7 @@ impl Header {
     fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Result<Header> {
         Ok(Header {
             id: id.to_owned(),
-            has_original: stored.has_original,
+            has_original: stored.has_original(),
             seq: stored.seq,
             created: stored.created,
             modified: stored.modified,

@@ -16,7 +16,7 @@ const AT: Seq = Seq(1 << 63);
 #[doc(hidden)]
 pub fn reread(bytes: &[u8]) -> std::result::Result<(), &'static str> {
     let stays = [
-        ("an entry of the log", stays(bytes, |bytes| Entry::decode(AT, bytes), |entry| entry.encode(AT))),
+        ("an entry of the log", stays(bytes, |bytes| Entry::decode(AT, bytes), Entry::encode)),
         ("the state", stays(bytes, State::decode, State::encode)),
         ("an expiry", stays(bytes, value::decode_expiry, value::encode_expiry)),
         ("an original", stays(bytes, value::decode_original, value::encode_original)),
@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn damaged_values_are_refused_or_read_as_something() {
-        let entry = [&[0_u8, 1][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4], b"{}"].concat();
-        let record =
-            [&[12_u8][..], &[0; 24], &[0; 4], b"\0\0\0\x05\0\0\0\x01a", b"\0\0\0\x09\x02\0\0\0\0\0\0\0\0"].concat();
+        let entry = [&[1_u8, 1][..], &[0; 24], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4], b"{}"].concat();
+        let access = b"\0\0\0\x09\x02\0\0\0\0\0\0\0\0";
+        let record = [&[12_u8][..], &[0; 32], &[0; 16], &[0; 4], b"\0\0\0\x05\0\0\0\x01a", access].concat();
         assert!(Entry::decode(AT, &entry).is_ok() && StoredRecord::decode(&record).is_ok());
         for value in [entry, record] {
             for length in 0..=value.len() {

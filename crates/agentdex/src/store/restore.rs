@@ -7,11 +7,13 @@ use uuid::Uuid;
 
 use super::{
     layout,
-    open::{check_version, create_directory, open_tree},
+    open::{STORE, check_version, create_directory, identity, open_tree},
     options::Options,
+    overlay::Overlay,
     sync::DataFiles,
     tree::reading,
-    value::State,
+    upgrade,
+    value::{Origin, State},
 };
 use crate::{Error, Result};
 
@@ -40,7 +42,7 @@ pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) 
         Err(error) => return Err(failed(error)),
     }
     create_directory(directory)?;
-    let tree = open_tree(directory, &Options::default())?;
+    let mut tree = open_tree(directory, &Options::default())?;
     let writing = |source: sled::Error| Error::Store { doing: "writing a restored store", source: source.into() };
     let (mut batch, mut bytes) = (Batch::default(), 0);
     for pair in pairs {
@@ -56,14 +58,22 @@ pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) 
             bytes = 0;
         }
     }
-    let (epoch, _) = Uuid::new_v4().as_u64_pair();
-    batch.insert(layout::EPOCH_KEY, &epoch.to_be_bytes());
     tree.apply_batch(batch).map_err(writing)?;
+    if upgrade::is_due(&tree)? {
+        tree = upgrade::upgrade(directory, tree, &Options::default())?;
+    }
     let version = tree.get(layout::FORMAT_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     check_version(directory, &version)?;
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
+    let (from, _) = identity(&tree)?;
+    let (epoch, _) = Uuid::new_v4().as_u64_pair();
+    let mut overlay = Overlay::new(&tree);
+    overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
+    overlay.set(layout::ORIGIN_KEY.into(), Some(Origin { epoch: from, last: state.last }.encode()));
+    let sealed = overlay.seal(state)?;
+    tree.apply_batch(sealed.batch).map_err(writing)?;
     tree.flush().map_err(writing)?;
-    DataFiles::open(&directory.join("store")).and_then(|mut files| files.sync()).map_err(failed)?;
+    DataFiles::open(&directory.join(STORE)).and_then(|mut files| files.sync()).map_err(failed)?;
     Ok(state.records)
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Result,
-    access::{Access, Grants, Visibility},
+    access::{Access, Grants, NamespaceNumber, Visibility},
 };
 
 /// The access to Things that aren't public, by id.
@@ -53,17 +53,16 @@ impl Known {
 }
 
 impl Restricted {
-    /// Reads those of a store.
+    /// Reads those of a store, from its records: nothing else says who sees them.
     pub fn load(tree: &Tree) -> Result<Restricted> {
         let (db, mut known) = (tree.db()?, Known::default());
-        for key in db.scan_prefix(layout::RESTRICTED).keys() {
-            let id = layout::name_of(&key.map_err(reading)?, layout::RESTRICTED)?;
-            let record = db.get(layout::record_key(&id)).map_err(reading)?;
-            if let Some(record) = record {
-                // Of a record that is damaged nobody knows who may see it.
-                let nobody = Access { visibility: Visibility::Private, ..Access::default() };
-                let access = StoredRecord::decode(&record).and_then(|record| record.access()).unwrap_or(nobody);
-                known.put(&id, &access);
+        for pair in db.scan_prefix(layout::RECORDS) {
+            let (key, record) = pair.map_err(reading)?;
+            // Of a record that is damaged nobody knows who may see it.
+            let nobody = Access { visibility: Visibility::Private, ..Access::default() };
+            let access = StoredRecord::decode(&record).and_then(|record| record.access()).unwrap_or(nobody);
+            if !access.is_public() {
+                known.put(&layout::name_of(&key, layout::RECORDS)?, &access);
             }
         }
         Ok(Restricted { count: AtomicUsize::new(known.by_id.len()), known: RwLock::new(known) })
@@ -92,6 +91,21 @@ impl Restricted {
         let known = self.read();
         let unseen = known.by_id.iter().filter(|(_, access)| !by.see(access));
         unseen.map(|(id, _)| id.to_string()).collect()
+    }
+
+    /// The ids of those whose members see them by a namespace.
+    pub fn ids_in(&self, number: NamespaceNumber) -> Vec<String> {
+        let is_in = |access: &Access| access.visibility == Visibility::Namespace && access.number == Some(number);
+        let known = self.read();
+        let mut ids: Vec<String> =
+            known.by_id.iter().filter(|(_, access)| is_in(access)).map(|(id, _)| id.to_string()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Whether there is one that is in a namespace.
+    pub fn has_namespace(&self, number: NamespaceNumber) -> bool {
+        self.read().by_access.keys().any(|access| access.number == Some(number))
     }
 
     /// Takes in what a commit restricts, before readers see that commit.
@@ -134,7 +148,7 @@ mod tests {
     use crate::access::Visibility;
 
     fn access(owner: &str, visibility: Visibility) -> Access {
-        Access { owner: Some(owner.parse().unwrap()), visibility, namespace: None }
+        Access { owner: Some(owner.parse().unwrap()), visibility, ..Access::default() }
     }
 
     #[test]

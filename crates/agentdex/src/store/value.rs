@@ -3,12 +3,13 @@
 use sled::IVec;
 
 use super::{
-    layout::{corrupt, join},
+    layout::{corrupt, join, unknown_part},
+    sum::{Digest, Sum},
     write::{Expiry, Original},
 };
 use crate::{
     Result,
-    access::{Access, Namespace, Owner, Visibility},
+    access::{Access, Namespace, NamespaceNumber, Owner, Visibility},
     change::{ChangeKind, DeletionReason, Epoch, Position, Seq, Timestamp},
 };
 
@@ -16,53 +17,88 @@ const HAS_EXPIRY: u8 = 1;
 const HAS_ORIGINAL: u8 = 2;
 const IS_CREATION: u8 = 4;
 const HAS_ACCESS: u8 = 8;
-const HAS_PREVIOUS: u8 = 16;
+/// The kind of an entry that is no change of a record.
+const MEMBERSHIP: u8 = 5;
 
-/// What `m/state` says.
+/// The content of `m/state`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// The end of the log.
     pub last: Seq,
     /// How many records there are, expired ones included.
     pub records: u64,
-    /// How many numbers the positions of the log leave out, from its first entry on.
-    pub left_out: u64,
+    /// How many entries the log has.
+    pub entries: u64,
+    /// How many batches were written.
+    pub commit: u64,
+    /// The sum of what counts.
+    pub sum: Sum,
+    /// How many numbers namespaces were given.
+    pub namespaces: u64,
 }
 
 impl State {
     pub fn encode(&self) -> IVec {
-        let left_out = self.left_out.to_be_bytes();
-        let left_out = if self.left_out == 0 { &[][..] } else { &left_out };
-        join(&[&self.last.0.to_be_bytes(), &self.records.to_be_bytes(), left_out])
+        let State { last, records, entries, commit, sum, namespaces } = *self;
+        let [last, records, entries, commit, namespaces] =
+            [last.0, records, entries, commit, namespaces].map(u64::to_be_bytes);
+        join(&[&last, &records, &entries, &commit, &sum.0.to_be_bytes(), &namespaces])
     }
 
     pub fn decode(bytes: &[u8]) -> Result<State> {
         let mut reader = Reader(bytes);
-        let (last, records) = (Seq(reader.u64()?), reader.u64()?);
-        Ok(State { last, records, left_out: if reader.0.is_empty() { 0 } else { reader.u64()? } })
-    }
-
-    /// The number of entries of a log that begins after a position.
-    pub fn entries_after(&self, trimmed_to: Seq) -> u64 {
-        self.last.0.saturating_sub(trimmed_to.0).saturating_sub(self.left_out)
+        let state = State {
+            last: Seq(reader.u64()?),
+            records: reader.u64()?,
+            entries: reader.u64()?,
+            commit: reader.u64()?,
+            sum: Sum(u128::from_be_bytes(reader.chunk()?)),
+            namespaces: reader.u64()?,
+        };
+        if reader.0.is_empty() { Ok(state) } else { Err(corrupt()) }
     }
 }
 
-/// How many numbers lie between two positions.
-pub(super) fn left_out(previous: Seq, seq: Seq) -> u64 {
-    seq.0.saturating_sub(previous.0).saturating_sub(1)
+/// The content of `m/origin`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The life of the store that it was made of.
+    pub epoch: Epoch,
+    /// The end of the log there.
+    pub last: Seq,
+}
+
+impl Origin {
+    const RESTORED: u8 = 1;
+
+    pub fn encode(&self) -> IVec {
+        join(&[&[Origin::RESTORED], &self.epoch.0.to_be_bytes(), &self.last.0.to_be_bytes()])
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Origin> {
+        let mut reader = Reader(bytes);
+        match reader.u8()? {
+            Origin::RESTORED => Ok(Origin { epoch: Epoch(reader.u64()?), last: Seq(reader.u64()?) }),
+            _ => Err(corrupt()),
+        }
+    }
 }
 
 /// A record as it lies in the tree; its text is apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredRecord<'a> {
     pub has_expiry: bool,
-    pub has_original: bool,
     /// Whether its last change is its creation, which the history doesn't list yet.
     pub is_creation: bool,
     pub seq: Seq,
+    /// The seq of its creation; 0 if that is not known.
+    pub life: Seq,
     pub created: Timestamp,
     pub modified: Timestamp,
+    /// That of its text.
+    pub text: Digest,
+    /// That of what it was converted from, where it was.
+    pub original: Option<Digest>,
     pub format: Option<&'a str>,
     /// [`block_of`] its capability keys.
     pub capabilities: &'a [u8],
@@ -74,17 +110,27 @@ impl<'a> StoredRecord<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
         let mut reader = Reader(bytes);
         let flags = reader.u8()?;
-        Ok(StoredRecord {
+        let record = StoredRecord {
             has_expiry: flags & HAS_EXPIRY != 0,
-            has_original: flags & HAS_ORIGINAL != 0,
             is_creation: flags & IS_CREATION != 0,
             seq: Seq(reader.u64()?),
+            life: Seq(reader.u64()?),
             created: Timestamp(reader.i64()?),
             modified: Timestamp(reader.i64()?),
+            text: Digest(reader.chunk()?),
+            original: if flags & HAS_ORIGINAL == 0 { None } else { Some(Digest(reader.chunk()?)) },
             format: reader.optional_string()?,
             capabilities: reader.block()?,
             access: if flags & HAS_ACCESS == 0 { &[] } else { reader.block()? },
-        })
+        };
+        match reader.0.first() {
+            None => Ok(record),
+            Some(tag) => Err(unknown_part(*tag)),
+        }
+    }
+
+    pub fn has_original(&self) -> bool {
+        self.original.is_some()
     }
 
     pub fn access(&self) -> Result<Access> {
@@ -96,17 +142,20 @@ impl<'a> StoredRecord<'a> {
     }
 
     pub fn encode(&self) -> IVec {
-        let mut bytes = Vec::with_capacity(64 + self.capabilities.len());
+        let mut bytes = Vec::with_capacity(128 + self.capabilities.len());
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         bytes.push(
             flag(self.has_expiry, HAS_EXPIRY)
-                | flag(self.has_original, HAS_ORIGINAL)
+                | flag(self.has_original(), HAS_ORIGINAL)
                 | flag(self.is_creation, IS_CREATION)
                 | flag(!self.access.is_empty(), HAS_ACCESS),
         );
         bytes.extend_from_slice(&self.seq.0.to_be_bytes());
+        bytes.extend_from_slice(&self.life.0.to_be_bytes());
         bytes.extend_from_slice(&self.created.0.to_be_bytes());
         bytes.extend_from_slice(&self.modified.0.to_be_bytes());
+        bytes.extend_from_slice(&self.text.0);
+        bytes.extend(self.original.iter().flat_map(|digest| digest.0));
         put_bytes(&mut bytes, self.format.unwrap_or_default().as_bytes());
         put_bytes(&mut bytes, self.capabilities);
         if !self.access.is_empty() {
@@ -138,6 +187,9 @@ pub(super) fn encode_access(access: &Access) -> Vec<u8> {
     });
     put_bytes(&mut bytes, access.owner.as_ref().map_or("", Owner::as_str).as_bytes());
     put_bytes(&mut bytes, access.namespace.as_ref().map_or("", Namespace::as_str).as_bytes());
+    if access.namespace.is_some() {
+        bytes.extend_from_slice(&access.number.unwrap_or(NamespaceNumber::UNCLAIMED).0.to_be_bytes());
+    }
     bytes
 }
 
@@ -153,8 +205,10 @@ pub(super) fn decode_access(bytes: &[u8]) -> Result<Access> {
         _ => return Err(corrupt()),
     };
     let owner = reader.optional_string()?.map(str::parse).transpose().map_err(|_: String| corrupt())?;
-    let namespace = reader.optional_string()?.map(str::parse).transpose().map_err(|_: String| corrupt())?;
-    Ok(Access { owner, visibility, namespace })
+    let namespace: Option<Namespace> =
+        reader.optional_string()?.map(str::parse).transpose().map_err(|_: String| corrupt())?;
+    let number = namespace.is_some().then(|| reader.u64().map(NamespaceNumber)).transpose()?;
+    Ok(Access { owner, visibility, namespace, number })
 }
 
 /// The text that lies under a seq.
@@ -192,6 +246,14 @@ pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
     })
 }
 
+pub(super) fn encode_seq(seq: Seq) -> IVec {
+    IVec::from(&seq.0.to_be_bytes())
+}
+
+pub(super) fn decode_seq(bytes: &[u8]) -> Result<Seq> {
+    bytes.try_into().map(|bytes| Seq(u64::from_be_bytes(bytes))).map_err(|_| corrupt())
+}
+
 pub(super) fn encode_position(position: Position) -> IVec {
     join(&[&position.epoch.0.to_be_bytes(), &position.seq.0.to_be_bytes()])
 }
@@ -201,22 +263,48 @@ pub(super) fn decode_position(bytes: &[u8]) -> Result<Position> {
     Ok(Position { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
 }
 
-/// A change as it lies in the log.
+/// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The position before it.
     pub previous: Seq,
-    pub kind: ChangeKind,
-    /// Why, of a deletion.
-    pub reason: Option<DeletionReason>,
+    /// The time of the log.
     pub at: Timestamp,
-    pub id: String,
+    /// The time of the clock, which that of the log is never behind.
+    pub arrival: Timestamp,
     pub actor: Option<String>,
+    pub content: Content,
+}
+
+/// What an entry says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// A record is another one.
+    Change(ChangeEntry),
+    /// A namespace has other members.
+    Membership(MembershipEntry),
+}
+
+/// A change as it lies in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChangeEntry {
+    pub kind: ChangeKind,
+    /// Why, and which life ends, of a deletion.
+    pub end: Option<(DeletionReason, Seq)>,
+    pub id: String,
     pub before: Vec<String>,
     pub after: Vec<String>,
     pub access_before: Access,
     pub access_after: Access,
     pub body: Body,
+}
+
+/// Who has become a member of a namespace, and who no longer is, as it lies in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MembershipEntry {
+    pub number: NamespaceNumber,
+    pub joined: Vec<Owner>,
+    pub left: Vec<Owner>,
 }
 
 /// The description in a log entry.
@@ -231,46 +319,103 @@ pub(super) enum Body {
 }
 
 impl Entry {
-    /// The entry at a position; the TD of a creation is stored apart from it.
-    pub fn encode(&self, seq: Seq) -> IVec {
-        let (body, text) = match (&self.body, self.kind) {
-            (Body::None, _) => (0, ""),
-            (Body::Text(text), ChangeKind::Updated | ChangeKind::Deleted) => (1, text.as_str()),
-            (Body::Text(_), ChangeKind::Created) | (Body::Apart, _) => (2, ""),
-        };
-        let kind = match (self.kind, self.reason) {
-            (ChangeKind::Created, _) => 0,
-            (ChangeKind::Updated, _) => 1,
-            (ChangeKind::Deleted, None | Some(DeletionReason::Removed)) => 2,
-            (ChangeKind::Deleted, Some(DeletionReason::Expired)) => 3,
-            (ChangeKind::Deleted, Some(DeletionReason::SourceGone)) => 4,
-        };
-        let mut bytes = Vec::with_capacity(128 + text.len());
-        let has_access = !self.access_before.is_default() || !self.access_after.is_default();
-        let has_previous = self.previous != number_before(seq);
-        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        bytes.extend_from_slice(&[kind | flag(has_access, HAS_ACCESS) | flag(has_previous, HAS_PREVIOUS), body]);
-        if has_previous {
-            bytes.extend_from_slice(&self.previous.0.to_be_bytes());
+    /// The change in it.
+    pub fn change(&self) -> Option<&ChangeEntry> {
+        match &self.content {
+            Content::Change(change) => Some(change),
+            Content::Membership(_) => None,
         }
+    }
+
+    /// The entry as it is stored; the TD of a creation is stored apart from it.
+    pub fn encode(&self) -> IVec {
+        let mut bytes = Vec::with_capacity(192);
+        let (kind, body) = match &self.content {
+            Content::Change(change) => (change.stored_kind(), change.stored_body().0),
+            Content::Membership(_) => (MEMBERSHIP, 0),
+        };
+        bytes.extend_from_slice(&[kind, body]);
+        bytes.extend_from_slice(&self.previous.0.to_be_bytes());
         bytes.extend_from_slice(&self.at.0.to_be_bytes());
-        put_bytes(&mut bytes, self.id.as_bytes());
-        put_bytes(&mut bytes, self.actor.as_deref().unwrap_or_default().as_bytes());
-        put_bytes(&mut bytes, &block_of(&self.before));
-        put_bytes(&mut bytes, &block_of(&self.after));
-        if has_access {
-            put_bytes(&mut bytes, &encode_access(&self.access_before));
-            put_bytes(&mut bytes, &encode_access(&self.access_after));
+        bytes.extend_from_slice(&self.arrival.0.to_be_bytes());
+        let actor = self.actor.as_deref().unwrap_or_default().as_bytes();
+        match &self.content {
+            Content::Change(change) => change.encode(actor, &mut bytes),
+            Content::Membership(membership) => {
+                bytes.extend_from_slice(&membership.number.0.to_be_bytes());
+                put_bytes(&mut bytes, actor);
+                for owners in [&membership.joined, &membership.left] {
+                    let names: Vec<String> = owners.iter().map(ToString::to_string).collect();
+                    put_bytes(&mut bytes, &block_of(&names));
+                }
+            }
         }
-        bytes.extend_from_slice(text.as_bytes());
         IVec::from(bytes)
     }
 
     /// The entry at a position.
     pub fn decode(seq: Seq, bytes: &[u8]) -> Result<Entry> {
         let mut reader = Reader(bytes);
-        let first = reader.u8()?;
-        let (kind, reason) = match first & !(HAS_ACCESS | HAS_PREVIOUS) {
+        let (kind, body, previous) = (reader.u8()?, reader.u8()?, Seq(reader.u64()?));
+        if previous >= seq {
+            return Err(corrupt());
+        }
+        let (at, arrival) = (Timestamp(reader.i64()?), Timestamp(reader.i64()?));
+        let (actor, content) = if kind == MEMBERSHIP {
+            let number = NamespaceNumber(reader.u64()?);
+            let actor = reader.optional_string()?.map(str::to_owned);
+            let (joined, left) = (owners_of(reader.block()?)?, owners_of(reader.block()?)?);
+            (actor, Content::Membership(MembershipEntry { number, joined, left }))
+        } else {
+            let (actor, change) = ChangeEntry::decode(kind, body, &mut reader)?;
+            (actor, Content::Change(change))
+        };
+        Ok(Entry { previous, at, arrival, actor, content })
+    }
+}
+
+impl ChangeEntry {
+    fn stored_kind(&self) -> u8 {
+        let kind = match (self.kind, self.end) {
+            (ChangeKind::Created, _) => 0,
+            (ChangeKind::Updated, _) => 1,
+            (ChangeKind::Deleted, None | Some((DeletionReason::Removed, _))) => 2,
+            (ChangeKind::Deleted, Some((DeletionReason::Expired, _))) => 3,
+            (ChangeKind::Deleted, Some((DeletionReason::SourceGone, _))) => 4,
+        };
+        if self.has_access() { kind | HAS_ACCESS } else { kind }
+    }
+
+    fn has_access(&self) -> bool {
+        !self.access_before.is_default() || !self.access_after.is_default()
+    }
+
+    fn stored_body(&self) -> (u8, &str) {
+        match (&self.body, self.kind) {
+            (Body::None, _) => (0, ""),
+            (Body::Text(text), ChangeKind::Updated | ChangeKind::Deleted) => (1, text.as_str()),
+            (Body::Text(_), ChangeKind::Created) | (Body::Apart, _) => (2, ""),
+        }
+    }
+
+    fn encode(&self, actor: &[u8], bytes: &mut Vec<u8>) {
+        if self.kind == ChangeKind::Deleted {
+            bytes.extend_from_slice(&self.end.map_or(Seq::ZERO, |(_, life)| life).0.to_be_bytes());
+        }
+        put_bytes(bytes, self.id.as_bytes());
+        put_bytes(bytes, actor);
+        put_bytes(bytes, &block_of(&self.before));
+        put_bytes(bytes, &block_of(&self.after));
+        if self.has_access() {
+            put_bytes(bytes, &encode_access(&self.access_before));
+            put_bytes(bytes, &encode_access(&self.access_after));
+        }
+        bytes.extend_from_slice(self.stored_body().1.as_bytes());
+    }
+
+    fn decode(kind: u8, body: u8, reader: &mut Reader<'_>) -> Result<(Option<String>, ChangeEntry)> {
+        let has_access = kind & HAS_ACCESS != 0;
+        let (kind, reason) = match kind & !HAS_ACCESS {
             0 => (ChangeKind::Created, None),
             1 => (ChangeKind::Updated, None),
             2 => (ChangeKind::Deleted, Some(DeletionReason::Removed)),
@@ -278,46 +423,33 @@ impl Entry {
             4 => (ChangeKind::Deleted, Some(DeletionReason::SourceGone)),
             _ => return Err(corrupt()),
         };
-        let body = reader.u8()?;
-        let previous = if first & HAS_PREVIOUS == 0 { number_before(seq) } else { Seq(reader.u64()?) };
-        if previous >= seq {
-            return Err(corrupt());
-        }
-        let (at, id) = (Timestamp(reader.i64()?), reader.string()?.to_owned());
+        let end = match reason {
+            Some(reason) => Some((reason, Seq(reader.u64()?))),
+            None => None,
+        };
+        let id = reader.string()?.to_owned();
         let actor = reader.optional_string()?.map(str::to_owned);
         let (before, after) = (strings_of(reader.block()?)?, strings_of(reader.block()?)?);
-        let (access_before, access_after) = match first & HAS_ACCESS {
-            0 => (Access::default(), Access::default()),
-            _ => (decode_access(reader.block()?)?, decode_access(reader.block()?)?),
+        let (access_before, access_after) = match has_access {
+            false => (Access::default(), Access::default()),
+            true => (decode_access(reader.block()?)?, decode_access(reader.block()?)?),
         };
-        Ok(Entry {
-            previous,
-            kind,
-            reason,
-            at,
-            id,
-            actor,
-            before,
-            after,
-            access_before,
-            access_after,
-            body: match body {
-                0 => Body::None,
-                1 => Body::Text(text(reader.0)?.to_owned()),
-                2 => Body::Apart,
-                _ => return Err(corrupt()),
-            },
-        })
+        let body = match body {
+            0 => Body::None,
+            1 => Body::Text(text(reader.0)?.to_owned()),
+            2 => Body::Apart,
+            _ => return Err(corrupt()),
+        };
+        Ok((actor, ChangeEntry { kind, end, id, before, after, access_before, access_after, body }))
     }
 }
 
-/// The previous position where positions have no gap.
-fn number_before(seq: Seq) -> Seq {
-    Seq(seq.0.saturating_sub(1))
+fn owners_of(block: &[u8]) -> Result<Vec<Owner>> {
+    strings_of(block)?.into_iter().map(|name| name.parse().map_err(|_: String| corrupt())).collect()
 }
 
 /// Reads a value from its front.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
@@ -326,39 +458,39 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk().ok_or_else(corrupt)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    fn u8(&mut self) -> Result<u8> {
+    pub fn u8(&mut self) -> Result<u8> {
         self.chunk::<1>().map(|[byte]| byte)
     }
 
-    fn u64(&mut self) -> Result<u64> {
+    pub fn u64(&mut self) -> Result<u64> {
         self.chunk().map(u64::from_be_bytes)
     }
 
-    fn i64(&mut self) -> Result<i64> {
+    pub fn i64(&mut self) -> Result<i64> {
         self.chunk().map(i64::from_be_bytes)
     }
 
-    fn block(&mut self) -> Result<&'a [u8]> {
+    pub fn block(&mut self) -> Result<&'a [u8]> {
         let length = u32::from_be_bytes(self.chunk()?);
         self.take(length as usize)
     }
 
-    fn string(&mut self) -> Result<&'a str> {
+    pub fn string(&mut self) -> Result<&'a str> {
         std::str::from_utf8(self.block()?).map_err(|_| corrupt())
     }
 
-    fn optional_string(&mut self) -> Result<Option<&'a str>> {
+    pub fn optional_string(&mut self) -> Result<Option<&'a str>> {
         self.string().map(|string| (!string.is_empty()).then_some(string))
     }
 }
 
-fn strings_of(block: &[u8]) -> Result<Vec<String>> {
+pub(super) fn strings_of(block: &[u8]) -> Result<Vec<String>> {
     let mut reader = Reader(block);
     let mut strings = Vec::new();
     while !reader.0.is_empty() {
@@ -380,14 +512,11 @@ mod tests {
     /// The position of all entries.
     const AT: Seq = Seq(42);
 
-    fn entry(kind: ChangeKind, body: Body) -> Entry {
-        Entry {
-            previous: Seq(41),
+    fn change(kind: ChangeKind, body: Body) -> ChangeEntry {
+        ChangeEntry {
             kind,
-            reason: None,
-            at: Timestamp(-1),
+            end: None,
             id: "urn:ä".into(),
-            actor: Some("eve".into()),
             before: vec!["a".into(), String::new()],
             after: vec!["b".repeat(300)],
             access_before: Access::default(),
@@ -396,44 +525,50 @@ mod tests {
         }
     }
 
-    fn access(visibility: Visibility) -> Access {
-        let namespace = (visibility != Visibility::Private).then(|| "weather".parse().unwrap());
-        Access { owner: Some("team".parse().unwrap()), visibility, namespace }
+    fn entry(change: ChangeEntry) -> Entry {
+        let (at, arrival, actor) = (Timestamp(-1), Timestamp(-7), Some("eve".into()));
+        Entry { previous: Seq(41), at, arrival, actor, content: Content::Change(change) }
     }
 
-    fn deleted(reason: DeletionReason) -> Entry {
-        let entry = entry(ChangeKind::Deleted, Body::None);
-        Entry { reason: Some(reason), actor: None, before: vec![], after: vec![], ..entry }
+    fn access(visibility: Visibility) -> Access {
+        let namespace = (visibility != Visibility::Private).then(|| "weather".parse().unwrap());
+        let number = namespace.as_ref().map(|_| NamespaceNumber(1 << 40));
+        Access { owner: Some("team".parse().unwrap()), visibility, namespace, number }
+    }
+
+    fn deleted(reason: DeletionReason) -> ChangeEntry {
+        let change = change(ChangeKind::Deleted, Body::None);
+        ChangeEntry { end: Some((reason, Seq(13))), before: vec![], after: vec![], ..change }
+    }
+
+    fn membership() -> Entry {
+        let membership = MembershipEntry {
+            number: NamespaceNumber(3),
+            joined: vec!["bob".parse().unwrap(), "eve".parse().unwrap()],
+            left: vec!["mallory".parse().unwrap()],
+        };
+        Entry { actor: None, content: Content::Membership(membership), ..entry(deleted(DeletionReason::Removed)) }
     }
 
     #[test]
     fn entries_are_read_as_they_were_written() -> Result<()> {
-        for entry in [
-            entry(ChangeKind::Created, Body::Apart),
-            entry(ChangeKind::Updated, Body::Text("{\"ä\":null}".into())),
+        for change in [
+            change(ChangeKind::Created, Body::Apart),
+            change(ChangeKind::Updated, Body::Text("{\"ä\":null}".into())),
             deleted(DeletionReason::Removed),
             deleted(DeletionReason::Expired),
             deleted(DeletionReason::SourceGone),
         ] {
-            assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
+            let plain = entry(change.clone());
+            assert_eq!(Entry::decode(AT, &plain.encode())?, plain);
             for visibility in Visibility::ALL {
-                let entry = Entry { access_before: access(visibility), ..entry.clone() };
-                assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
-                let entry = Entry { access_after: access(Visibility::Private), previous: Seq(7), ..entry };
-                assert_eq!(Entry::decode(AT, &entry.encode(AT))?, entry);
+                let change = ChangeEntry { access_before: access(visibility), ..change.clone() };
+                let entry = entry(ChangeEntry { access_after: access(Visibility::Private), ..change });
+                let entry = Entry { previous: Seq(7), ..entry };
+                assert_eq!(Entry::decode(AT, &entry.encode())?, entry);
             }
         }
-        Ok(())
-    }
-
-    #[test]
-    fn what_was_written_before_there_were_owners_is_of_nobody() -> Result<()> {
-        let record = [&[4_u8][..], &[0; 24], &[0; 4], &[0; 4]].concat();
-        assert_eq!(StoredRecord::decode(&record)?.access()?, Access::default());
-        let entry = [&[2_u8, 0][..], &[0; 8], b"\0\0\0\x05urn:a", &[0; 4], &[0; 4], &[0; 4]].concat();
-        let entry = Entry::decode(AT, &entry)?;
-        assert_eq!((entry.access_before, entry.access_after), (Access::default(), Access::default()));
-        assert_eq!(entry.previous, Seq(41), "nor gaps");
+        assert_eq!(Entry::decode(AT, &membership().encode())?, membership());
         Ok(())
     }
 
@@ -444,11 +579,13 @@ mod tests {
         for flags in 0..16 {
             let record = StoredRecord {
                 has_expiry: flags & 1 != 0,
-                has_original: flags & 2 != 0,
                 is_creation: flags & 4 != 0,
                 seq: Seq(u64::MAX),
+                life: Seq(7),
                 created: Timestamp(-5),
                 modified: Timestamp(7),
+                text: Digest::of(b"text"),
+                original: (flags & 2 != 0).then(|| Digest::of(b"original")),
                 format: (flags & 2 != 0).then_some("a2a"),
                 capabilities: &capabilities,
                 access: if flags & 8 != 0 { &access } else { &[] },
@@ -456,6 +593,10 @@ mod tests {
             let encoded = record.encode();
             assert_eq!(StoredRecord::decode(&encoded)?, record);
             assert_eq!(StoredRecord::decode(&encoded)?.capability_keys()?, ["a", "b"]);
+            let later = [&*encoded, &[9]].concat();
+            let error = StoredRecord::decode(&later).unwrap_err();
+            let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+            assert!(why.contains("a part 9") && why.contains("format 4"), "{why}");
         }
         Ok(())
     }
@@ -473,18 +614,23 @@ mod tests {
 
     #[test]
     fn values_that_are_cut_off_are_errors() {
-        let header = Entry { previous: Seq(7), ..entry(ChangeKind::Deleted, Body::None) }.encode(AT);
-        for length in 0..header.len() {
-            assert!(Entry::decode(AT, &header[..length]).is_err(), "{length} bytes of an entry");
+        for entry in [Entry { previous: Seq(7), ..entry(deleted(DeletionReason::Removed)) }, membership()] {
+            let encoded = entry.encode();
+            for length in 0..encoded.len() {
+                assert!(Entry::decode(AT, &encoded[..length]).is_err(), "{length} bytes of an entry");
+            }
+            assert!(Entry::decode(entry.previous, &encoded).is_err(), "it doesn't come before itself");
         }
-        assert!(Entry::decode(Seq(7), &header).is_err(), "it doesn't come before itself");
         let expiry = encode_expiry(&Expiry::default());
         assert!(decode_expiry(&expiry[..expiry.len() - 1]).is_err());
         assert!(StoredRecord::decode(&[0; 20]).is_err());
-        assert!(State::decode(&[0; 15]).is_err() && State::decode(&[0; 17]).is_err());
-        let state = State { last: Seq(50), records: 3, left_out: 30 };
-        assert_eq!(State::decode(&state.encode()).ok(), Some(state));
-        assert_eq!((state.entries_after(Seq(10)), State { left_out: 0, ..state }.encode().len()), (10, 16));
+        let state = State { last: Seq(50), records: 3, entries: 30, commit: 7, sum: Sum(u128::MAX - 1), namespaces: 2 };
+        let encoded = state.encode();
+        assert_eq!(State::decode(&encoded).ok(), Some(state));
+        assert!(State::decode(&encoded[1..]).is_err() && State::decode(&[&*encoded, &[0]].concat()).is_err());
+        let origin = Origin { epoch: Epoch(7), last: Seq(9) };
+        assert_eq!(Origin::decode(&origin.encode()).ok(), Some(origin));
+        assert!(Origin::decode(&[2; 17]).is_err() && Origin::decode(&[1; 16]).is_err());
         assert!(decode_original(&[0, 0, 0, 9, 1]).is_err());
     }
 }

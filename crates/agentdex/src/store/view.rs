@@ -14,12 +14,14 @@ use super::{
     layout,
     local::Local,
     log::{Creations, Log},
+    namespaces::Namespaces,
     options::Options,
+    past::Past,
     restricted::Restricted,
     saving::Saving,
     space::Space,
     tree::Tree,
-    value::{State, StoredRecord},
+    value::{Origin, State, StoredRecord},
 };
 use crate::{
     Error, Result,
@@ -32,10 +34,15 @@ pub(super) struct View {
     pub tree: Arc<Tree>,
     pub epoch: Epoch,
     pub registry_id: Uuid,
+    /// Where it came from, if it was not made here.
+    pub origin: Option<Origin>,
     pub options: Options,
     pub log: Log,
     pub expiries: Expiries,
     pub restricted: Restricted,
+    /// The ids of which not everybody saw everything.
+    pub past: Past,
+    pub namespaces: Namespaces,
     pub audit: Audit,
     pub local: Local,
     /// What commits save for a backup.

@@ -1,6 +1,6 @@
 //! The words of a write: what is asked for, and what became of it.
 
-use super::AuditEntry;
+use super::{AuditEntry, namespaces::NamespaceWrite};
 use crate::{
     access::{Access, AccessRequest, Caller},
     change::{DeletionReason, Precondition, Seq, Timestamp},
@@ -147,13 +147,22 @@ impl Default for Author {
 pub(super) struct Transaction {
     pub author: Author,
     pub writes: Vec<Write>,
+    /// Which namespace is another, if one is.
+    pub namespace: Option<NamespaceWrite>,
     /// Whether the writes are applied and taken back, so that their outcomes are all that comes of them.
     pub dry_run: bool,
 }
 
+impl Transaction {
+    /// One that changes no namespace and isn't taken back.
+    pub fn new(author: Author, writes: Vec<Write>) -> Transaction {
+        Transaction { author, writes, namespace: None, dry_run: false }
+    }
+}
+
 impl From<Vec<Write>> for Transaction {
     fn from(writes: Vec<Write>) -> Transaction {
-        Transaction { author: Author::default(), writes, dry_run: false }
+        Transaction::new(Author::default(), writes)
     }
 }
 

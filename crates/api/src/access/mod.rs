@@ -18,5 +18,5 @@ pub use self::{
     role::Role,
     role_mapping::RoleMapping,
     rules::{Need, Refusal, Rules},
-    visibility::{Access, AccessRequest, Grants, Namespace, Visibility},
+    visibility::{Access, AccessRequest, Grants, Namespace, NamespaceNumber, Visibility},
 };

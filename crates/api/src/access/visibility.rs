@@ -1,10 +1,11 @@
 //! Owner, namespace and visibility of a Thing.
 
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Caller, Owner, Role};
+use crate::Seq;
 
 /// The longest name of a namespace in bytes.
 const MAX_BYTES: usize = 128;
@@ -106,6 +107,17 @@ impl fmt::Display for Namespace {
     }
 }
 
+/// The number of a namespace in its store. It is never given twice: a namespace that was given up and one that is claimed
+/// later by the same name have different numbers, and nobody sees by the one what is in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NamespaceNumber(pub u64);
+
+impl NamespaceNumber {
+    /// That of a name which nobody has claimed: no namespace has it, so that nobody is its member.
+    pub const UNCLAIMED: NamespaceNumber = NamespaceNumber(0);
+}
+
 /// Owner, namespace and visibility of a Thing. The default is a Thing of nobody that everybody sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -122,6 +134,9 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
+    /// The number of that namespace, by which it is decided who sees the Thing. It stays in the registry.
+    #[serde(skip)]
+    pub number: Option<NamespaceNumber>,
 }
 
 impl Access {
@@ -173,6 +188,9 @@ pub struct AccessRequest {
         schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")
     )]
     pub namespace: Option<Option<Namespace>>,
+    /// The number of that namespace, which the registry fills in.
+    #[serde(skip)]
+    pub number: Option<NamespaceNumber>,
 }
 
 /// Tells a member that is `null` from one that is missing.
@@ -187,6 +205,7 @@ impl AccessRequest {
             owner: self.owner.clone().or_else(|| before.owner.clone()),
             visibility: self.visibility.unwrap_or(before.visibility),
             namespace: self.namespace.clone().unwrap_or_else(|| before.namespace.clone()),
+            number: if self.namespace.is_some() { self.number } else { before.number },
         }
     }
 }
@@ -196,21 +215,35 @@ impl AccessRequest {
 pub struct Grants {
     /// The owner whose Things it sees.
     pub owner: Option<Owner>,
-    /// The namespaces that it is a member of.
-    pub namespaces: BTreeSet<Namespace>,
+    /// The namespaces that it is a member of, and the position in the log since which it is.
+    pub member_since: BTreeMap<NamespaceNumber, Seq>,
+    /// The times in which it was a member of namespaces and is no longer: from a position until before another.
+    pub formerly: BTreeMap<NamespaceNumber, Vec<(Seq, Seq)>>,
 }
 
 impl Grants {
     /// True if Things with this access are seen.
     pub fn see(&self, access: &Access) -> bool {
-        let is_own = || self.owner.is_some() && self.owner == access.owner;
         match access.visibility {
             Visibility::Public => true,
-            Visibility::Namespace => {
-                is_own() || access.namespace.as_ref().is_some_and(|name| self.namespaces.contains(name))
-            }
-            Visibility::Private => is_own(),
+            Visibility::Namespace => self.own(access) || self.since(access).is_some(),
+            Visibility::Private => self.own(access),
         }
+    }
+
+    /// True if Things with this access are its own.
+    pub fn own(&self, access: &Access) -> bool {
+        self.owner.is_some() && self.owner == access.owner
+    }
+
+    /// True if it is or was a member of a namespace.
+    pub fn has_namespaces(&self) -> bool {
+        !self.member_since.is_empty() || !self.formerly.is_empty()
+    }
+
+    /// The position since which it is a member of the namespace in which Things with this access are.
+    pub fn since(&self, access: &Access) -> Option<Seq> {
+        access.number.and_then(|number| self.member_since.get(&number).copied())
     }
 }
 
@@ -222,13 +255,18 @@ mod tests {
     use crate::access::Principal;
 
     fn access(owner: Option<&str>, visibility: Visibility, namespace: Option<&str>) -> Access {
+        let number = namespace.map(|name| NamespaceNumber(name.len() as u64));
         let (owner, namespace) = (owner.map(|name| name.parse().unwrap()), namespace.map(|name| name.parse().unwrap()));
-        Access { owner, visibility, namespace }
+        Access { owner, visibility, namespace, number }
     }
 
     #[test]
     fn things_are_seen_by_those_whom_their_visibility_names() {
-        let ours = Grants { owner: Some("us".parse().unwrap()), namespaces: ["shared".parse().unwrap()].into() };
+        let ours = Grants {
+            owner: Some("us".parse().unwrap()),
+            member_since: [(NamespaceNumber("shared".len() as u64), Seq::ZERO)].into(),
+            ..Grants::default()
+        };
         let nobody = Grants::default();
         for (owner, visibility, namespace, by_us, by_nobody) in [
             (None, Visibility::Public, None, true, true),

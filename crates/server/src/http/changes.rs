@@ -10,11 +10,16 @@ use actix_web::{
 use serde::Serialize;
 
 use super::{
-    address::base_path, blocking::blocking, context::Context, parameters::Parameters, problem::Problem, things::SEQ,
+    address::{base_path, escape},
+    blocking::blocking,
+    context::Context,
+    parameters::Parameters,
+    problem::Problem,
+    things::SEQ,
 };
 use crate::{
     Epoch, Position, Registry, Seq,
-    store::{Changes, LoggedChange},
+    store::{Logged, LoggedChange, Part},
 };
 
 /// Changes of an answer without `limit`.
@@ -36,6 +41,9 @@ struct Page {
     /// Up to where the log was read: what the caller doesn't see is passed over.
     #[serde(skip)]
     read: Seq,
+    /// Where it ends within an entry of the log: the position to go on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
     last: Seq,
     oldest: Seq,
     truncated: bool,
@@ -48,7 +56,7 @@ struct Page {
     operation_id = "list_changes",
     tag = "changes",
     params(
-        ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it"),
+        ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it. An answer that ends within a position has a `next`, which is given here"),
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000"),
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
@@ -59,13 +67,18 @@ struct Page {
 ))]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
-    let (epoch, since) = match parameters.text("since") {
+    let (epoch, since, within) = match parameters.text("since") {
         Some(text) if text.contains('-') => {
-            let position = text.parse::<Position>();
+            // One that is followed by an id lies within an entry of the log.
+            let (position, within) = text.split_once('.').map_or((text, None), |(position, id)| (position, Some(id)));
+            let position = position.parse::<Position>();
             let position = position.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
-            (position.epoch, position.seq)
+            match within {
+                None => (position.epoch, position.seq, None),
+                Some(id) => (position.epoch, Seq(position.seq.0.saturating_sub(1)), Some(id.to_owned())),
+            }
         }
-        _ => (context.trusted.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default())),
+        _ => (context.trusted.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default()), None),
     };
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
@@ -83,16 +96,17 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     }
     let read = {
         let registry = context.registry(&request);
-        move || page(&registry, since, limit, foreign)
+        move || page(&registry, (since, within), limit, foreign)
     };
     // What is further back is on disk: reading it must not hold up the other connections.
-    let is_near = context.trusted.cached_changes(since, AT_ONCE + 1).is_some_and(|cached| cached.len() <= AT_ONCE);
+    let is_near = context.trusted.cached_entries(since, AT_ONCE + 1).is_some_and(|cached| cached.len() <= AT_ONCE);
     let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
     if page.read < page.last && !page.truncated {
         let base = base_path(&request, &context.options, "/changes");
-        response.insert_header((LINK, format!("<{base}/changes?since={}&limit={limit}>; rel=\"next\"", page.read)));
+        let next = page.next.as_deref().map_or_else(|| page.read.to_string(), |next| escape(next).to_string());
+        response.insert_header((LINK, format!("<{base}/changes?since={next}&limit={limit}>; rel=\"next\"")));
     }
     Ok(response.json(page))
 }
@@ -108,27 +122,51 @@ async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: 
     }
 }
 
-fn page(registry: &Registry, since: Seq, limit: usize, foreign: bool) -> crate::Result<Page> {
-    let (epoch, changes) = (registry.epoch(), Vec::new());
-    let mut page = Page { epoch, changes, read: since, last: since, oldest: since, truncated: foreign };
+/// `since` is a position, and the last id of the entry after it that a former page had.
+fn page(
+    registry: &Registry,
+    (since, mut within): (Seq, Option<String>),
+    limit: usize,
+    foreign: bool,
+) -> crate::Result<Page> {
+    let (epoch, changes, next) = (registry.epoch(), Vec::new(), None);
+    let mut page = Page { epoch, changes, read: since, next, last: since, oldest: since, truncated: foreign };
     let mut size = 0;
     loop {
         let at_once = if foreign { 1 } else { AT_ONCE.min(limit - page.changes.len()) };
-        let Changes { changes, last, oldest, truncated } = registry.unfiltered_changes(page.read, at_once)?;
+        let Part { entries, last, oldest, truncated } = registry.entries(page.read, at_once)?;
         (page.last, page.oldest) = (last, oldest);
         page.truncated |= truncated;
         if page.truncated {
             page.changes.clear();
             return Ok(page);
         }
-        let Some(read) = changes.last() else { return Ok(page) };
-        page.read = read.seq;
-        size += changes.iter().map(|change| change.weight()).sum::<usize>();
-        for change in &changes {
-            page.changes.extend(registry.seen(change)?);
-        }
-        if page.changes.len() >= limit || size >= ENOUGH {
+        if entries.is_empty() {
             return Ok(page);
+        }
+        for entry in &entries {
+            let mut seen = registry.seen(entry);
+            if let Some(id) = within.take() {
+                seen = seen.after(&id);
+            }
+            size += entry.weight();
+            for change in seen {
+                let change = change?;
+                // What an entry means for many Things stays together, unless it is too much.
+                if size >= ENOUGH && matches!(entry, Logged::Membership(_)) {
+                    let last = page.changes.last().filter(|last| last.seq == entry.seq());
+                    page.next = last.map(|last| format!("{}.{}", last.position(), last.id));
+                    if page.next.is_some() {
+                        return Ok(page);
+                    }
+                }
+                size += change.weight();
+                page.changes.push(change);
+            }
+            page.read = entry.seq();
+            if page.changes.len() >= limit || size >= ENOUGH {
+                return Ok(page);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! `resync` event says so, and the stream continues from the end. Nothing is sent before the first event
 //! or heartbeat: some clients take every block for an event. The start position is in a response header.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -27,9 +27,9 @@ use super::{
 };
 use crate::{
     ChangeKind, Position, Registry, Seq,
-    registry::{MatchKind, QueryEvents, QueryParameters, Since},
+    registry::{MatchKind, QueryEvents, QueryParameters, Seen, Since},
     search::{Filters, Mode},
-    store::LoggedChange,
+    store::{Logged, LoggedChange},
 };
 
 /// How much is sent at once.
@@ -124,35 +124,28 @@ struct Selected {
 }
 
 impl Selected {
-    /// The change as it is sent; none where it isn't asked for.
-    fn encoded(&self, registry: &Registry, change: &Arc<LoggedChange>) -> crate::Result<Option<Bytes>> {
-        let Some(seen) = registry.seen(change)? else { return Ok(None) };
-        Ok(self.encoded_as_seen(&seen, seen.kind != change.kind))
-    }
-
-    /// The same for a change as the client sees it, which may be the moment that the Thing comes into its sight or
-    /// leaves it.
-    fn encoded_as_seen(&self, change: &LoggedChange, is_other_kind: bool) -> Option<Bytes> {
+    /// A change, as the client sees it, as it is sent; none where it isn't asked for.
+    fn encoded(&self, change: &LoggedChange) -> crate::Result<Option<Bytes>> {
         let concerns = |selected: &String| change.capability_keys().any(|key| key == selected);
         if !self.capabilities.is_empty() && !self.capabilities.iter().any(concerns) {
-            return None;
+            return Ok(None);
         }
         let kind = match &self.query {
-            Some(query) => {
-                let kind = query.kind(change.seq)?;
-                if is_other_kind { change.kind.as_str() } else { kind.as_str() }
-            }
+            Some(query) => match query.kind(change)? {
+                Some(kind) => kind.as_str(),
+                None => return Ok(None),
+            },
             None => change.kind.as_str(),
         };
         if self.kind.is_some_and(|asked| asked.as_str() != kind) {
-            return None;
+            return Ok(None);
         }
         let encoded = encoded(change, self.diff);
-        Some(match self.is_unnamed {
+        Ok(Some(match self.is_unnamed {
             true => with_name(&encoded, None),
             false if kind != change.kind.as_str() => with_name(&encoded, Some(kind)),
             false => encoded,
-        })
+        }))
     }
 }
 
@@ -167,6 +160,12 @@ fn with_name(encoded: &Bytes, name: Option<&str>) -> Bytes {
         }
     }
     renamed.freeze()
+}
+
+/// An encoded event without its `id` field: not the last one of its position.
+fn without_id(encoded: &Bytes) -> Bytes {
+    let lines = encoded.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"id: "));
+    lines.flatten().copied().collect()
 }
 
 /// Where a stream starts.
@@ -256,9 +255,19 @@ struct Subscription {
     has_begun: bool,
     /// What is sent before everything else.
     pending: VecDeque<Bytes>,
-    /// What comes after the position, as far as it was read.
-    ahead: VecDeque<Arc<LoggedChange>>,
+    /// The entry after the position, as far as it isn't sent yet.
+    current: Option<Current>,
+    /// What comes after that, as far as it was read.
+    ahead: VecDeque<Logged>,
     open: Open,
+}
+
+/// An entry of the log that is being sent.
+struct Current {
+    seq: Seq,
+    seen: Seen,
+    /// The last event that was encoded: only with the last of all the position is reached.
+    held: Option<Bytes>,
 }
 
 impl Subscription {
@@ -270,6 +279,7 @@ impl Subscription {
             position: Seq::ZERO,
             has_begun: false,
             pending: VecDeque::new(),
+            current: None,
             ahead: VecDeque::new(),
             open,
         };
@@ -316,18 +326,18 @@ impl Subscription {
     /// Reads on in the log; whether there was more.
     async fn read(&mut self) -> crate::Result<bool> {
         let (registry, position) = (self.registry.clone(), self.position);
-        match registry.cached_changes(position, AT_ONCE) {
-            Some(changes) => self.ahead.extend(changes),
+        match registry.cached_entries(position, AT_ONCE) {
+            Some(entries) => self.ahead.extend(entries),
             None => {
                 // What is further back is on disk: reading it must not hold up the other connections.
-                let read = blocking(move || registry.unfiltered_changes(position, AT_ONCE)).await?;
+                let read = blocking(move || registry.entries(position, AT_ONCE)).await?;
                 if read.truncated {
                     self.resync();
                 }
-                self.ahead.extend(read.changes);
+                self.ahead.extend(read.entries);
             }
         }
-        if let (Some(query), Some(last)) = (self.selected.query.clone(), self.ahead.back().map(|change| change.seq)) {
+        if let (Some(query), Some(last)) = (self.selected.query.clone(), self.ahead.back().map(Logged::seq)) {
             let compare = move || {
                 query.read_up_to(last)?;
                 Ok(query.is_known_after(position))
@@ -343,18 +353,40 @@ impl Subscription {
     /// The next chunk of what was read, as far as it is selected.
     fn take_in(&mut self) -> crate::Result<Option<Bytes>> {
         let mut chunk = BytesMut::new();
-        while let Some(change) = self.ahead.pop_front() {
-            self.position = change.seq;
-            let Some(encoded) = self.selected.encoded(&self.registry, &change)? else { continue };
-            if chunk.is_empty() && (self.ahead.is_empty() || encoded.len() >= CHUNK) {
-                return Ok(Some(encoded));
+        while let Some(event) = self.next_event()? {
+            if chunk.is_empty() && ((self.ahead.is_empty() && self.current.is_none()) || event.len() >= CHUNK) {
+                return Ok(Some(event));
             }
-            chunk.extend_from_slice(&encoded);
+            chunk.extend_from_slice(&event);
             if chunk.len() >= CHUNK {
                 break;
             }
         }
         Ok((!chunk.is_empty()).then(|| chunk.freeze()))
+    }
+
+    /// The next event of what was read that is selected.
+    fn next_event(&mut self) -> crate::Result<Option<Bytes>> {
+        loop {
+            let Some(current) = &mut self.current else {
+                let Some(entry) = self.ahead.pop_front() else { return Ok(None) };
+                self.current = Some(Current { seq: entry.seq(), seen: self.registry.seen(&entry), held: None });
+                continue;
+            };
+            if let Some(change) = current.seen.next() {
+                let Some(event) = self.selected.encoded(&*change?)? else { continue };
+                if let Some(before) = current.held.replace(event) {
+                    return Ok(Some(without_id(&before)));
+                }
+                continue;
+            }
+            self.position = current.seq;
+            let last = current.held.take();
+            self.current = None;
+            if last.is_some() {
+                return Ok(last);
+            }
+        }
     }
 
     fn position_at(&self, seq: Seq) -> Position {

@@ -148,7 +148,7 @@ impl Parameters {
             Some("") => Some(None),
             Some(name) => Some(Some(name.parse().map_err(|message| Problem::invalid_parameter("namespace", message))?)),
         };
-        Ok(AccessRequest { owner: None, visibility: self.choice("visibility", &choices)?, namespace })
+        Ok(AccessRequest { owner: None, visibility: self.choice("visibility", &choices)?, namespace, number: None })
     }
 
     /// One of several words.

@@ -227,7 +227,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         "not-expressible" | "already-exists" => StatusCode::CONFLICT,
         "not-found" | "no-such-action" | "not-tracked" => StatusCode::NOT_FOUND,
         "precondition-failed" => StatusCode::PRECONDITION_FAILED,
-        "access-refused" | "not-owner" => StatusCode::FORBIDDEN,
+        "access-refused" | "not-owner" | "not-member" => StatusCode::FORBIDDEN,
         "contended"
         | "query-too-costly"
         | "overloaded"

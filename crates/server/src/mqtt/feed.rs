@@ -141,14 +141,11 @@ impl Feed {
         if seq == self.last_seq() {
             return Ok(Next::Nothing);
         }
-        if let Some(change) = self.registry.cached_changes(seq, 1).and_then(|changes| changes.into_iter().next()) {
-            return Ok(Next::Change(change));
-        }
-        let read = self.registry.unfiltered_changes(seq, CHANGES_AT_ONCE)?;
+        let read = self.registry.entries(seq, CHANGES_AT_ONCE)?;
         if read.truncated {
             return Ok(Next::Lost { resume: read.last });
         }
-        Ok(read.changes.into_iter().next().map_or(Next::Nothing, Next::Change))
+        Ok(read.entries.iter().find_map(|entry| entry.change().cloned()).map_or(Next::Nothing, Next::Change))
     }
 
     /// The change at a position; none where the log no longer has it.
@@ -173,7 +170,7 @@ impl Feed {
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
             .map(|topic| Message { family: Family::Capability, topic });
         let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
-        let queries = self.registry.saved_query_events(change.seq).unwrap_or_else(|error| {
+        let queries = self.registry.saved_query_events(change).unwrap_or_else(|error| {
             tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
             Vec::new()
         });

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error, Result,
     change::{Position, Seq},
-    store::{LogReader, Record, Store},
+    store::{LogReader, LoggedChange, Record, Store},
 };
 
 /// The most changes that are applied before it looks who waits.
@@ -225,15 +225,17 @@ impl Runner {
             return Ok(true);
         }
         let up_to_target = match target.filter(|target| *target > progress.applied) {
-            Some(target) => read.changes.partition_point(|change| change.seq <= target).max(1),
+            Some(target) => read.entries.partition_point(|entry| entry.seq() <= target).max(1),
             None => usize::MAX,
         };
-        let changes = read.changes.get(..up_to_target).unwrap_or(&read.changes);
-        if let Some(last) = changes.last() {
-            self.follower.apply(changes)?;
-            (progress.applied, progress.ordinal) = (last.seq, progress.ordinal + changes.len() as i64);
+        let entries = read.entries.get(..up_to_target).unwrap_or(&read.entries);
+        if let Some(last) = entries.last() {
+            // Who is a member of what is nothing to them: they show everything.
+            let changes: Vec<Arc<LoggedChange>> = entries.iter().filter_map(|entry| entry.change().cloned()).collect();
+            self.follower.apply(&changes)?;
+            (progress.applied, progress.ordinal) = (last.seq(), progress.ordinal + entries.len() as i64);
             let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
-            progress.uncommitted = Some((since, count + changes.len()));
+            progress.uncommitted = Some((since, count + entries.len()));
         }
         let is_awaited = target.is_some_and(|target| target <= progress.applied);
         let is_behind = progress.applied < read.last;
@@ -365,7 +367,7 @@ mod tests {
     use crate::{
         change::Precondition,
         registry::followers::Followers,
-        store::{Expiry, Gaps, LoggedChange, Operation, Write},
+        store::{Expiry, Gaps, Operation, Write},
     };
 
     const LONG: Duration = Duration::from_secs(60);

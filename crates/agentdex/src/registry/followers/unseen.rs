@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Result,
     change::{Change, ChangeKind, Seq, Timestamp},
-    store::Store,
+    store::{Logged, Store},
 };
 
 /// The most changes that are read at once.
@@ -42,10 +42,10 @@ impl Unseen {
             if part.truncated {
                 return Ok(false);
             }
-            let (Some(first), Some(last)) = (part.changes.first(), part.changes.last()) else { break };
-            self.runs.push_back((last.seq, first.at));
-            self.read = last.seq;
-            part.changes.iter().for_each(|change| self.add(change));
+            let (Some(first), Some(last)) = (part.entries.first(), part.entries.last()) else { break };
+            self.runs.push_back((last.seq(), first.at()));
+            self.read = last.seq();
+            part.entries.iter().filter_map(Logged::change).for_each(|change| self.add(change));
         }
         Ok(true)
     }

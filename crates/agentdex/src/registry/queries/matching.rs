@@ -19,7 +19,7 @@ use crate::{
         Entry, Meaning,
         saved::{Document, QueryIndex, SavedQuery},
     },
-    store::Store,
+    store::{ChangeOrigin, LoggedChange, Store},
     td::merge_patch,
 };
 
@@ -42,6 +42,21 @@ fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
         (_, false, true) => Some(MatchKind::Matched),
         (_, true, false) => Some(MatchKind::Unmatched),
         _ => None,
+    }
+}
+
+/// Returns what an update means for a query where its reader sees only what was before it, which is a deletion to it, or
+/// only what comes after, which is a creation.
+fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKind> {
+    let (matched, matches) = match kind {
+        MatchKind::Updated => (true, true),
+        MatchKind::Matched | MatchKind::Created => (false, true),
+        MatchKind::Unmatched | MatchKind::Deleted => (true, false),
+    };
+    match seen {
+        ChangeKind::Created => matches.then_some(MatchKind::Created),
+        ChangeKind::Deleted => matched.then_some(MatchKind::Deleted),
+        ChangeKind::Updated => Some(kind),
     }
 }
 
@@ -152,8 +167,28 @@ impl Matching {
         self.since.get(&number).map(|since| (*since).max(self.forgotten))
     }
 
+    /// What a change as a reader sees it means for all queries: it matched before and was seen, it matches after and is
+    /// seen. The log was read up to it. `format` is that of the Thing, where a membership made it a change.
+    pub fn events_of(&mut self, change: &LoggedChange, format: Option<&str>) -> Result<Vec<(QueryNo, MatchKind)>> {
+        let events = self.events(change.seq);
+        match change.origin() {
+            ChangeOrigin::Entry => Ok(events.to_vec()),
+            ChangeOrigin::Update => {
+                let seen =
+                    events.iter().filter_map(|(number, kind)| Some((*number, seen_in_part(*kind, change.kind)?)));
+                Ok(seen.collect())
+            }
+            ChangeOrigin::Membership(last) => {
+                let text = last.as_deref().or_else(|| change.td.as_ref().map(|td| td.get()));
+                let kind = if change.kind == ChangeKind::Created { MatchKind::Created } else { MatchKind::Deleted };
+                let matching = text.map(|text| self.matching_text(&change.id, text, format)).transpose()?;
+                Ok(matching.into_iter().flatten().map(|number| (number, kind)).collect())
+            }
+        }
+    }
+
     /// What a change that was read meant for all queries.
-    pub fn events(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
+    fn events(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         match self.events.binary_search_by_key(&seq, |(seq, _)| *seq) {
             Ok(at) => self.events.get(at).map_or(&[], |(_, events)| events),
             Err(_) => &[],
@@ -176,11 +211,14 @@ impl Matching {
             self.forgotten = read.last;
             return Ok(false);
         }
-        for change in &read.changes {
-            self.read(store, change)?;
-            self.position = change.seq;
+        for entry in &read.entries {
+            // What a membership means is found out for whom it concerns.
+            if let Some(change) = entry.change() {
+                self.read(store, change)?;
+            }
+            self.position = entry.seq();
         }
-        Ok(!read.changes.is_empty() && self.position < end)
+        Ok(!read.entries.is_empty() && self.position < end)
     }
 
     fn read(&mut self, store: &Store, change: &Change) -> Result<()> {
@@ -219,8 +257,12 @@ impl Matching {
     /// The queries that a Thing matches after a change.
     fn matching(&mut self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
         let Some((text, format)) = described_by(store, change)? else { return Ok(Vec::new()) };
-        let (id, terms) = (change.id.as_str(), Format::search_terms());
-        let entry = Entry { id, text: &text, format: format.as_deref(), terms, access: None, moments: None };
+        self.matching_text(&change.id, &text, format.as_deref())
+    }
+
+    /// The queries that a description matches.
+    fn matching_text(&mut self, id: &str, text: &str, format: Option<&str>) -> Result<Vec<QueryNo>> {
+        let entry = Entry { id, text, format, terms: Format::search_terms(), access: None, moments: None };
         let document = Document::new(entry)?;
         let document = match &self.meaning {
             Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning)?,

@@ -19,7 +19,7 @@ use crate::{
     Error, Result,
     change::Seq,
     search::{Meaning, saved::SavedQuery},
-    store::Store,
+    store::{ChangeOrigin, LoggedChange, Store},
 };
 use agentdex_api::{MatchKind, NamedQuery};
 
@@ -179,19 +179,27 @@ impl Queries {
         self.names().saved.values().cloned().collect()
     }
 
-    /// What a change means for queries that have a name. Reads the log up to it where nobody has.
-    pub fn named_events(&self, seq: Seq) -> Result<Vec<(String, MatchKind)>> {
+    /// What a change as a reader sees it means for queries that have a name. Reads the log up to it where nobody has.
+    pub fn named_events(&self, change: &LoggedChange) -> Result<Vec<(String, MatchKind)>> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
-        self.read_up_to(seq)?;
-        let events = self.matching().events(seq).to_vec();
+        self.read_up_to(change.seq)?;
+        let events = self.events_of(change)?;
         if events.is_empty() {
             return Ok(Vec::new());
         }
         let names = self.names();
         let named = events.into_iter().filter_map(|(number, kind)| Some((names.by_number.get(&number)?.clone(), kind)));
         Ok(named.collect())
+    }
+
+    fn events_of(&self, change: &LoggedChange) -> Result<Vec<(QueryNo, MatchKind)>> {
+        let format = match change.origin() {
+            ChangeOrigin::Membership(_) => self.store.find_unpurged(&change.id)?.and_then(|record| record.format),
+            ChangeOrigin::Entry | ChangeOrigin::Update => None,
+        };
+        self.matching().events_of(change, format.as_deref())
     }
 
     /// The query of event streams that have this text.
@@ -246,15 +254,14 @@ impl QueryEvents {
         self.queries.read_up_to(seq)
     }
 
-    /// What a change that was read means for the query; none: nothing.
-    pub fn kind(&self, seq: Seq) -> Option<MatchKind> {
-        let matching = self.queries.matching();
-        let events = matching.events(seq);
-        events
-            .binary_search_by_key(&self.watched.number, |(number, _)| *number)
-            .ok()
-            .and_then(|at| events.get(at))
-            .map(|(_, kind)| *kind)
+    /// What a change as a reader sees it means for the query, once the log was read up to it; none: nothing.
+    ///
+    /// # Errors
+    /// [`Error::Index`]
+    pub fn kind(&self, change: &LoggedChange) -> Result<Option<MatchKind>> {
+        let events = self.queries.events_of(change)?;
+        let of_query = events.into_iter().find(|(number, _)| *number == self.watched.number);
+        Ok(of_query.map(|(_, kind)| kind))
     }
 
     /// Whether all events after a position are known.

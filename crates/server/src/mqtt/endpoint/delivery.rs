@@ -282,14 +282,16 @@ impl Delivery {
                 return Ok(Step::Nothing);
             }
             None => match self.index.feed.after(self.position.0)? {
-                Next::Change(change) => match self.reader.seen(&change)? {
-                    Some(change) => self.examine(change, session),
-                    None => {
-                        self.position = (change.seq, 0);
-                        self.moves += 1;
-                        return Ok(Step::Done(1));
+                Next::Change(change) => {
+                    match self.reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? {
+                        Some(change) => self.examine(change, session),
+                        None => {
+                            self.position = (change.seq, 0);
+                            self.moves += 1;
+                            return Ok(Step::Done(1));
+                        }
                     }
-                },
+                }
                 Next::Nothing => return Ok(Step::Nothing),
                 Next::Lost { resume } => {
                     self.lose(session, resume);

@@ -62,7 +62,7 @@ impl Group {
             let found = feed.find(place.0)?;
             state.requeued.remove(&place);
             let Some(change) = found else { return Ok(Assigned::Busy) };
-            return Ok(match reader.seen(&change)? {
+            return Ok(match reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? {
                 Some(change) => {
                     state.assigned.insert(place);
                     Assigned::Message(change, place.1)
@@ -82,7 +82,7 @@ impl Group {
                     continue;
                 }
             };
-            let Some(change) = reader.seen(&change)? else {
+            let Some(change) = reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? else {
                 state.next = (change.seq, 0);
                 continue;
             };

@@ -99,7 +99,10 @@ impl Redelivered {
             }
             Source::Change(seq, number) => {
                 let Some(change) = feed.find(*seq)? else { return Ok(None) };
-                let Some(change) = reader.seen(&change)? else { return Ok(None) };
+                let Some(change) = reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()?
+                else {
+                    return Ok(None);
+                };
                 let messages = feed.messages(&change);
                 let Some(message) = messages.get(*number) else { return Ok(None) };
                 let matches = index.matcher.matches(feed, &change);

@@ -241,7 +241,9 @@ impl Worker {
     async fn publish_change(&self, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
         let public = self.feed.public();
         // A broker has readers of its own: it gets what everybody sees.
-        let Some(change) = public.seen(change)? else { return Ok(()) };
+        let Some(change) = public.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? else {
+            return Ok(());
+        };
         let messages = self.feed.messages(&change);
         for (index, message) in messages.iter().enumerate() {
             let payload = self.feed.payload(&change, message.family, &public)?;

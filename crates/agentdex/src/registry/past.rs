@@ -1,0 +1,278 @@
+//! The past as the caller of a registry sees it: entries of the log go through [`visibility`].
+
+use std::{sync::Arc, vec};
+
+use serde_json::value::RawValue;
+
+use super::{
+    Registry,
+    visibility::{self, Shown, Sight},
+};
+use crate::{
+    Result,
+    access::Access,
+    change::{Change, ChangeKind, DeletionReason, Seq},
+    store::{ChangeOrigin, Life, Lives, Logged, LoggedChange, Membership},
+    td::{self, merge_patch},
+};
+
+/// How many changes of a Thing are read at once.
+const CHANGES_AT_ONCE: usize = 64;
+
+/// What the caller of a registry gets of an entry of the log: of a change at most one, of a membership one of each Thing
+/// that it brings into its sight or takes out of it, ascending by id. All have the position of the entry.
+pub struct Seen(Content);
+
+enum Content {
+    Change(Option<Result<Arc<LoggedChange>>>),
+    Membership { registry: Registry, membership: Arc<Membership>, ids: vec::IntoIter<String> },
+}
+
+impl Seen {
+    /// Those of Things after an id.
+    pub fn after(mut self, id: &str) -> Seen {
+        if let Content::Membership { ids, .. } = &mut self.0 {
+            while ids.as_slice().first().is_some_and(|next| next.as_str() <= id) {
+                ids.next();
+            }
+        }
+        self
+    }
+}
+
+impl Iterator for Seen {
+    type Item = Result<Arc<LoggedChange>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Content::Change(change) => change.take(),
+            Content::Membership { registry, membership, ids } => {
+                ids.find_map(|id| registry.seen_by_membership(membership, &id).transpose())
+            }
+        }
+    }
+}
+
+impl Registry {
+    /// An entry of the log as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
+    /// deleted.
+    #[doc(hidden)]
+    pub fn seen(&self, entry: &Logged) -> Seen {
+        match entry {
+            Logged::Change(change) => Seen(Content::Change(self.seen_change(change).transpose())),
+            Logged::Membership(membership) => {
+                let owner = if self.sees_all() { None } else { self.caller().owner() };
+                let ids = owner.filter(|owner| membership.concerns(owner)).map(|_| self.ids_concerned(membership));
+                let (registry, membership) = (self.clone(), membership.clone());
+                Seen(Content::Membership { registry, membership, ids: ids.unwrap_or_default().into_iter() })
+            }
+        }
+    }
+
+    /// A change as its caller sees it; none: it doesn't.
+    pub(super) fn seen_change(&self, change: &Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
+        if self.sees_all() {
+            return Ok(Some(change.clone()));
+        }
+        let is_public = change.access_before.is_public() && change.access_after.is_public();
+        let Some(lives) = self.0.store.lives_unseen_since(&change.id, change.seq)? else {
+            return Ok(is_public.then(|| change.clone()));
+        };
+        let (Some(life), Some(grants)) = (lives.at(change.seq), self.grants()) else { return Ok(None) };
+        Ok(match visibility::shown(life, &grants, change.seq, self.0.store.log_start()) {
+            Shown::Nothing => None,
+            Shown::Entry => Some(change.clone()),
+            Shown::Creation => self.comes_into_sight(change, life)?.map(of_update),
+            Shown::Deletion => Some(of_update(leaves_sight(change))),
+        })
+    }
+
+    /// Whether nothing is hidden from its caller.
+    fn sees_all(&self) -> bool {
+        self.grants().is_none()
+    }
+
+    /// The Things that may come into sight or leave it by a membership.
+    fn ids_concerned(&self, membership: &Membership) -> Vec<String> {
+        let store = &self.0.store;
+        let mut ids = store.ids_in_namespace(membership.number);
+        ids.extend(store.ids_unseen_since(membership.seq));
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// What a membership is to its caller for a Thing.
+    fn seen_by_membership(&self, membership: &Membership, id: &str) -> Result<Option<Arc<LoggedChange>>> {
+        let (Some(grants), lives) = (self.grants(), self.lives(id)?) else { return Ok(None) };
+        for life in lives.iter() {
+            let change = match visibility::could_see(life, &grants) {
+                Sight::From(from) if from == membership.seq => self.joins(membership, id, life)?,
+                Sight::Left(left) if left == membership.seq => Some(self.leaves(membership, id, life)?),
+                _ => None,
+            };
+            if change.is_some() {
+                return Ok(change.map(Arc::new));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The changes of a Thing after a position that its caller sees, at most `limit`.
+    pub(super) fn seen_history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Arc<LoggedChange>>> {
+        let mut by_membership = self.changes_by_membership(id, since)?.into_iter().peekable();
+        let (mut seen, mut position) = (Vec::new(), since);
+        while seen.len() < limit {
+            let changes = self.0.store.history(id, position, CHANGES_AT_ONCE)?;
+            let Some(last) = changes.last().map(|change| change.seq) else { break };
+            for change in changes {
+                while let Some(earlier) = by_membership.next_if(|other| other.seq < change.seq) {
+                    seen.push(earlier);
+                }
+                seen.extend(self.seen_change(&Arc::new(change.into()))?);
+            }
+            position = last;
+        }
+        seen.extend(by_membership);
+        seen.truncate(limit);
+        Ok(seen)
+    }
+
+    /// Those changes of a Thing after a position that are some to its caller since it became a member of a namespace, or no
+    /// longer is.
+    fn changes_by_membership(&self, id: &str, since: Seq) -> Result<Vec<Arc<LoggedChange>>> {
+        let Some(grants) = self.grants().filter(|grants| grants.has_namespaces()) else { return Ok(Vec::new()) };
+        let (mut changes, lives) = (Vec::new(), self.lives(id)?);
+        for life in lives.iter() {
+            let (Sight::From(at) | Sight::Left(at)) = visibility::could_see(life, &grants) else { continue };
+            if at > since
+                && let Some(Logged::Membership(membership)) = self.0.store.entry(at)?
+            {
+                changes.extend(self.seen_by_membership(&membership, id)?);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The lives of an id; of one of which the log has nothing any more, as its record is.
+    fn lives(&self, id: &str) -> Result<Arc<Lives>> {
+        let lives = self.0.store.lives(id)?;
+        if lives.iter().any(|life| life.ended.is_none()) {
+            return Ok(lives);
+        }
+        let Some(record) = self.0.store.find_unpurged(id)? else { return Ok(lives) };
+        Ok(Arc::new(Lives::clone(&lives).with_present(record.access)))
+    }
+
+    /// The creation for a caller who didn't see the Thing before.
+    fn comes_into_sight(&self, change: &Change, life: &Life) -> Result<Option<Change>> {
+        let Some(text) = self.text_at(&change.id, life, change.seq)? else { return Ok(None) };
+        let capabilities_after = capability_keys(&text);
+        Ok(Some(Change {
+            kind: ChangeKind::Created,
+            td: RawValue::from_string(text).ok(),
+            patch: None,
+            capabilities_before: Vec::new(),
+            capabilities_after,
+            access_before: Access::default(),
+            ..change.clone()
+        }))
+    }
+
+    /// The creation for a caller who has become a member.
+    fn joins(&self, membership: &Membership, id: &str, life: &Life) -> Result<Option<LoggedChange>> {
+        let Some(text) = self.text_at(id, life, membership.seq)? else { return Ok(None) };
+        let change = self.by_membership(membership, id, ChangeKind::Created);
+        let access_after = visibility::access_at(life, membership.seq).cloned().unwrap_or_default();
+        let capabilities_after = capability_keys(&text);
+        let change = Change { td: RawValue::from_string(text).ok(), capabilities_after, access_after, ..change };
+        Ok(Some(LoggedChange::in_place_of(ChangeOrigin::Membership(None), change)))
+    }
+
+    /// The deletion for a caller who is no longer a member.
+    fn leaves(&self, membership: &Membership, id: &str, life: &Life) -> Result<LoggedChange> {
+        let change = self.by_membership(membership, id, ChangeKind::Deleted);
+        let access_before = visibility::access_at(life, membership.seq).cloned().unwrap_or_default();
+        let last = self.text_at(id, life, membership.seq)?;
+        let capabilities_before = match &last {
+            Some(text) => capability_keys(text),
+            // The next change says what there was before.
+            None => {
+                let next = self.0.store.history(id, membership.seq, 1)?.into_iter().next();
+                next.map(|next| next.capabilities_before).unwrap_or_default()
+            }
+        };
+        let change = Change { reason: Some(DeletionReason::Removed), capabilities_before, access_before, ..change };
+        Ok(LoggedChange::in_place_of(ChangeOrigin::Membership(last.map(String::into_boxed_str)), change))
+    }
+
+    fn by_membership(&self, membership: &Membership, id: &str, kind: ChangeKind) -> Change {
+        let Membership { seq, previous, at, actor, .. } = membership.clone();
+        let (access_before, access_after, capabilities_before, capabilities_after) = Default::default();
+        Change {
+            epoch: self.epoch(),
+            seq,
+            previous,
+            kind,
+            reason: None,
+            id: id.to_owned(),
+            at,
+            actor,
+            td: None,
+            patch: None,
+            capabilities_before,
+            capabilities_after,
+            access_before,
+            access_after,
+        }
+    }
+
+    /// The description that a Thing had after a position of a life: of the life's creation and patches; where the log no
+    /// longer has the creation, the present one, if the life goes on.
+    pub(super) fn text_at(&self, id: &str, life: &Life, position: Seq) -> Result<Option<String>> {
+        let store = &self.0.store;
+        let created = life.created.filter(|_| visibility::has_creation(life, store.log_start()));
+        let Some(created) = created else {
+            let record = if life.ended.is_none() { store.find_unpurged(id)? } else { None };
+            return Ok(record.map(|record| record.text));
+        };
+        let (mut text, mut since): (Option<String>, Seq) = (None, Seq(created.0.saturating_sub(1)));
+        loop {
+            let changes = store.history(id, since, CHANGES_AT_ONCE)?;
+            let Some(last) = changes.last().map(|change| change.seq) else { return Ok(text) };
+            for change in changes {
+                if change.seq > position {
+                    return Ok(text);
+                }
+                text = match (change.td, change.patch, text) {
+                    (Some(td), ..) => Some(td.get().to_owned()),
+                    (_, Some(patch), Some(before)) => Some(merge_patch::apply(&before, patch.get())?),
+                    (.., text) => text,
+                };
+            }
+            since = last;
+        }
+    }
+}
+
+fn capability_keys(text: &str) -> Vec<String> {
+    let thing: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    td::capabilities(&thing).into_iter().map(|capability| capability.key().to_owned()).collect()
+}
+
+fn of_update(change: Change) -> Arc<LoggedChange> {
+    Arc::new(LoggedChange::in_place_of(ChangeOrigin::Update, change))
+}
+
+/// The deletion for a caller who doesn't see the Thing any more.
+fn leaves_sight(change: &Change) -> Change {
+    Change {
+        kind: ChangeKind::Deleted,
+        reason: Some(DeletionReason::Removed),
+        td: None,
+        patch: None,
+        capabilities_after: Vec::new(),
+        access_after: Access::default(),
+        ..change.clone()
+    }
+}

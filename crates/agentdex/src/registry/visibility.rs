@@ -1,0 +1,206 @@
+//! The one place that decides what a reader sees of the past: pure, of the lives of an id and the grants of a reader.
+//!
+//! A reader sees a life at a position if the access that the Thing had from there on admits it with what it is granted
+//! now; a membership counts from its present beginning. It reads a life from the first position from which it sees it
+//! without interruption to the end of the life. A reader that doesn't see the end gets one deletion, where the life left
+//! its sight for the last time. So a text that was hidden once is never shown again in that life, but to those who saw it
+//! all the time.
+
+use crate::{
+    access::{Access, Grants, Visibility},
+    change::Seq,
+    store::Life,
+};
+
+/// The part of a life that a reader sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// From a position to the end of the life; from 0 where the log doesn't say since when.
+    From(Seq),
+    /// Not the end. It left the sight of the reader for the last time at this position.
+    Left(Seq),
+    /// Nothing.
+    Nothing,
+}
+
+/// What a reader gets of an entry of the log about a Thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Nothing,
+    /// The entry as it is.
+    Entry,
+    /// A creation: it comes into sight here.
+    Creation,
+    /// A deletion: it leaves the sight of the reader here.
+    Deletion,
+}
+
+/// The part of a life that a reader can see.
+pub(super) fn could_see(life: &Life, grants: &Grants) -> Sight {
+    let ends = life.accesses.iter().skip(1).map(|(start, _)| *start).chain([life.ended.unwrap_or(Seq(u64::MAX))]);
+    let parts: Vec<(&(Seq, Access), Seq)> = life.accesses.iter().zip(ends).collect();
+    let mut from = None;
+    for ((start, access), end) in parts.iter().rev() {
+        let Some(since) = admitted_since(grants, access).map(|since| since.max(*start)).filter(|since| since < end)
+        else {
+            break;
+        };
+        from = Some(since);
+        if since > *start {
+            break;
+        }
+    }
+    if let Some(from) = from {
+        return Sight::From(from);
+    }
+    let left = parts.iter().filter_map(|((start, access), end)| last_seen_before(grants, access, *start, *end)).max();
+    left.map_or(Sight::Nothing, Sight::Left)
+}
+
+/// What a reader gets of the entry at a position. `log_start` is the position before the oldest entry of the log.
+pub(super) fn shown(life: &Life, grants: &Grants, at: Seq, log_start: Seq) -> Shown {
+    match could_see(life, grants) {
+        Sight::Nothing => Shown::Nothing,
+        Sight::Left(left) if left == at => Shown::Deletion,
+        Sight::Left(_) => Shown::Nothing,
+        // There is nothing left that the text of the creation could be made of.
+        Sight::From(from) if from > log_start && life.ended.is_some() && !has_creation(life, log_start) => {
+            if life.ended == Some(at) { Shown::Entry } else { Shown::Nothing }
+        }
+        Sight::From(from) if at < from => Shown::Nothing,
+        Sight::From(from) if at == from && life.created != Some(at) => Shown::Creation,
+        Sight::From(_) => Shown::Entry,
+    }
+}
+
+/// Whether the log still has the creation of a life.
+pub(super) fn has_creation(life: &Life, log_start: Seq) -> bool {
+    life.created.is_some_and(|created| created > log_start)
+}
+
+/// The access that a life had after a position.
+pub(super) fn access_at(life: &Life, at: Seq) -> Option<&Access> {
+    life.accesses.iter().rev().find(|(start, _)| *start <= at).map(|(_, access)| access)
+}
+
+/// The position from which on a reader is admitted by an access, as it is granted now.
+fn admitted_since(grants: &Grants, access: &Access) -> Option<Seq> {
+    if access.is_public() || grants.own(access) {
+        return Some(Seq::ZERO);
+    }
+    (access.visibility == Visibility::Namespace).then(|| grants.since(access)).flatten()
+}
+
+/// The end of the last time within a part of a life in which a reader saw it.
+fn last_seen_before(grants: &Grants, access: &Access, start: Seq, end: Seq) -> Option<Seq> {
+    if admitted_since(grants, access).is_some_and(|since| since.max(start) < end) {
+        return Some(end);
+    }
+    if access.visibility != Visibility::Namespace {
+        return None;
+    }
+    let formerly = access.number.and_then(|number| grants.formerly.get(&number)).into_iter().flatten();
+    formerly.filter(|(since, until)| *since.max(&start) < *until.min(&end)).map(|(_, until)| *until.min(&end)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::NamespaceNumber;
+
+    const TEAM: NamespaceNumber = NamespaceNumber(7);
+
+    fn access(visibility: Visibility) -> Access {
+        let namespace = (visibility == Visibility::Namespace).then(|| "team".parse().unwrap());
+        let number = namespace.is_some().then_some(TEAM);
+        Access { owner: Some("alice".parse().unwrap()), visibility, namespace, number }
+    }
+
+    fn life(accesses: &[(u64, Visibility)], ended: Option<u64>) -> Life {
+        let accesses: Vec<_> = accesses.iter().map(|(seq, visibility)| (Seq(*seq), access(*visibility))).collect();
+        Life { created: accesses.first().map(|(seq, _)| *seq), accesses, ended: ended.map(Seq) }
+    }
+
+    fn stranger() -> Grants {
+        Grants { owner: Some("stranger".parse().unwrap()), ..Grants::default() }
+    }
+
+    fn bob(since: Option<u64>, formerly: &[(u64, u64)]) -> Grants {
+        let formerly: Vec<_> = formerly.iter().map(|(since, until)| (Seq(*since), Seq(*until))).collect();
+        Grants {
+            owner: Some("bob".parse().unwrap()),
+            member_since: since.map(|since| (TEAM, Seq(since))).into_iter().collect(),
+            formerly: [(TEAM, formerly)].into(),
+        }
+    }
+
+    fn alice() -> Grants {
+        Grants { owner: Some("alice".parse().unwrap()), ..Grants::default() }
+    }
+
+    /// What a reader gets of entries.
+    fn gets(life: &Life, grants: &Grants, positions: &[u64], log_start: u64) -> Vec<Shown> {
+        positions.iter().map(|at| shown(life, grants, Seq(*at), Seq(log_start))).collect()
+    }
+
+    use Shown::{Creation, Deletion, Entry, Nothing};
+    use Visibility::{Namespace, Private, Public};
+
+    #[test]
+    fn what_was_made_private_and_public_again_is_created_there() {
+        let life = life(&[(10, Public), (20, Private), (30, Public)], None);
+        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 31], 0), [Nothing, Nothing, Creation, Entry]);
+        assert_eq!(gets(&life, &alice(), &[10, 20, 30], 0), [Entry, Entry, Entry]);
+    }
+
+    #[test]
+    fn history_of_what_was_public_and_is_gone_stays_readable() {
+        let life = life(&[(10, Private), (20, Public)], Some(40));
+        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 40], 0), [Nothing, Creation, Entry, Entry]);
+        assert_eq!(gets(&life, &stranger(), &[20, 30, 40], 10), [Nothing, Nothing, Entry], "no text to begin with");
+    }
+
+    #[test]
+    fn former_member_gets_one_deletion_where_it_left() {
+        let life = life(&[(10, Namespace)], Some(40));
+        let bob = bob(None, &[(5, 20)]);
+        assert_eq!((could_see(&life, &bob), shown(&life, &bob, Seq(20), Seq(0))), (Sight::Left(Seq(20)), Deletion));
+        assert_eq!(gets(&life, &bob, &[10, 40], 0), [Nothing, Nothing]);
+    }
+
+    #[test]
+    fn member_that_joined_again_sees_from_there() {
+        let life = life(&[(10, Namespace)], None);
+        let bob = bob(Some(40), &[(5, 20)]);
+        assert_eq!(could_see(&life, &bob), Sight::From(Seq(40)));
+        assert_eq!(gets(&life, &bob, &[10, 20, 30, 40, 41], 0), [Nothing, Nothing, Nothing, Creation, Entry]);
+    }
+
+    #[test]
+    fn member_that_came_after_the_end_sees_nothing() {
+        let ended = life(&[(10, Namespace)], Some(30));
+        assert_eq!(could_see(&ended, &bob(Some(40), &[])), Sight::Nothing);
+        let private = life(&[(10, Namespace), (30, Private)], None);
+        assert_eq!(could_see(&private, &bob(Some(40), &[])), Sight::Nothing);
+        assert_eq!(could_see(&private, &bob(Some(20), &[])), Sight::Left(Seq(30)));
+        assert_eq!(could_see(&private, &bob(None, &[(5, 8), (12, 15)])), Sight::Left(Seq(15)));
+    }
+
+    #[test]
+    fn what_was_made_private_is_deleted_once_and_its_end_is_not_told() {
+        let life = life(&[(10, Public), (20, Private), (30, Public), (40, Private)], Some(50));
+        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 40, 50], 0), [Nothing, Nothing, Nothing, Deletion, Nothing]);
+    }
+
+    #[test]
+    fn life_whose_creation_the_log_has_no_longer_is_seen_as_far_as_it_goes() {
+        let life = Life { created: None, accesses: vec![(Seq::ZERO, access(Public))], ended: Some(Seq(30)) };
+        assert_eq!(gets(&life, &stranger(), &[20, 30], 15), [Entry, Entry]);
+        let turned = Life {
+            created: None,
+            accesses: vec![(Seq::ZERO, access(Private)), (Seq(20), access(Public))],
+            ended: None,
+        };
+        assert_eq!(gets(&turned, &stranger(), &[18, 20, 25], 15), [Nothing, Creation, Entry]);
+    }
+}

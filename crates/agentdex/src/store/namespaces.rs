@@ -1,0 +1,295 @@
+//! The namespaces: who owns each, and who was a member of it from which position of the log until which.
+//!
+//! They are all in memory. A number is given once: what is claimed after it was given up, by whatever name, is another
+//! namespace.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+};
+
+use serde::{Deserialize, Serialize};
+use sled::IVec;
+
+use super::{
+    layout,
+    tree::{Tree, reading},
+};
+use crate::{
+    Result,
+    access::{Grants, Namespace, NamespaceNumber, Owner},
+    change::{Seq, Timestamp},
+};
+
+/// A namespace as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceRecord {
+    /// Its name. Of several of one name at most one is not given up.
+    pub name: Namespace,
+    /// Who has claimed it; none of one that an older version knew by its name alone.
+    pub owner: Option<Owner>,
+    /// The moment of the claim.
+    pub created: Timestamp,
+    /// The place where its domain confirmed then that it is its owner's, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+    /// The position at which it was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<Seq>,
+    /// The times in which its owner and others were members, the earliest first.
+    pub members: BTreeMap<Owner, Vec<Interval>>,
+}
+
+/// A time in which somebody was a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The position from which on.
+    pub since: Seq,
+    /// The position from which on no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Seq>,
+}
+
+impl NamespaceRecord {
+    /// Whether somebody is a member now; of one that was given up nobody is.
+    pub fn has(&self, owner: &Owner) -> bool {
+        self.members.get(owner).is_some_and(|times| times.last().is_some_and(|time| time.until.is_none()))
+    }
+
+    /// Those who are members now.
+    pub fn present(&self) -> impl Iterator<Item = &Owner> {
+        self.members.keys().filter(|owner| self.has(owner))
+    }
+
+    /// Makes these its members from a position on; returns who has joined, and who has left.
+    pub(super) fn set_members(&mut self, members: &BTreeSet<Owner>, at: Seq) -> (Vec<Owner>, Vec<Owner>) {
+        let left: Vec<Owner> = self.present().filter(|owner| !members.contains(*owner)).cloned().collect();
+        let joined: Vec<Owner> = members.iter().filter(|owner| !self.has(owner)).cloned().collect();
+        for owner in &left {
+            if let Some(time) = self.members.get_mut(owner).and_then(|times| times.last_mut()) {
+                time.until = Some(at);
+            }
+        }
+        for owner in &joined {
+            self.members.entry(owner.clone()).or_default().push(Interval { since: at, until: None });
+        }
+        (joined, left)
+    }
+
+    /// The same without the times that ended before the log begins; none where there are none.
+    fn without_times_before(&self, oldest: Seq) -> Option<NamespaceRecord> {
+        let has_ended = |time: &Interval| time.until.is_some_and(|until| until < oldest);
+        if !self.members.values().flatten().any(has_ended) {
+            return None;
+        }
+        let mut shortened = self.clone();
+        shortened.members.values_mut().for_each(|times| times.retain(|time| !has_ended(time)));
+        shortened.members.retain(|_, times| !times.is_empty());
+        Some(shortened)
+    }
+
+    pub(super) fn encode(&self) -> IVec {
+        // A struct of texts and numbers is always JSON.
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<NamespaceRecord> {
+        serde_json::from_slice(bytes).map_err(|_| layout::corrupt())
+    }
+}
+
+/// A change of a namespace.
+#[derive(Debug, Clone)]
+pub struct NamespaceWrite {
+    /// Which one; none: a new one.
+    pub number: Option<NamespaceNumber>,
+    /// What it is from then on, but for the times of its members.
+    pub record: NamespaceRecord,
+    /// Who its members are from then on, its owner among them; none: it is given up.
+    pub members: Option<BTreeSet<Owner>>,
+}
+
+/// The namespaces of a store.
+#[derive(Debug, Default)]
+pub(super) struct Namespaces(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    by_number: BTreeMap<NamespaceNumber, Arc<NamespaceRecord>>,
+    /// Those that aren't given up.
+    by_name: BTreeMap<Namespace, NamespaceNumber>,
+    /// What those see who are or were members of some.
+    grants: HashMap<Owner, Arc<Grants>>,
+}
+
+impl Known {
+    fn put(&mut self, number: NamespaceNumber, record: Arc<NamespaceRecord>) {
+        let before = self.by_number.insert(number, record.clone());
+        if record.given_up.is_some() {
+            if self.by_name.get(&record.name) == Some(&number) {
+                self.by_name.remove(&record.name);
+            }
+        } else {
+            self.by_name.insert(record.name.clone(), number);
+        }
+        let known = before.iter().flat_map(|before| before.members.keys());
+        let concerned: BTreeSet<Owner> = known.chain(record.members.keys()).cloned().collect();
+        for owner in concerned {
+            self.grant(owner, number, &record);
+        }
+    }
+
+    /// Says what an owner sees by a namespace.
+    fn grant(&mut self, owner: Owner, number: NamespaceNumber, record: &NamespaceRecord) {
+        let grants = self.grants.entry(owner.clone()).or_default();
+        let grants = Arc::make_mut(grants);
+        grants.owner = Some(owner.clone());
+        let times = record.members.get(&owner).map_or(&[][..], Vec::as_slice);
+        let present = times.last().filter(|time| time.until.is_none() && record.given_up.is_none());
+        match present {
+            Some(time) => grants.member_since.insert(number, time.since),
+            None => grants.member_since.remove(&number),
+        };
+        let former: Vec<(Seq, Seq)> = times
+            .iter()
+            .filter_map(|time| Some((time.since, time.until?)))
+            .filter(|(since, until)| since < until)
+            .collect();
+        match former.is_empty() {
+            true => grants.formerly.remove(&number),
+            false => grants.formerly.insert(number, former),
+        };
+        if grants.member_since.is_empty() && grants.formerly.is_empty() {
+            self.grants.remove(&owner);
+        }
+    }
+}
+
+impl Namespaces {
+    /// Reads those of a store.
+    pub fn load(tree: &Tree) -> Result<Namespaces> {
+        let (db, mut known) = (tree.db()?, Known::default());
+        for pair in db.scan_prefix(layout::NAMESPACES) {
+            let (key, value) = pair.map_err(reading)?;
+            let number = NamespaceNumber(layout::seq_of_key(&key)?.0);
+            known.put(number, Arc::new(NamespaceRecord::decode(&value)?));
+        }
+        Ok(Namespaces(RwLock::new(known)))
+    }
+
+    /// What an owner sees beside what is public.
+    pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
+        let known = self.read().grants.get(owner).cloned();
+        known.unwrap_or_else(|| Arc::new(Grants { owner: Some(owner.clone()), ..Grants::default() }))
+    }
+
+    /// The namespace of a name that isn't given up.
+    pub fn find(&self, name: &Namespace) -> Option<(NamespaceNumber, Arc<NamespaceRecord>)> {
+        let known = self.read();
+        let number = known.by_name.get(name)?;
+        Some((*number, known.by_number.get(number)?.clone()))
+    }
+
+    /// The namespace of a number, also one that was given up.
+    pub fn get(&self, number: NamespaceNumber) -> Option<Arc<NamespaceRecord>> {
+        self.read().by_number.get(&number).cloned()
+    }
+
+    /// Those that aren't given up, by name.
+    pub fn list(&self) -> Vec<(NamespaceNumber, Arc<NamespaceRecord>)> {
+        let known = self.read();
+        known.by_name.values().filter_map(|number| Some((*number, known.by_number.get(number)?.clone()))).collect()
+    }
+
+    /// Those that were given up before a position.
+    pub fn given_up_before(&self, position: Seq) -> Vec<NamespaceNumber> {
+        let known = self.read();
+        let given_up = known.by_number.iter().filter(|(_, record)| record.given_up.is_some_and(|at| at < position));
+        given_up.map(|(number, _)| *number).collect()
+    }
+
+    /// Those of which memberships ended before the log begins, without these.
+    pub fn shortened(&self, oldest: Seq) -> Vec<(NamespaceNumber, NamespaceRecord)> {
+        let known = self.read();
+        let shortened = |(number, record): (&NamespaceNumber, &Arc<NamespaceRecord>)| {
+            Some((*number, record.without_times_before(oldest)?))
+        };
+        known.by_number.iter().filter_map(shortened).collect()
+    }
+
+    /// Takes over what has become durable.
+    pub fn publish(&self, written: Vec<(NamespaceNumber, NamespaceRecord)>) {
+        if written.is_empty() {
+            return;
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        written.into_iter().for_each(|(number, record)| known.put(number, Arc::new(record)));
+    }
+
+    /// Forgets some that were given up.
+    pub fn forget(&self, numbers: &[NamespaceNumber]) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for number in numbers {
+            let Some(record) = known.by_number.remove(number) else { continue };
+            let nobody = NamespaceRecord { members: BTreeMap::new(), ..NamespaceRecord::clone(&record) };
+            record.members.keys().for_each(|owner| known.grant(owner.clone(), *number, &nobody));
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owners(names: &[&str]) -> BTreeSet<Owner> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    fn record(name: &str) -> NamespaceRecord {
+        let (name, owner) = (name.parse().unwrap(), Some("alice".parse().unwrap()));
+        let (created, members) = (Timestamp(0), BTreeMap::new());
+        NamespaceRecord { name, owner, created, proof: None, given_up: None, members }
+    }
+
+    #[test]
+    fn members_come_and_go_at_positions() {
+        let mut crew = record("crew");
+        let bob: Owner = "bob".parse().unwrap();
+        assert_eq!(crew.set_members(&owners(&["alice", "bob"]), Seq(5)).0.len(), 2);
+        assert_eq!(crew.set_members(&owners(&["alice"]), Seq(20)), (vec![], vec![bob.clone()]));
+        assert_eq!(crew.set_members(&owners(&["alice", "bob"]), Seq(40)), (vec![bob.clone()], vec![]));
+        let (number, namespaces) = (NamespaceNumber(1), Namespaces::default());
+        namespaces.publish(vec![(number, crew.clone())]);
+        let grants = namespaces.grants_of(&bob);
+        assert_eq!(grants.member_since.get(&number), Some(&Seq(40)));
+        assert_eq!(grants.formerly.get(&number), Some(&vec![(Seq(5), Seq(20))]));
+        assert!(namespaces.shortened(Seq(20)).is_empty());
+        namespaces.publish(namespaces.shortened(Seq(21)));
+        assert!(namespaces.grants_of(&bob).formerly.is_empty());
+    }
+
+    #[test]
+    fn name_that_was_given_up_is_another_namespace() {
+        let namespaces = Namespaces::default();
+        let (alice, bob): (Owner, Owner) = ("alice".parse().unwrap(), "bob".parse().unwrap());
+        let mut crew = record("crew");
+        crew.set_members(&owners(&["alice"]), Seq(1));
+        namespaces.publish(vec![(NamespaceNumber(1), crew.clone())]);
+        crew.set_members(&BTreeSet::new(), Seq(3));
+        crew.given_up = Some(Seq(3));
+        namespaces.publish(vec![(NamespaceNumber(1), crew.clone())]);
+        assert_eq!((namespaces.find(&crew.name), namespaces.list().len()), (None, 0));
+        assert!(namespaces.grants_of(&alice).member_since.is_empty());
+        let mut other = NamespaceRecord { owner: Some(bob.clone()), ..record("crew") };
+        other.set_members(&owners(&["bob"]), Seq(4));
+        namespaces.publish(vec![(NamespaceNumber(2), other)]);
+        assert_eq!(namespaces.find(&crew.name).map(|(number, _)| number), Some(NamespaceNumber(2)));
+        assert!(!namespaces.grants_of(&bob).member_since.contains_key(&NamespaceNumber(1)));
+        assert_eq!(namespaces.given_up_before(Seq(4)), [NamespaceNumber(1)]);
+    }
+}
