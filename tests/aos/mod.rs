@@ -1,6 +1,7 @@
 //! The Agent Observability Standard: its data objects, its agents as Things, and the guardian.
 
 mod agents;
+mod callers;
 mod export;
 mod guardian;
 mod http;

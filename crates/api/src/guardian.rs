@@ -6,6 +6,8 @@ use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access::Owner;
+
 /// The decision about a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -91,6 +93,10 @@ pub struct LiveSession {
     pub id: String,
     /// The id of its agent.
     pub agent: String,
+    /// The owner that reports its steps; absent where nobody had proved who it is. Sessions of two reporters are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub reporter: Option<Owner>,
     /// The moment of its first step.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub since: Timestamp,
@@ -122,6 +128,10 @@ pub struct Entry {
     /// The id of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The owner that reported the step; absent where nobody had proved who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub reporter: Option<Owner>,
     /// The id of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

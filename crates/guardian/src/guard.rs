@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use agentdex_api::guardian::{Decision, Entry};
+use agentdex_api::{
+    access::Owner,
+    guardian::{Decision, Entry},
+};
 use agentdex_td::normalize_id;
 use serde_json::{Map, Value, json};
 
@@ -29,6 +32,8 @@ pub struct Guard<'g> {
     pub policy: &'g Policy,
     /// The live sessions.
     pub sessions: &'g Sessions,
+    /// The owner that reports the requests; none: somebody who hasn't proved who it is.
+    pub reporter: Option<&'g Owner>,
     /// True if everything is allowed, and what would have been denied or modified is only reported.
     pub dry_run: bool,
     /// True if entries have what was exchanged, without secrets; else they have a hash of it.
@@ -64,7 +69,8 @@ impl Guard<'_> {
         let (verdict, would_be) = match &step.origin {
             Some(origin) => {
                 let agent = known.map_or(origin.agent, |known| known.id.as_str());
-                self.sessions.with(SessionKey::new(agent, origin.session), now, |session| {
+                let key = SessionKey::new(agent, origin.session).reported_by(self.reporter);
+                self.sessions.with(key, now, |session| {
                     let verdict = decide(&step, known, Some(session), self.policy, &edit);
                     let (verdict, would_be) = self.tried(verdict);
                     session.take_in(&step, &verdict);
@@ -119,6 +125,7 @@ impl Guard<'_> {
             at,
             method: step.method.to_owned(),
             agent: known.map(|known| known.id.clone()).or_else(|| origin.map(|origin| origin.agent.to_owned())),
+            reporter: self.reporter.cloned(),
             session: origin.map(|origin| origin.session.to_owned()),
             turn: origin.map(|origin| origin.turn.to_owned()),
             step: origin.map(|origin| origin.step.to_owned()),

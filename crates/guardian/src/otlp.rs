@@ -53,7 +53,11 @@ fn span(entry: &Entry) -> Value {
     // Steps without a session are traces of their own.
     let trace = match session {
         "" => id(&format!("{}\n{}", entry.seq, entry.hash), 32),
-        session => id(&format!("{agent}\n{session}"), 32),
+        session => {
+            // Sessions of two reporters are two.
+            let reporter = entry.reporter.as_ref().map(|reporter| format!("\n{reporter}")).unwrap_or_default();
+            id(&format!("{agent}\n{session}{reporter}"), 32)
+        }
     };
     json!({
         "traceId": trace,

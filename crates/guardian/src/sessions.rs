@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use agentdex_api::guardian::LiveSession;
+use agentdex_api::{access::Owner, guardian::LiveSession};
 
 use super::{digest::digest, session::Session};
 use crate::Timestamp;
@@ -17,9 +17,10 @@ const SHARDS: usize = 16;
 /// The longest id of a session or agent in memory; of a longer one its hash is there.
 const LONGEST_ID: usize = 256;
 
-/// The key of a session: the ids of its agent and of the session.
+/// The key of a session: its reporter, and the ids of its agent and of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {
+    reporter: Option<Owner>,
     agent: String,
     session: String,
 }
@@ -28,7 +29,12 @@ impl SessionKey {
     /// The key of a session of an agent. Of ids over 256 bytes it has a hash.
     pub fn new(agent: &str, session: &str) -> SessionKey {
         let bounded = |id: &str| if id.len() <= LONGEST_ID { id.to_owned() } else { digest(id.as_bytes()) };
-        SessionKey { agent: bounded(agent), session: bounded(session) }
+        SessionKey { reporter: None, agent: bounded(agent), session: bounded(session) }
+    }
+
+    /// The key of the session of that agent and id that an owner reports. None: somebody who hasn't proved who it is.
+    pub fn reported_by(self, reporter: Option<&Owner>) -> SessionKey {
+        SessionKey { reporter: reporter.cloned(), ..self }
     }
 }
 
@@ -95,15 +101,19 @@ impl Sessions {
         self.len() == 0
     }
 
-    /// Those of an agent, or all, the one with the latest step first.
-    pub fn list(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
+    /// Those of an agent, of a reporter, or all, the one with the latest step first.
+    pub fn list(&self, agent: Option<&str>, reporter: Option<&Owner>, limit: usize) -> Vec<LiveSession> {
         let mut listed = Vec::new();
         for index in 0..self.shards.len() {
             let shard = self.shard(index);
-            let wanted = shard.iter().filter(|(key, _)| agent.is_none_or(|agent| key.agent == agent));
+            let wanted = shard.iter().filter(|(key, _)| {
+                agent.is_none_or(|agent| key.agent == agent)
+                    && reporter.is_none_or(|reporter| key.reporter.as_ref() == Some(reporter))
+            });
             listed.extend(wanted.map(|(key, live)| LiveSession {
                 id: key.session.clone(),
                 agent: key.agent.clone(),
+                reporter: key.reporter.clone(),
                 since: live.since,
                 last: live.last,
                 steps: live.session.steps,
@@ -128,15 +138,21 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-/// Forgets the tenth part whose last step is longest ago, and at least one.
+/// Of the reporter with the most sessions, forgets the tenth part whose last step is longest ago, and at least one: a
+/// reporter that begins many ends none of another that has few.
 fn forget_oldest(shard: &mut HashMap<SessionKey, Live>) {
-    let mut lasts: Vec<i64> = shard.values().map(|live| live.last.0).collect();
+    let mut counts: HashMap<Option<&Owner>, usize> = HashMap::new();
+    shard.keys().for_each(|key| *counts.entry(key.reporter.as_ref()).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).and_then(|(reporter, _)| reporter.cloned());
+    let is_of_most = |key: &SessionKey| key.reporter == most;
+    let of_most = shard.iter().filter(|(key, _)| is_of_most(key));
+    let mut lasts: Vec<i64> = of_most.map(|(_, live)| live.last.0).collect();
     lasts.sort_unstable();
     let count = lasts.len().div_ceil(10);
     let Some(limit) = lasts.get(count.saturating_sub(1)).copied() else { return };
     let mut left = count;
-    shard.retain(|_, live| {
-        let is_forgotten = live.last.0 <= limit && left > 0;
+    shard.retain(|key, live| {
+        let is_forgotten = is_of_most(key) && live.last.0 <= limit && left > 0;
         left -= usize::from(is_forgotten);
         !is_forgotten
     });
@@ -157,9 +173,22 @@ mod tests {
             sessions.with(key(number), Timestamp(number as i64), |session| session.steps += 1);
         }
         assert!(sessions.len() <= 160, "{}", sessions.len());
-        let listed = sessions.list(Some("urn:x:a"), 10);
+        let listed = sessions.list(Some("urn:x:a"), None, 10);
         assert_eq!((listed.len(), listed[0].id.as_str()), (10, "s999"));
-        assert_eq!(sessions.list(Some("urn:x:b"), 10), []);
+        assert_eq!(sessions.list(Some("urn:x:b"), None, 10), []);
+    }
+
+    #[test]
+    fn sessions_of_two_reporters_are_two_and_many_of_one_end_none_of_the_other() {
+        let (alice, bob): (Owner, Owner) = ("alice".parse().unwrap(), "bob".parse().unwrap());
+        let sessions = Sessions::new(160, Duration::from_secs(60));
+        sessions.with(key(0).reported_by(Some(&alice)), Timestamp(0), |session| session.steps += 1);
+        for number in 0..1000 {
+            sessions.with(key(number).reported_by(Some(&bob)), Timestamp(1), |session| session.steps += 1);
+        }
+        let of = |reporter| sessions.list(None, Some(reporter), 1000);
+        assert_eq!(of(&alice).iter().map(|session| session.steps).collect::<Vec<_>>(), [1]);
+        assert!((1..=160).contains(&of(&bob).len()), "{}", of(&bob).len());
     }
 
     #[test]
@@ -168,7 +197,7 @@ mod tests {
         sessions.with(key(0), Timestamp(0), |_| ());
         sessions.with(key(1), Timestamp(900), |_| ());
         sessions.forget_idle(Timestamp(1000));
-        let listed: Vec<String> = sessions.list(None, 10).into_iter().map(|session| session.id).collect();
+        let listed: Vec<String> = sessions.list(None, None, 10).into_iter().map(|session| session.id).collect();
         assert_eq!(listed, ["s1"]);
     }
 }

@@ -8,13 +8,14 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use reqwest::{Url, header::CONTENT_TYPE};
 use serde_json::Value;
 use tokio::{
-    sync::broadcast::{Receiver, error::RecvError},
+    sync::broadcast::error::RecvError,
     time::{Instant, sleep, sleep_until},
 };
 
 use crate::{
     Error, Result,
     policy::{Entry, otlp::traces},
+    registry::guardian::Entries,
 };
 
 /// How many spans are sent together at most.
@@ -60,7 +61,7 @@ impl Exporter {
     }
 
     /// Sends the entries that are received, until there are no more, or `stop` is done. Best run as a task of its own.
-    pub async fn run(self, mut entries: Receiver<Arc<Entry>>, stop: impl Future<Output = ()>) {
+    pub async fn run(self, mut entries: Entries, stop: impl Future<Output = ()>) {
         let mut batch: Vec<Arc<Entry>> = Vec::new();
         let mut due = Instant::now();
         let mut stop = pin!(stop);

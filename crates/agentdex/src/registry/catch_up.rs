@@ -1,6 +1,6 @@
 //! The guardian for those who hold a registry, and the wait until its decisions show all writes.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use super::{Registry, followers::Waited, guardian::Guardian};
 use crate::{Error, Result};
@@ -9,9 +9,9 @@ use crate::{Error, Result};
 const CATCH_UP: u64 = 5;
 
 impl Registry {
-    /// The guardian, which decides of the steps that agents report.
-    pub fn guardian(&self) -> &Arc<Guardian> {
-        &self.0.guarding.guardian
+    /// The guardian, which decides of the steps that agents report, for the registry's caller.
+    pub fn guardian(&self) -> Guardian<'_> {
+        Guardian::new(self, &self.0.guarding.guardian)
     }
 
     /// Waits until decisions show every write that was acknowledged so far, for at most five seconds.

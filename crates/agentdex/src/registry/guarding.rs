@@ -4,14 +4,14 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     followers::{Followers, Shared, guardian::GuardianFollower},
-    guardian::{Guardian, Options},
+    guardian::{Options, State},
     measures::Measures,
 };
 use crate::{Result, store::Store};
 
 /// The guardian, and the follower that keeps its agents at the end of the log.
 pub(super) struct Guarding {
-    pub guardian: Arc<Guardian>,
+    pub guardian: Arc<State>,
     pub following: Arc<Shared>,
 }
 
@@ -24,9 +24,9 @@ impl Guarding {
         store: &Store,
         measures: &Measures,
     ) -> Result<Guarding> {
-        let agents = Guardian::agents(store, options);
+        let agents = State::agents(store, options);
         let following = followers.start(GuardianFollower::new(store, agents.clone()), store)?;
-        let guardian = Guardian::open(directory, options.clone(), agents)?;
+        let guardian = State::open(directory, options.clone(), agents)?;
         measures.add(&guardian);
         Ok(Guarding { guardian, following })
     }

@@ -101,7 +101,7 @@ impl Request {
 }
 
 words! {
-    /// The errors of JSON-RPC by the names that section 6.1 has for them.
+    /// The errors of JSON-RPC by the names that section 6.1 has for them, and one that it leaves to servers.
     ErrorKind {
         /// The text isn't JSON.
         Parse = "JSONParseError",
@@ -113,6 +113,8 @@ words! {
         InvalidParams = "InvalidParamsError",
         /// The guardian failed.
         Internal = "InternalError",
+        /// Whoever sends it may not.
+        Forbidden = "ForbiddenError",
     }
 }
 
@@ -125,10 +127,12 @@ impl ErrorKind {
             ErrorKind::MethodNotFound => -32601,
             ErrorKind::InvalidParams => -32602,
             ErrorKind::Internal => -32603,
+            // Among those that JSON-RPC reserves for servers.
+            ErrorKind::Forbidden => -32003,
         }
     }
 
-    /// The message that section 6.1 has for it.
+    /// The message, which section 6.1 has for its errors.
     pub const fn message(self) -> &'static str {
         match self {
             ErrorKind::Parse => "Invalid JSON payload",
@@ -136,6 +140,7 @@ impl ErrorKind {
             ErrorKind::MethodNotFound => "Method not found",
             ErrorKind::InvalidParams => "Invalid method parameters",
             ErrorKind::Internal => "Internal server error",
+            ErrorKind::Forbidden => "Not allowed",
         }
     }
 }

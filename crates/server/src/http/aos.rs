@@ -1,9 +1,8 @@
 //! `/aos`: the guardian of the Agent Observability Standard, and what it decided.
 //!
 //! Whatever is posted to `/aos` is answered in JSON-RPC: errors of HTTP, such as another media type, have its status and
-//! an error of JSON-RPC as their body. Errors of JSON-RPC alone have the status 200.
-
-use std::sync::Arc;
+//! an error of JSON-RPC as their body. Errors of JSON-RPC alone have the status 200, but for the step of an agent whose
+//! steps others report: 403, unless it is one of a batch.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -14,7 +13,7 @@ use futures_util::{Stream, stream};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tokio::{
-    sync::broadcast::{Receiver, error::RecvError},
+    sync::broadcast::error::RecvError,
     time::{Instant, sleep_until},
 };
 
@@ -29,9 +28,9 @@ use super::{
 };
 use crate::{
     Timestamp,
-    convert::aos::{ErrorKind, Response, RpcError},
+    convert::aos::{ErrorKind, Outcome, Response, RpcError},
     policy::Decision,
-    registry::guardian::{Entry, Reply},
+    registry::guardian::{Entries, Entry, Reply},
 };
 
 /// What is listed unless a client asks for another number, and at most.
@@ -49,13 +48,16 @@ const SMALL_BODY: usize = 64 * 1024;
     summary = "Decide of a step of an agent (Agent Observability Standard 0.1.0)",
     description = "JSON-RPC 2.0, also batches and notifications: `steps/agentTrigger`, `steps/knowledgeRetrieval`, \
         `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, `steps/toolCallRequest`, \
-        `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200.",
+        `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200. \
+        An agent that the caller doesn't see is not registered for it. The steps of an agent that has an owner are \
+        reported by that owner, the members of its namespace, and admins; a session belongs to the owner that reports it.",
     params(("consistent" = Option<bool>, Query, description = "Decide by every write that was acknowledged before the request")),
     request_body(content((super::schemas::AosRequest = "application/json"))),
     responses(
         (status = 200, description = "A response, or those of a batch", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 204, description = "There were only notifications"),
         (status = 400, description = "A query parameter or the body isn't understood", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 403, description = "The steps of this agent are reported by others (in a batch: an error of JSON-RPC with the code -32003)", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 408, description = "The body did not go on", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 413, description = "The body is larger than the limit", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 415, description = "The body isn't `application/json`", body = super::schemas::AosResponse, content_type = "application/json"),
@@ -78,19 +80,26 @@ pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload
         }
     };
     match reply {
+        Some(reply) if is_forbidden(&reply) => HttpResponse::Forbidden().json(reply),
         Some(reply) => HttpResponse::Ok().json(reply),
         None => HttpResponse::NoContent().finish(),
     }
+}
+
+/// True if it answers one request, which its sender may not make.
+fn is_forbidden(reply: &Reply) -> bool {
+    let Reply::One(response) = reply else { return false };
+    matches!(&response.outcome, Outcome::Error(error) if error.code == ErrorKind::Forbidden.code())
 }
 
 async fn reply(context: &Context, request: &HttpRequest, payload: web::Payload) -> Result<Option<Reply>, Problem> {
     body::check_type(request, &["application/json"])?;
     let consistent = Parameters::parse(request, &["consistent"])?.flag("consistent")?;
     let bytes = body::read(request, payload, context.options.body_limit).await?;
+    let registry = context.registry(request);
     if consistent {
-        context.trusted.catch_up_guardian().await?;
+        registry.catch_up_guardian().await?;
     }
-    let registry = context.trusted.clone();
     if bytes.len() > SMALL_BODY {
         return Ok(blocking(move || {
             Ok(match parse(&bytes) {
@@ -136,7 +145,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
 ))]
 pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["agent", "limit"])?;
-    let sessions = context.trusted.guardian().sessions(parameters.text("agent"), limit(&parameters)?);
+    let sessions = context.registry(&request).guardian().sessions(parameters.text("agent"), limit(&parameters)?);
     Ok(HttpResponse::Ok().json(sessions))
 }
 
@@ -163,7 +172,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     let last = request.uri().path().rsplit('/').next().unwrap_or_default();
     let id = percent_decode_str(last).decode_utf8_lossy().into_owned();
     let (since, limit) = (parameters.number("since", 0)?.unwrap_or_default(), limit(&parameters)?);
-    let (registry, session) = (context.trusted.clone(), id.clone());
+    let (registry, session) = (context.registry(&request), id.clone());
     let steps = blocking(move || registry.guardian().steps(&session, since, limit)).await?;
     if steps.is_empty() && since == 0 {
         let detail = format!("the trail has no session {:?}; GET /aos/sessions lists live ones", excerpt(&id));
@@ -196,7 +205,7 @@ pub(super) async fn decisions(context: Data<Context>, request: HttpRequest) -> R
     let (decision, limit) = (decision(&parameters)?, limit(&parameters)?);
     let moment = parameters.text("since").and_then(Timestamp::parse_rfc3339);
     let after = if moment.is_some() { 0 } else { parameters.number("since", 0)?.unwrap_or_default() };
-    let registry = context.trusted.clone();
+    let registry = context.registry(&request);
     let read = move || registry.guardian().decisions(agent.as_deref(), decision, moment, after, limit);
     Ok(HttpResponse::Ok().json(blocking(read).await?))
 }
@@ -235,7 +244,7 @@ pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Resu
         return Ok(response.body(Empty));
     }
     let subscription = Subscription {
-        entries: context.trusted.guardian().subscribe(),
+        entries: context.registry(&request).guardian().subscribe(),
         agent,
         decision,
         open: Open::new(&context, &request)?,
@@ -245,7 +254,7 @@ pub(super) async fn events(context: Data<Context>, request: HttpRequest) -> Resu
 
 /// An event stream that is open.
 struct Subscription {
-    entries: Receiver<Arc<Entry>>,
+    entries: Entries,
     agent: Option<String>,
     decision: Option<Decision>,
     open: Open,

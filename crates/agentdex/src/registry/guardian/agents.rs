@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     DeletionReason, Error, Result,
+    access::Access,
     policy::{Description, Policy, Standing},
     registry::own_members,
     store::{LoggedChange, Record, Store},
@@ -40,14 +41,21 @@ struct Cached {
 }
 
 struct Agent {
-    /// None: nobody has registered it.
-    description: Option<Arc<Description>>,
+    known: Known,
     bytes: usize,
     used: AtomicU64,
 }
 
+/// An agent that is registered, or was until it expired.
+#[derive(Clone)]
+pub(super) struct KnownAgent {
+    pub description: Description,
+    /// The access to it in this version.
+    pub access: Access,
+}
+
 /// What is known of an agent: none where it isn't registered.
-pub(super) type Known = Option<Arc<Description>>;
+pub(super) type Known = Option<Arc<KnownAgent>>;
 
 impl Agents {
     pub(super) fn new(store: Store, policy: Arc<Policy>) -> Agents {
@@ -59,19 +67,19 @@ impl Agents {
         let cached = self.read();
         let agent = cached.agents.get(id)?;
         agent.used.store(self.uses.fetch_add(1, Relaxed), Relaxed);
-        Some(agent.description.clone())
+        Some(agent.known.clone())
     }
 
     /// Reads an agent. Changes of the log are taken in before or after, never meanwhile, so that none is missed.
     pub(super) fn load(&self, id: &str) -> Result<Known> {
         let mut cached = self.write();
         if let Some(agent) = cached.agents.get(id) {
-            return Ok(agent.description.clone());
+            return Ok(agent.known.clone());
         }
         let record = self.store.find_unpurged(id)?;
         if let Some(record) = record.as_ref().filter(|record| record.expiry.is_due(crate::Timestamp::now())) {
             // Either it is purged or renewed next; the latter is no change of the log.
-            return Ok(self.description(record)?.map(expired));
+            return Ok(self.read_agent(record)?.map(expired));
         }
         self.put(&mut cached, id, record.as_ref())
     }
@@ -88,9 +96,9 @@ impl Agents {
             match self.store.find_unpurged(&change.id)? {
                 Some(record) => drop(self.put(&mut cached, &change.id, Some(&record))?),
                 None if change.reason == Some(DeletionReason::Expired) => {
-                    agent.description = agent.description.take().map(expired);
+                    agent.known = agent.known.take().map(expired);
                 }
-                None => agent.description = None,
+                None => agent.known = None,
             }
         }
         Ok(())
@@ -106,24 +114,25 @@ impl Agents {
         self.read().agents.len()
     }
 
-    fn description(&self, record: &Record) -> Result<Known> {
+    fn read_agent(&self, record: &Record) -> Result<Known> {
         let thing: Value = serde_json::from_str(&record.text)
             .map_err(|source| Error::Store { doing: "reading a stored description", source: source.into() })?;
         let is_stale = thing.get(own_members::STATUS).is_some_and(|status| status == "stale");
         let standing = if is_stale { Standing::Stale } else { Standing::Live };
-        Ok(Some(Arc::new(Description::of_thing(&record.id, &thing, standing, &self.policy))))
+        let description = Description::of_thing(&record.id, &thing, standing, &self.policy);
+        Ok(Some(Arc::new(KnownAgent { description, access: record.access.clone() })))
     }
 
     fn put(&self, cached: &mut Cached, id: &str, record: Option<&Record>) -> Result<Known> {
-        let description = record.map(|record| self.description(record)).transpose()?.flatten();
+        let known = record.map(|record| self.read_agent(record)).transpose()?.flatten();
         let bytes = ENTRY_BYTES + id.len() + record.map_or(0, |record| record.text.len());
         let used = AtomicU64::new(self.uses.fetch_add(1, Relaxed));
-        let before = cached.agents.insert(id.into(), Agent { description: description.clone(), bytes, used });
+        let before = cached.agents.insert(id.into(), Agent { known: known.clone(), bytes, used });
         cached.bytes = cached.bytes + bytes - before.map_or(0, |before| before.bytes);
         if cached.agents.len() > MOST_AGENTS || cached.bytes > MOST_BYTES {
             cached.forget_oldest();
         }
-        Ok(description)
+        Ok(known)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Cached> {
@@ -146,6 +155,7 @@ impl Cached {
     }
 }
 
-fn expired(description: Arc<Description>) -> Arc<Description> {
-    Arc::new(Description { standing: Standing::Expired, ..Arc::unwrap_or_clone(description) })
+fn expired(agent: Arc<KnownAgent>) -> Arc<KnownAgent> {
+    let KnownAgent { description, access } = Arc::unwrap_or_clone(agent);
+    Arc::new(KnownAgent { description: Description { standing: Standing::Expired, ..description }, access })
 }

@@ -1,24 +1,26 @@
-//! Requests that the guardian of a registry answers.
+//! Requests that the guardian of a registry answers, as their sender sees the agents.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
 use serde_json::{Map, Value};
 
-use super::Guardian;
+use super::{Guardian, agents::Known};
 use crate::{
     Result, Timestamp,
+    access::Access,
     convert::aos::{Answer, Call, ErrorKind, RpcError},
     policy::{self, Answered, Guard, Judged, Reply, agent_id, agent_ids},
 };
 
-impl Guardian {
+impl Guardian<'_> {
     /// True if the agents that a body names are in memory; else [`Guardian::answer`] reads the store for them.
     pub fn has_all_agents(&self, body: &Value) -> bool {
-        agent_ids(body).all(|id| self.agents.cached(&id).is_some())
+        agent_ids(body).all(|id| self.state.agents.cached(&id).is_some())
     }
 
     /// Answers a request or a batch of them; none where there are only notifications. May read the store, unless
-    /// [`Guardian::has_all_agents`].
+    /// [`Guardian::has_all_agents`]. An agent that the caller doesn't see is not registered for it; one that it sees and
+    /// that has an owner is reported by that owner, by the members of its namespace, and by who sees everything.
     ///
     /// ```
     /// # fn main() -> agentdex::Result<()> {
@@ -35,38 +37,71 @@ impl Guardian {
     /// ```
     pub fn answer(&self, body: &Value) -> Option<Reply> {
         let perform = |call: &Call, request: &Map<String, Value>, started| {
-            self.perform(call, request, started).map_err(|error| {
+            self.perform(call, request, started).unwrap_or_else(|error| {
                 tracing::error!(%error, "the guardian can't decide of a step");
-                RpcError::of(ErrorKind::Internal, "the decision failed; try again later")
+                Err(RpcError::of(ErrorKind::Internal, "the decision failed; try again later"))
             })
         };
         let Answered { reply, refused } = policy::answer(body, perform);
-        self.counts.refused.fetch_add(refused, Relaxed);
+        self.state.counts.refused.fetch_add(refused, Relaxed);
         reply
     }
 
-    fn perform(&self, call: &Call, request: &Map<String, Value>, started: Instant) -> Result<Answer> {
+    fn perform(
+        &self,
+        call: &Call,
+        request: &Map<String, Value>,
+        started: Instant,
+    ) -> Result<std::result::Result<Answer, RpcError>> {
         if let Call::Ping(_) = call {
-            return Ok(Answer::Ping(policy::pong(Timestamp::now())));
+            return Ok(Ok(Answer::Ping(policy::pong(Timestamp::now()))));
         }
-        let description = match agent_id(call) {
-            Some(id) => match self.agents.cached(&id) {
-                Some(known) => known,
-                None => self.agents.load(&id)?,
-            },
+        let agent = match agent_id(call) {
+            Some(id) => self.agent(&id)?,
             None => None,
         };
+        if let Some(agent) = agent.as_deref().filter(|agent| !self.may_report(&agent.access)) {
+            let detail = format!(
+                "{:?} belongs to somebody else: its owner, the members of its namespace and admins report its steps",
+                agent.description.id
+            );
+            return Ok(Err(RpcError::of(ErrorKind::Forbidden, &detail)));
+        }
+        let options = &self.state.options;
         let guard = Guard {
-            policy: &self.options.policy,
-            sessions: &self.sessions,
-            dry_run: self.options.dry_run,
-            store_content: self.options.store_content,
+            policy: &options.policy,
+            sessions: &self.state.sessions,
+            reporter: self.registry.caller().owner(),
+            dry_run: options.dry_run,
+            store_content: options.store_content,
         };
-        let Judged { result, entry } = guard.judge(call, request, description.as_deref(), Timestamp::now());
+        let description = agent.as_deref().map(|agent| &agent.description);
+        let Judged { result, entry } = guard.judge(call, request, description, Timestamp::now());
         if let Some(mut entry) = entry {
             entry.microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.record(entry);
+            self.state.record(entry, agent.as_deref().map(|agent| &agent.access));
         }
-        Ok(Answer::Decision(Box::new(result)))
+        Ok(Ok(Answer::Decision(Box::new(result))))
+    }
+
+    /// The agent of that id, as far as the caller sees it.
+    fn agent(&self, id: &str) -> Result<Known> {
+        let agents = &self.state.agents;
+        let known = match agents.cached(id) {
+            Some(known) => known,
+            None => agents.load(id)?,
+        };
+        let grants = self.registry.grants();
+        // What is in memory may be older than the store: who doesn't see the agent any more sees no former version of it.
+        let is_seen =
+            |access: &Access| grants.as_ref().is_none_or(|grants| grants.see(access)) && self.registry.sees(id);
+        Ok(known.filter(|agent| is_seen(&agent.access)))
+    }
+
+    /// True if the caller may report steps of an agent that it sees.
+    fn may_report(&self, access: &Access) -> bool {
+        let (Some(owner), Some(grants)) = (&access.owner, self.registry.grants()) else { return true };
+        let is_member = || access.namespace.as_ref().is_some_and(|name| grants.namespaces.contains(name));
+        grants.owner.as_ref() == Some(owner) || is_member()
     }
 }

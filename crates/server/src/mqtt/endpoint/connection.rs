@@ -216,7 +216,7 @@ where
             return;
         }
         let feed = &self.context.index.feed;
-        self.decisions.select(feed.registry(), feed.topics(), &self.session.subscriptions);
+        self.decisions.select(&self.reader, feed.topics(), &self.session.subscriptions);
     }
 
     /// Sends a decision, at most once.

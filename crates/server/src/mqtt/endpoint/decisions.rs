@@ -39,20 +39,18 @@ impl Decisions {
 }
 
 mod receiving {
-    use std::sync::Arc;
-
-    use tokio::sync::broadcast::{Receiver, error::RecvError};
+    use tokio::sync::broadcast::error::RecvError;
 
     use super::Decided;
     use crate::{
         Registry,
         mqtt::{endpoint::filter::Pattern, topics::Topics},
-        registry::guardian::Entry,
+        registry::guardian::{Entries, Entry},
     };
 
     /// Decisions that something is subscribed to.
     pub(super) struct Receiving {
-        entries: Receiver<Arc<Entry>>,
+        entries: Entries,
         topics: Topics,
         /// The patterns of filters, each with the identifier of its subscription.
         patterns: Vec<(Pattern, Option<u32>)>,

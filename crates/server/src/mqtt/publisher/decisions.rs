@@ -1,6 +1,6 @@
 //! Decisions of the guardian on their way to the broker.
 
-use crate::{Registry, mqtt::topics::Topics};
+use crate::{Registry, access::Caller, mqtt::topics::Topics, registry::guardian::Entries};
 
 /// A decision to publish.
 pub(super) struct Decided {
@@ -8,15 +8,16 @@ pub(super) struct Decided {
     pub payload: Vec<u8>,
 }
 
-/// The decisions that a registry makes, if it has a guardian.
+/// The decisions that a registry makes, as far as everybody may see their agents.
 pub(super) struct Decisions {
-    entries: tokio::sync::broadcast::Receiver<std::sync::Arc<crate::registry::guardian::Entry>>,
+    entries: Entries,
     topics: Topics,
 }
 
 impl Decisions {
     /// Those that are made from now on.
     pub fn of(registry: &Registry, topics: &Topics) -> Decisions {
+        let registry = registry.as_caller(Caller::Anonymous);
         Decisions { entries: registry.guardian().subscribe(), topics: topics.clone() }
     }
 

@@ -1,0 +1,70 @@
+//! Entries of the trail for those who receive them as they are made.
+
+use std::sync::{Arc, Weak};
+
+use tokio::sync::broadcast::{
+    Receiver,
+    error::{RecvError, TryRecvError},
+};
+
+use super::{Entry, state::Made};
+use crate::{
+    access::{Caller, Grants},
+    registry::{Inner, Registry},
+};
+
+/// The entries that are made from now on, as far as the caller sees them: made by [`Guardian::subscribe`](super::Guardian::subscribe).
+pub struct Entries {
+    receiver: Receiver<Arc<Made>>,
+    /// Weak: who receives keeps no registry open.
+    registry: Weak<Inner>,
+    caller: Caller,
+}
+
+impl Entries {
+    pub(super) fn new(receiver: Receiver<Arc<Made>>, registry: &Registry) -> Entries {
+        Entries { receiver, registry: Arc::downgrade(&registry.0), caller: registry.caller().clone() }
+    }
+
+    /// The next entry. Cancel safe.
+    ///
+    /// # Errors
+    /// [`RecvError::Lagged`] with the number of entries that were missed, also of those that aren't seen;
+    /// [`RecvError::Closed`] once the registry is gone.
+    pub async fn recv(&mut self) -> Result<Arc<Entry>, RecvError> {
+        loop {
+            let made = self.receiver.recv().await?;
+            if self.shows(&made) {
+                return Ok(made.entry.clone());
+            }
+        }
+    }
+
+    /// The next entry, if there is one already.
+    ///
+    /// # Errors
+    /// As [`Entries::recv`], and [`TryRecvError::Empty`].
+    pub fn try_recv(&mut self) -> Result<Arc<Entry>, TryRecvError> {
+        loop {
+            let made = self.receiver.try_recv()?;
+            if self.shows(&made) {
+                return Ok(made.entry.clone());
+            }
+        }
+    }
+
+    /// True if the caller saw the agent, as the guardian knew it. Of one that the guardian didn't know, an entry says
+    /// nothing but what its reporter did.
+    fn shows(&self, made: &Made) -> bool {
+        let Some(access) = made.access.as_ref().filter(|access| !access.is_public()) else { return true };
+        let Some(inner) = self.registry.upgrade() else { return false };
+        let grants = Registry::of(inner).as_caller(self.caller.clone()).grants();
+        grants.is_none_or(|grants: Arc<Grants>| grants.see(access))
+    }
+}
+
+impl std::fmt::Debug for Entries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entries").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! Options of a guardian.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use super::Retention;
+use crate::policy::Policy;
+
+/// Options of a guardian.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// What it decides by.
+    pub policy: Arc<Policy>,
+    /// Whether everything is allowed, and what would have been denied or modified is only reported.
+    pub dry_run: bool,
+    /// Whether what is exchanged is stored in the trail; otherwise only hashes of it are.
+    pub store_content: bool,
+    /// The most live sessions; with more, those whose last step is longest ago are forgotten.
+    pub max_sessions: usize,
+    /// After how long without a step a session is forgotten.
+    pub session_idle: Duration,
+    /// How much of the trail is kept.
+    pub retention: Retention,
+    /// A file that each decision is appended to as an event of OCSF; none: there is none.
+    pub ocsf: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            policy: Arc::default(),
+            dry_run: false,
+            store_content: false,
+            max_sessions: 20_000,
+            session_idle: Duration::from_secs(60 * 60),
+            retention: Retention::default(),
+            ocsf: None,
+        }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::policy`].
+    pub fn policy(mut self, policy: Arc<Policy>) -> Options {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets [`Options::dry_run`].
+    pub fn dry_run(mut self, dry_run: bool) -> Options {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Sets [`Options::store_content`].
+    pub fn store_content(mut self, stored: bool) -> Options {
+        self.store_content = stored;
+        self
+    }
+
+    /// Sets [`Options::max_sessions`].
+    pub fn max_sessions(mut self, sessions: usize) -> Options {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets [`Options::session_idle`].
+    pub fn session_idle(mut self, time: Duration) -> Options {
+        self.session_idle = time;
+        self
+    }
+
+    /// Sets [`Options::retention`].
+    pub fn retention(mut self, retention: Retention) -> Options {
+        self.retention = retention;
+        self
+    }
+
+    /// Sets [`Options::ocsf`].
+    pub fn ocsf(mut self, file: impl Into<Option<PathBuf>>) -> Options {
+        self.ocsf = file.into();
+        self
+    }
+}
