@@ -140,3 +140,104 @@ fn groups_are_those_of_one_owner() {
         assert_eq!(mentions(&messages, PRIVATE), *sees, "{messages:?}");
     }
 }
+
+/// The events that two clients get together, until there are that many; each is acknowledged.
+fn events_of_both(clients: &mut [Client; 2], count: usize) -> [Vec<String>; 2] {
+    let mut got: [Vec<String>; 2] = Default::default();
+    while got[0].len() + got[1].len() < count {
+        for (client, got) in clients.iter_mut().zip(&mut got) {
+            // Whatever is due comes before the answer to a ping.
+            client.send(&super::wire::packet(0xc0, &[]));
+            loop {
+                let packet = client.receive();
+                if packet.kind == super::wire::PINGRESP {
+                    break;
+                }
+                got.push(packet.topic().to_owned());
+                client.acknowledge(packet.publish_id());
+            }
+        }
+    }
+    got
+}
+
+#[test]
+fn a_group_loses_nothing_that_one_of_its_members_sees() {
+    let server = Server::with(guarded());
+    let (admin, reader) = (key(&server, "ops", Role::Admin), key(&server, "ops", Role::Read));
+    let mut clients = [connect(&server, "admin", &admin).0, connect(&server, "reader", &reader).0];
+    for client in &mut clients {
+        client.subscribe(&[("$share/g/agentdex/events/#", 1)]);
+    }
+    for number in 0..40 {
+        put(&server, &format!("urn:example:private:{number:02}"), Visibility::Private);
+        put(&server, &format!("urn:example:public:{number:02}"), Visibility::Public);
+    }
+    let got = events_of_both(&mut clients, 80);
+    clients.iter_mut().for_each(Client::assert_nothing_comes);
+    let private = |topics: &[String]| topics.iter().filter(|topic| topic.contains(":private:")).count();
+    assert_eq!((private(&got[0]), private(&got[1])), (40, 0), "{got:?}");
+    let mut all = got.concat();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 80, "some came twice: {got:?}");
+
+    // What is an update for one and a creation for the other goes to whom it matches.
+    let created = "$share/g/agentdex/events/thing_created/#";
+    for client in &mut clients {
+        client.unsubscribe(&["$share/g/agentdex/events/#"]);
+        client.subscribe(&[(created, 1)]);
+    }
+    set(&server, "urn:example:private:00", Visibility::Public);
+    let got = events_of_both(&mut clients, 1);
+    assert_eq!(got, [vec![], vec!["agentdex/events/thing_created/urn:example:private:00".to_owned()]]);
+    clients.iter_mut().for_each(Client::assert_nothing_comes);
+}
+
+#[test]
+fn what_one_member_of_a_group_does_not_see_waits_for_another_that_is_away_and_for_nobody_else() {
+    let mut server = Server::with(guarded());
+    let (admin, reader) = (key(&server, "ops", Role::Admin), key(&server, "ops", Role::Read));
+    let filter = "$share/g/agentdex/events/#";
+    let mut clients = [connect(&server, "admin", &admin).0, connect(&server, "reader", &reader).0];
+    for client in &mut clients {
+        client.subscribe(&[(filter, 1)]);
+    }
+    let [client, mut other] = clients;
+    drop(client);
+    put(&server, "urn:example:private:1", Visibility::Private);
+    put(&server, "urn:example:public:1", Visibility::Public);
+    let topic = |packet: Packet| packet.topic().to_owned();
+    let packet = other.receive();
+    other.acknowledge(packet.publish_id());
+    assert_eq!(topic(packet), "agentdex/events/thing_created/urn:example:public:1");
+    other.assert_nothing_comes();
+    // Also over a restart; what the member that is here got goes to nobody else.
+    drop(other);
+    server = server.restart_with(guarded());
+    let (mut client, is_present) = connect(&server, "admin", &admin);
+    assert!(is_present);
+    let packet = client.receive();
+    assert_eq!(topic(packet), "agentdex/events/thing_created/urn:example:private:1");
+    client.assert_nothing_comes();
+    // What it leaves unacknowledged waits for it too.
+    drop(client);
+    let (mut other, _) = connect(&server, "reader", &reader);
+    other.assert_nothing_comes();
+    let (mut client, _) = connect(&server, "admin", &admin);
+    let packet = client.receive();
+    let id = packet.publish_id();
+    assert_eq!(topic(packet), "agentdex/events/thing_created/urn:example:private:1");
+    client.acknowledge(id);
+    client.ping();
+    // Once nobody is left who sees it, it is dropped: a later member gets what comes later.
+    client.unsubscribe(&[filter]);
+    put(&server, "urn:example:private:2", Visibility::Private);
+    other.assert_nothing_comes();
+    client.subscribe(&[(filter, 1)]);
+    put(&server, "urn:example:private:3", Visibility::Private);
+    let packet = client.receive();
+    client.acknowledge(packet.publish_id());
+    assert_eq!(topic(packet), "agentdex/events/thing_created/urn:example:private:3");
+    client.assert_nothing_comes();
+}

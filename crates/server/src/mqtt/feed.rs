@@ -1,6 +1,10 @@
 //! The log as messages: each change is turned into topics and payloads once, which it carries for all readers.
 
-use std::sync::Arc;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Deref,
+    sync::Arc,
+};
 
 use tokio::sync::watch;
 
@@ -20,7 +24,7 @@ use crate::{
 const CHANGES_AT_ONCE: usize = 64;
 
 /// What is published of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {
     Event,
     Capability,
@@ -66,7 +70,37 @@ pub(super) struct Message {
     pub topic: String,
 }
 
-/// Where a change carries its event, and the description of its Thing.
+/// What tells a message of a change from its others, whatever kind of change it is for a reader: the family, and the
+/// level of the capability or query.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MessageKey {
+    family: Family,
+    level: Box<str>,
+}
+
+impl Message {
+    pub fn key(&self, topics: &Topics) -> MessageKey {
+        MessageKey { family: self.family, level: self.own_level(topics).into() }
+    }
+
+    /// True if it has that key.
+    pub fn has_key(&self, key: &MessageKey, topics: &Topics) -> bool {
+        self.family == key.family && self.own_level(topics) == &*key.level
+    }
+
+    /// The level of the capability or query; empty in other families.
+    fn own_level(&self, topics: &Topics) -> &str {
+        match self.family {
+            Family::Event | Family::Thing => "",
+            Family::Capability | Family::Query => {
+                let start = topics.prefix().len() + self.family.level().len() + 2;
+                self.topic.get(start..).and_then(|rest| rest.split('/').next()).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Where a change carries its event, and a description of its Thing.
 const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
 const THING: Slot<Payload> = Slot::numbered(3, payload_size);
 /// Where it carries its messages: the endpoint and the publisher may have other topics.
@@ -74,7 +108,32 @@ pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4, messages_
 pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5, messages_size);
 
 /// The messages of a change, in the order they are published in.
-pub(super) type Messages = Box<[Message]>;
+#[derive(Debug)]
+pub(super) struct Messages {
+    list: Box<[Message]>,
+    /// Tells them from those of the same change as another reader sees it.
+    tag: u64,
+}
+
+impl Messages {
+    fn new(list: Box<[Message]>) -> Messages {
+        let mut hasher = DefaultHasher::new();
+        list.iter().for_each(|message| message.topic.hash(&mut hasher));
+        Messages { tag: hasher.finish(), list }
+    }
+
+    pub fn tag(&self) -> u64 {
+        self.tag
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        &self.list
+    }
+}
 
 type Payload = Arc<[u8]>;
 
@@ -183,12 +242,13 @@ impl Feed {
                 (kind, _) => (name, kind),
             })
             .map(|(name, kind)| Message { family: Family::Query, topic: self.topics.query(&name, kind, &change.id) });
-        std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect()
+        Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect())
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,
     /// which may be later than the change; empty if there is none.
-    /// For a `reader` who doesn't see the Thing there is none either.
+    /// For a `reader` who doesn't see the Thing there is none either. A change carries the description that was made
+    /// for one reader for others who are shown the same one.
     pub fn payload(&self, change: &LoggedChange, family: Family, reader: &Registry) -> Result<Arc<[u8]>> {
         if family != Family::Thing {
             return Ok((*change.rendition(&EVENT, || self.events.event(change).into_bytes().into())).clone());

@@ -9,7 +9,7 @@ use super::{
     super::feed::{Family, Next},
     delivery_options::DeliveryOptions,
     engine::{Engine, Sent},
-    group::{Assigned, Group},
+    group::{Assigned, Group, Member},
     in_flight::{InFlight, Origin, Redelivered},
     index::SubscriptionIndex,
     packets::Outgoing,
@@ -61,6 +61,8 @@ pub(super) struct Delivery {
     index: Arc<SubscriptionIndex>,
     /// What the client sees.
     reader: Registry,
+    /// The client in groups.
+    member: Member,
     /// The last change that was examined completely, and how many messages of the next were.
     position: (Seq, usize),
     current: Option<Current>,
@@ -91,6 +93,7 @@ impl Delivery {
             resync: progress.resync,
             moves: 0,
             sent: 0,
+            member: Member::of(&reader),
             reader,
             index,
         };
@@ -124,6 +127,7 @@ impl Delivery {
         }
         let is_known = !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text);
         if let (false, Some(group)) = (is_known, self.index.groups.find(&session.subscriptions.group(text))) {
+            group.enter(&session.client_id, &self.member);
             self.shared.push_back((subscription.text.clone(), group));
         }
     }
@@ -361,16 +365,15 @@ impl Delivery {
                 return Ok(Step::WindowFull);
             }
             let index = self.index.clone();
-            let (change, place) = match group.assign(&index.feed, &index.matcher, &self.reader)? {
-                Assigned::Message(change, place) => (change, place),
+            let (change, number, place) = match group.assign(&index.feed, &index.matcher, &self.member)? {
+                Assigned::Message(change, number, place) => (change, number, place),
                 Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
                 Assigned::Nothing => continue,
             };
-            let place = (change.seq, place);
             let messages = index.feed.messages(&change);
-            let Some(message) = messages.get(place.1) else { continue };
+            let Some(message) = messages.get(number) else { continue };
             let payload = index.feed.payload(&change, message.family, &self.reader);
-            let payload = payload.inspect_err(|_| index.groups.requeue(&group, place))?;
+            let payload = payload.inspect_err(|_| index.groups.requeue(&group, place.clone()))?;
             let options = DeliveryOptions::alone(subscription);
             let message = options.outgoing(&message.topic, &payload, message.family);
             self.send(engine, &message, Origin::Group(group, place));

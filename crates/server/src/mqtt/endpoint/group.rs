@@ -1,38 +1,108 @@
-//! Shared subscriptions: the readers of a group share one position in the log, and each message is
-//! assigned to the reader that asks for it first.
+//! Shared subscriptions: the members of a group share the log, and each message is assigned to the member that asks for
+//! it first.
 //!
-//! A message that a reader leaves unacknowledged is requeued and goes to another. A group lives as long
-//! as a session, connected or away, has the subscription; its position is stored beside the sessions.
+//! The members of a group have one owner, and yet they may see two different things: admins see everything, the others
+//! what their owner sees. So a group has two positions in the log. Of a change that both may read, whichever position
+//! comes to it first assigns the messages that it sees; the other one assigns what is left: those that the first doesn't
+//! see. Nothing is queued for that, and a message that nobody sees is dropped once both have passed it.
+//!
+//! A message that a member leaves unacknowledged is requeued and goes to another. A group lives as long as a session,
+//! connected or away, has the subscription; its positions are stored beside the sessions.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{Feed, Next},
+    super::feed::{Feed, MessageKey, Next},
     matcher::Matcher,
     trie::FilterId,
 };
-use crate::{Registry, Result, change::Seq, store::LoggedChange};
+use crate::{
+    Registry, Result,
+    access::{Caller, Principal, Role},
+    change::Seq,
+    store::LoggedChange,
+};
 
-/// The most changes that are examined to assign one message.
-const CHANGES_AT_ONCE: usize = 64;
+/// The most changes and messages that are examined to assign one message.
+const EXAMINED_AT_ONCE: usize = 64;
 
-/// A message of a change: the change and the index among its messages.
-pub(super) type Place = (Seq, usize);
+/// A message of a change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    seq: Seq,
+    message: MessageKey,
+}
 
-/// What a reader that asked for a message gets.
+/// What a member that asked for a message gets.
 pub(super) enum Assigned {
-    Message(Arc<LoggedChange>, usize),
+    /// A change as the member sees it, the index among its messages, and the place to acknowledge.
+    Message(Arc<LoggedChange>, usize, Place),
     /// There are more changes to examine.
     Busy,
     Nothing,
 }
 
-/// The readers of one shared subscription.
+/// What a member of a group sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Everything,
+    /// What its owner sees.
+    OwnersView,
+}
+
+impl Scope {
+    const BOTH: [Scope; 2] = [Scope::Everything, Scope::OwnersView];
+
+    fn other(self) -> Scope {
+        match self {
+            Scope::Everything => Scope::OwnersView,
+            Scope::OwnersView => Scope::Everything,
+        }
+    }
+}
+
+/// A client as a member of groups.
+pub(super) struct Member {
+    scope: Scope,
+    /// The registry as it sees it.
+    registry: Registry,
+    /// The registry as members of the other scope see it.
+    others: Registry,
+}
+
+impl Member {
+    /// The member that sees this of the registry.
+    pub fn of(registry: &Registry) -> Member {
+        let scope = if registry.grants().is_none() { Scope::Everything } else { Scope::OwnersView };
+        let others = match (scope, registry.caller().owner()) {
+            (Scope::OwnersView, _) => Caller::Trusted,
+            (Scope::Everything, None) => Caller::Anonymous,
+            (Scope::Everything, Some(owner)) => {
+                let (owner, key) = (owner.clone(), String::new());
+                Caller::Principal(Arc::new(Principal { owner, role: Role::Read, key, expires: None }))
+            }
+        };
+        Member { scope, others: registry.as_caller(others), registry: registry.clone() }
+    }
+}
+
+/// The positions of a group, as they are stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Positions {
+    /// The position up to which everything is acknowledged.
+    pub seq: Seq,
+    /// Where members who see everything go on; none where there are none.
+    pub everything: Option<Seq>,
+    /// Where the other members go on.
+    pub owners_view: Option<Seq>,
+}
+
+/// The members of one shared subscription.
 pub(super) struct Group {
     text: Arc<str>,
     filters: Box<[FilterId]>,
@@ -40,13 +110,36 @@ pub(super) struct Group {
 }
 
 struct State {
-    readers: usize,
-    /// The next message that isn't assigned yet: one of the change after `seq`.
-    next: Place,
+    /// Number of sessions that have the subscription.
+    sessions: usize,
+    /// The scopes of those sessions that have been connected.
+    scopes: HashMap<Arc<str>, Scope>,
+    everything: Progress,
+    owners_view: Progress,
     assigned: BTreeSet<Place>,
+    /// Messages that any member may take.
     requeued: BTreeSet<Place>,
-    /// The position that the store has.
-    saved: Option<Seq>,
+    /// The positions that the store has.
+    saved: Option<Positions>,
+}
+
+/// How far the members of one scope have come.
+struct Progress {
+    /// True if there are such members.
+    is_present: bool,
+    /// The last change that is examined completely.
+    position: Seq,
+    /// The last change that is examined at all.
+    begun: Seq,
+    /// The change after `position`, while its messages are assigned.
+    current: Option<Current>,
+    /// Requeued messages that only these members may see.
+    requeued: BTreeSet<Place>,
+}
+
+struct Current {
+    change: Arc<LoggedChange>,
+    left: VecDeque<MessageKey>,
 }
 
 impl Group {
@@ -54,82 +147,240 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Assigns the next message to the reader that asks.
-    /// `reader` is what it sees.
-    pub fn assign(&self, feed: &Feed, matcher: &Matcher, reader: &Registry) -> Result<Assigned> {
+    /// Takes note of a session's client: its scope has members from now on.
+    pub fn enter(&self, session: &str, member: &Member) {
         let mut state = self.state();
-        if let Some(place) = state.requeued.first().copied() {
-            let found = feed.find(place.0)?;
-            state.requeued.remove(&place);
-            let Some(change) = found else { return Ok(Assigned::Busy) };
-            return Ok(match reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? {
-                Some(change) => {
-                    state.assigned.insert(place);
-                    Assigned::Message(change, place.1)
-                }
-                None => Assigned::Busy,
-            });
+        state.scopes.insert(session.into(), member.scope);
+        state.begin(member.scope);
+        state.end_absent_scopes();
+    }
+
+    /// Goes on where the stored group was.
+    pub fn resume(&self, positions: Positions) {
+        let mut state = self.state();
+        if state.scopes.is_empty() {
+            for (scope, position) in Scope::BOTH.into_iter().zip([positions.everything, positions.owners_view]) {
+                let position = position.unwrap_or(positions.seq);
+                *state.progress_mut(scope) = Progress::at(position);
+            }
+            state.everything.is_present = positions.everything.is_some();
+            state.owners_view.is_present = positions.owners_view.is_some();
         }
-        for _ in 0..CHANGES_AT_ONCE {
-            let (position, start) = state.next;
-            let change = match feed.after(position)? {
+    }
+
+    /// Assigns the next message to the member that asks.
+    pub fn assign(&self, feed: &Feed, matcher: &Matcher, member: &Member) -> Result<Assigned> {
+        let mut state = self.state();
+        for _ in 0..EXAMINED_AT_ONCE {
+            if let Some(place) = state.first_requeued(member.scope) {
+                let change = feed.find(place.seq)?;
+                let found = match &change {
+                    Some(change) => self.find(feed, matcher, &member.registry, change, &place.message)?,
+                    None => None,
+                };
+                let is_for_all = state.take_requeued(&place);
+                match found {
+                    Some((change, index)) => return Ok(state.assign(change, index, place)),
+                    None if is_for_all && change.is_some() => state.leave_to_others(place, member.scope),
+                    // The log no longer has it, or all have passed it over.
+                    None => {}
+                }
+                continue;
+            }
+            let progress = state.progress_mut(member.scope);
+            if let Some(current) = &mut progress.current {
+                let change = current.change.clone();
+                let Some(message) = current.left.pop_front() else {
+                    progress.position = change.seq;
+                    progress.current = None;
+                    continue;
+                };
+                let place = Place { seq: change.seq, message };
+                match self.find(feed, matcher, &member.registry, &change, &place.message)? {
+                    Some((change, index)) => return Ok(state.assign(change, index, place)),
+                    // It has left the member's view meanwhile.
+                    None => state.leave_to_others(place, member.scope),
+                }
+                continue;
+            }
+            let change = match feed.after(progress.position)? {
                 Next::Change(change) => change,
                 Next::Nothing => return Ok(Assigned::Nothing),
                 Next::Lost { resume } => {
                     let group = &*self.text;
                     tracing::warn!(group, "a group of MQTT subscribers missed changes that the log no longer holds");
-                    state.next = (resume, 0);
+                    (progress.position, progress.begun) = (resume, progress.begun.max(resume));
                     continue;
                 }
             };
-            let Some(change) = reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? else {
-                state.next = (change.seq, 0);
-                continue;
-            };
-            let matches = matcher.matches(feed, &change);
-            let of_filter = |filter: &FilterId| {
-                let messages = matches.messages(*filter);
-                messages.get(messages.partition_point(|message| (*message as usize) < start)..)?.first()
-            };
-            match self.filters.iter().filter_map(of_filter).min() {
-                Some(&message) => {
-                    let index = message as usize;
-                    state.next = (position, index + 1);
-                    state.assigned.insert((change.seq, index));
-                    return Ok(Assigned::Message(change, index));
-                }
-                None => state.next = (change.seq, 0),
+            let mut left = self.messages(feed, matcher, &member.registry, &change)?;
+            if !left.is_empty() && state.progress(member.scope.other()).begun >= change.seq {
+                let taken: BTreeSet<MessageKey> =
+                    self.messages(feed, matcher, &member.others, &change)?.into_iter().collect();
+                left.retain(|message| !taken.contains(message));
             }
+            state.share_current(member.scope.other(), change.seq);
+            let progress = state.progress_mut(member.scope);
+            progress.begun = progress.begun.max(change.seq);
+            progress.current = Some(Current { change, left });
         }
         Ok(Assigned::Busy)
     }
 
-    /// A message needs no other reader.
-    pub fn acknowledge(&self, place: Place) {
-        self.state().assigned.remove(&place);
+    /// The messages of a change that the group subscribes to, as far as somebody sees it, in order.
+    fn messages(
+        &self,
+        feed: &Feed,
+        matcher: &Matcher,
+        registry: &Registry,
+        change: &Arc<LoggedChange>,
+    ) -> Result<VecDeque<MessageKey>> {
+        let Some(change) = registry.seen(change)? else { return Ok(VecDeque::new()) };
+        let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
+        let indexes: BTreeSet<u32> =
+            self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
+        let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
+        Ok(matched.map(|message| message.key(feed.topics())).collect())
     }
 
-    /// The position up to which all messages are acknowledged, if the store doesn't have it yet; from now on it has.
-    pub fn take_unsaved(&self) -> Option<Seq> {
+    /// A message of a change as somebody sees it, if it does and the group subscribes to that.
+    fn find(
+        &self,
+        feed: &Feed,
+        matcher: &Matcher,
+        registry: &Registry,
+        change: &Arc<LoggedChange>,
+        message: &MessageKey,
+    ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
+        let Some(change) = registry.seen(change)? else { return Ok(None) };
+        let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
+        let found = messages.iter().position(|other| other.has_key(message, feed.topics()));
+        let is_matched = |index: &usize| {
+            let matches_index = |filter: &FilterId| matches.messages(*filter).binary_search(&(*index as u32)).is_ok();
+            self.filters.iter().any(matches_index)
+        };
+        Ok(found.filter(is_matched).map(|index| (change, index)))
+    }
+
+    /// A message needs no other member.
+    pub fn acknowledge(&self, place: &Place) {
+        self.state().assigned.remove(place);
+    }
+
+    /// The positions to go on at after a restart, if the store doesn't have them yet; from now on it has.
+    pub fn take_unsaved(&self) -> Option<Positions> {
         let mut state = self.state();
-        let position = state.position();
-        (state.saved.replace(position) != Some(position)).then_some(position)
+        let positions = state.positions();
+        (state.saved.replace(positions) != Some(positions)).then_some(positions)
+    }
+}
+
+impl Progress {
+    fn at(position: Seq) -> Progress {
+        Progress { is_present: false, position, begun: position, current: None, requeued: BTreeSet::new() }
     }
 }
 
 impl State {
-    /// Where another group would go on: before the first change that has an open message. That may be a number which is
-    /// not the position of a change.
-    fn position(&self) -> Seq {
-        let open = self.assigned.first().into_iter().chain(self.requeued.first());
-        open.map(|(seq, _)| Seq(seq.0.saturating_sub(1))).chain([self.next.0]).min().unwrap_or_default()
+    fn progress(&self, scope: Scope) -> &Progress {
+        match scope {
+            Scope::Everything => &self.everything,
+            Scope::OwnersView => &self.owners_view,
+        }
+    }
+
+    fn progress_mut(&mut self, scope: Scope) -> &mut Progress {
+        match scope {
+            Scope::Everything => &mut self.everything,
+            Scope::OwnersView => &mut self.owners_view,
+        }
+    }
+
+    /// A scope that has its first member begins where the group is.
+    fn begin(&mut self, scope: Scope) {
+        if self.progress(scope).is_present {
+            return;
+        }
+        let others = Some(self.progress(scope.other())).filter(|others| others.is_present);
+        let others = others.map(|others| others.position).unwrap_or_default();
+        let progress = self.progress_mut(scope);
+        progress.is_present = true;
+        progress.position = progress.position.max(others);
+        progress.begun = progress.begun.max(progress.position);
+    }
+
+    /// Drops what waits for members of a scope that has none any more.
+    fn end_absent_scopes(&mut self) {
+        if self.scopes.len() < self.sessions {
+            // Those that weren't connected since the start may be of any.
+            return;
+        }
+        for scope in Scope::BOTH {
+            if self.scopes.values().any(|present| *present == scope) {
+                continue;
+            }
+            let progress = self.progress_mut(scope);
+            progress.is_present = false;
+            progress.requeued.clear();
+            if let Some(seq) = progress.current.as_ref().map(|current| current.change.seq) {
+                self.share_current(scope, seq);
+            }
+        }
+    }
+
+    /// Lets all members take what those of a scope haven't assigned yet of a change: what is left is for others too.
+    fn share_current(&mut self, scope: Scope, seq: Seq) {
+        let current = self.progress_mut(scope).current.as_mut().filter(|current| current.change.seq == seq);
+        let left = current.map(|current| std::mem::take(&mut current.left)).unwrap_or_default();
+        self.requeued.extend(left.into_iter().map(|message| Place { seq, message }));
+    }
+
+    fn first_requeued(&self, scope: Scope) -> Option<Place> {
+        let own = self.progress(scope).requeued.first();
+        own.into_iter().chain(self.requeued.first()).min().cloned()
+    }
+
+    /// Takes a message out that was requeued; true if it was for all members.
+    fn take_requeued(&mut self, place: &Place) -> bool {
+        self.everything.requeued.remove(place);
+        self.owners_view.requeued.remove(place);
+        self.requeued.remove(place)
+    }
+
+    /// A member passes a message over. Without members of the other scope it is dropped.
+    fn leave_to_others(&mut self, place: Place, scope: Scope) {
+        let others = self.progress_mut(scope.other());
+        if others.is_present {
+            others.requeued.insert(place);
+        }
+    }
+
+    fn assign(&mut self, change: Arc<LoggedChange>, index: usize, place: Place) -> Assigned {
+        self.assigned.insert(place.clone());
+        Assigned::Message(change, index, place)
+    }
+
+    fn positions(&self) -> Positions {
+        let places = [&self.assigned, &self.requeued, &self.everything.requeued, &self.owners_view.requeued];
+        // Before the first change that has an open message. That may be a number which is not the position of a change.
+        let open =
+            places.into_iter().filter_map(|places| places.first()).map(|place| place.seq.0.saturating_sub(1)).min();
+        let before_open = |seq: Seq| Seq(open.map_or(seq.0, |open| open.min(seq.0)));
+        let position = |scope| {
+            let progress = self.progress(scope);
+            progress.is_present.then(|| before_open(progress.position))
+        };
+        let (everything, owners_view) = (position(Scope::Everything), position(Scope::OwnersView));
+        let none_is_present = || before_open(self.everything.position.max(self.owners_view.position));
+        let seq = everything.into_iter().chain(owners_view).min().unwrap_or_else(none_is_present);
+        Positions { seq, everything, owners_view }
     }
 }
 
 /// All groups.
 pub(super) struct Groups {
     groups: Mutex<HashMap<Arc<str>, Arc<Group>>>,
-    /// Those without readers whose position is still in the store.
+    /// Those without members whose position is still in the store.
     abandoned: Mutex<Vec<Arc<str>>>,
     requeued: watch::Sender<()>,
 }
@@ -153,12 +404,19 @@ impl Groups {
     pub fn join(&self, text: &Arc<str>, filters: &[FilterId], since: Seq, is_stored: bool) {
         let mut groups = self.groups();
         let group = groups.entry(text.clone()).or_insert_with(|| {
-            let (assigned, requeued) = (BTreeSet::new(), BTreeSet::new());
-            let saved = is_stored.then_some(since);
-            let state = Mutex::new(State { readers: 0, next: (since, 0), assigned, requeued, saved });
-            Arc::new(Group { text: text.clone(), filters: filters.into(), state })
+            let saved = is_stored.then_some(Positions { seq: since, ..Positions::default() });
+            let state = State {
+                sessions: 0,
+                scopes: HashMap::new(),
+                everything: Progress::at(since),
+                owners_view: Progress::at(since),
+                assigned: BTreeSet::new(),
+                requeued: BTreeSet::new(),
+                saved,
+            };
+            Arc::new(Group { text: text.clone(), filters: filters.into(), state: Mutex::new(state) })
         });
-        group.state().readers += 1;
+        group.state().sessions += 1;
     }
 
     /// The group, if there is one.
@@ -167,12 +425,14 @@ impl Groups {
     }
 
     /// A session no longer has the subscription.
-    pub fn leave(&self, text: &str) {
+    pub fn leave(&self, text: &str, session: &str) {
         let mut groups = self.groups();
         let Some(group) = groups.get(text) else { return };
         let mut state = group.state();
-        state.readers = state.readers.saturating_sub(1);
-        let (is_abandoned, is_stored) = (state.readers == 0, state.saved.is_some());
+        state.sessions = state.sessions.saturating_sub(1);
+        state.scopes.remove(session);
+        state.end_absent_scopes();
+        let (is_abandoned, is_stored) = (state.sessions == 0, state.saved.is_some());
         drop(state);
         if is_abandoned
             && let Some((text, _)) = groups.remove_entry(text)
@@ -180,18 +440,20 @@ impl Groups {
         {
             self.abandoned().push(text);
         }
+        drop(groups);
+        self.requeued.send_replace(());
     }
 
     fn abandoned(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
         self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The groups without readers whose position the store still has; from now on they count as removed.
+    /// The groups without members whose position the store still has; from now on they count as removed.
     pub fn take_abandoned(&self) -> Vec<Arc<str>> {
         std::mem::take(&mut self.abandoned())
     }
 
-    /// A reader has left without acknowledging this.
+    /// A member has left without acknowledging this.
     pub fn requeue(&self, group: &Group, place: Place) {
         let mut state = group.state();
         if state.assigned.remove(&place) {

@@ -21,7 +21,7 @@ impl Origin {
     /// The message needs no acknowledgement any more, or has none.
     pub fn finish(self) {
         if let Origin::Group(group, place) = self {
-            group.acknowledge(place);
+            group.acknowledge(&place);
         }
     }
 }

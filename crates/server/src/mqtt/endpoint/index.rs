@@ -86,7 +86,7 @@ impl SubscriptionIndex {
             self.matcher.remove(&filter, &self.feed);
         }
         if subscription.is_shared {
-            self.groups.leave(&subscriptions.group(text));
+            self.groups.leave(&subscriptions.group(text), subscriptions.session());
         }
         self.total_bytes.fetch_sub(Subscription::bytes(text), Ordering::Relaxed);
         true

@@ -56,11 +56,14 @@ pub(super) struct Matcher {
     visited: AtomicUsize,
 }
 
+/// A change, and the tag of its messages: it has others for a reader who comes to see its Thing, or to see it no more.
+type Key = (Seq, u64);
+
 #[derive(Default)]
 struct Cache {
-    matches: HashMap<Seq, Arc<Matches>>,
+    matches: HashMap<Key, Arc<Matches>>,
     /// In the order they came in.
-    order: VecDeque<Seq>,
+    order: VecDeque<Key>,
     bytes: usize,
 }
 
@@ -88,13 +91,14 @@ impl Matcher {
 
     /// What the messages of a change match.
     pub fn matches(&self, feed: &Feed, change: &LoggedChange) -> Arc<Matches> {
+        let key = (change.seq, feed.messages(change).tag());
         // Held meanwhile, so that of many connections that wake at once only one does the work.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(matches) = cache.matches.get(&change.seq) {
+        if let Some(matches) = cache.matches.get(&key) {
             return matches.clone();
         }
         let matches = Arc::new(self.find(feed, change));
-        cache.insert(change.seq, matches.clone());
+        cache.insert(key, matches.clone());
         matches
     }
 
@@ -114,10 +118,10 @@ impl Matcher {
 }
 
 impl Cache {
-    fn insert(&mut self, seq: Seq, matches: Arc<Matches>) {
+    fn insert(&mut self, key: Key, matches: Arc<Matches>) {
         self.bytes += matches.bytes();
-        self.matches.insert(seq, matches);
-        self.order.push_back(seq);
+        self.matches.insert(key, matches);
+        self.order.push_back(key);
         while self.bytes > CACHE_BYTES {
             let Some(oldest) = self.order.pop_front() else { break };
             self.bytes -= self.matches.remove(&oldest).map_or(0, |matches| matches.bytes());

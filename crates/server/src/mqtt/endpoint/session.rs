@@ -115,20 +115,25 @@ pub(super) struct Subscriptions {
     bytes: usize,
     /// Those that the store doesn't have as they are.
     unsaved: BTreeSet<Arc<str>>,
-    /// Whose they are.
-    owner: Box<str>,
+    /// The name of the session.
+    session: Box<str>,
 }
 
 impl Subscriptions {
     /// Those of the session of that name.
     pub fn of(session: &str) -> Subscriptions {
-        Subscriptions { owner: owner_of(session).into(), ..Subscriptions::default() }
+        Subscriptions { session: session.into(), ..Subscriptions::default() }
     }
 
-    /// The name of the group that a shared subscription takes part in: each owner has groups of its own, whose
-    /// readers see the same Things.
+    /// The name of the session.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The name of the group that a shared subscription takes part in: each owner has groups of its own.
     pub fn group(&self, text: &str) -> Arc<str> {
-        if self.owner.is_empty() { text.into() } else { name_of(text, &self.owner).into() }
+        let owner = owner_of(&self.session);
+        if owner.is_empty() { text.into() } else { name_of(text, owner).into() }
     }
 
     pub fn len(&self) -> usize {

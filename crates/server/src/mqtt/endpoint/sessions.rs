@@ -207,8 +207,8 @@ impl Sessions {
         for subscription in subscriptions.shared() {
             let name = subscriptions.group(&subscription.text);
             let group = self.index.groups.find(&name);
-            if let Some(seq) = group.and_then(|group| group.take_unsaved()) {
-                let stored = StoredGroup { epoch: self.index.feed.epoch(), seq };
+            if let Some(positions) = group.and_then(|group| group.take_unsaved()) {
+                let stored = StoredGroup::of(self.index.feed.epoch(), positions);
                 self.put(&group_name(&name), &stored)?;
             }
         }
@@ -323,6 +323,11 @@ fn restore(
     let position = group.map(|group| if group.epoch == epoch { group.seq } else { index.feed.last_seq() });
     let since: Seq = position.unwrap_or(stored.since);
     let mut subscription = index.restore(subscriptions, text, since)?;
+    if let Some(stored) = group.filter(|group| group.epoch == epoch)
+        && let Some(group) = index.groups.find(&subscriptions.group(text))
+    {
+        group.resume(stored.positions());
+    }
     stored.apply(&mut subscription);
     subscriptions.insert(subscription);
     Some(())

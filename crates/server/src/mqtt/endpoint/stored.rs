@@ -10,7 +10,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::session::{Progress, Subscription};
+use super::{
+    group::Positions,
+    session::{Progress, Subscription},
+};
 use crate::change::{Epoch, Seq, Timestamp};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,9 +38,27 @@ pub(super) struct StoredSubscription {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct StoredGroup {
     pub epoch: Epoch,
     pub seq: Seq,
+    /// Where members who see everything go on; none where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    everything: Option<Seq>,
+    /// Where the other members go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owners_view: Option<Seq>,
+}
+
+impl StoredGroup {
+    pub fn of(epoch: Epoch, positions: Positions) -> StoredGroup {
+        let Positions { seq, everything, owners_view } = positions;
+        StoredGroup { epoch, seq, everything, owners_view }
+    }
+
+    pub fn positions(&self) -> Positions {
+        Positions { seq: self.seq, everything: self.everything, owners_view: self.owners_view }
+    }
 }
 
 impl StoredSubscription {
