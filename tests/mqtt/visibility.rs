@@ -241,3 +241,43 @@ fn what_one_member_of_a_group_does_not_see_waits_for_another_that_is_away_and_fo
     assert_eq!(topic(packet), "agentdex/events/thing_created/urn:example:private:3");
     client.assert_nothing_comes();
 }
+
+#[test]
+fn no_payload_that_one_reader_caused_goes_to_another() {
+    for nobody_first in [false, true] {
+        let server = Server::with(guarded());
+        let id = "urn:example:once-public";
+        let ours = key(&server, "us", Role::Register);
+        let who = [None, ours];
+        for credentials in &who {
+            connect(&server, "p", credentials).0.subscribe(&[("agentdex/things/#", 1)]);
+        }
+        let write = |title: &str, visibility| {
+            let owner = Some("us".parse().unwrap());
+            let access = AccessRequest { owner, visibility, ..AccessRequest::default() };
+            server.registry.write_blocking(Write::put(agent(id, title, &["ask"])).with_access(access)).unwrap();
+        };
+        write("Version one", Some(Visibility::Public));
+        set(&server, id, Visibility::Private);
+        write("SECRET", None);
+        let end = "urn:example:end";
+        let read = |credentials: &Credentials, number: usize| {
+            put(&server, &format!("{end}{number}"), Visibility::Public);
+            let mut client = connect(&server, "p", credentials).0;
+            up_to(&mut client, &format!("{end}{number}"))
+        };
+        let secret = |messages: &[(String, String)]| messages.iter().any(|(_, body)| body.contains("SECRET"));
+        if nobody_first {
+            assert!(!secret(&read(&who[0], 0)));
+            assert!(secret(&read(&who[1], 1)), "what nobody's session was shown was sent to the owner");
+        } else {
+            assert!(secret(&read(&who[1], 0)));
+            server.registry.remove(id).unwrap();
+            assert!(!secret(&read(&who[0], 1)), "sent to somebody without a key");
+        }
+        // What is public again, in another version, is shown as it is now.
+        write("Version three", Some(Visibility::Public));
+        let messages = read(&who[0], 2);
+        assert!(messages.iter().any(|(_, body)| body.contains("Version three")) && !secret(&messages), "{messages:?}");
+    }
+}

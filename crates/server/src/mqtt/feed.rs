@@ -102,7 +102,7 @@ impl Message {
 
 /// Where a change carries its event, and a description of its Thing.
 const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
-const THING: Slot<Payload> = Slot::numbered(3, payload_size);
+const THING: Slot<Described> = Slot::numbered(3, |described| size_of::<Described>() + described.payload.len());
 /// Where it carries its messages: the endpoint and the publisher may have other topics.
 pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4, messages_size);
 pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5, messages_size);
@@ -136,6 +136,12 @@ impl Deref for Messages {
 }
 
 type Payload = Arc<[u8]>;
+
+/// The description of a Thing as it was at a position.
+struct Described {
+    seq: Seq,
+    payload: Payload,
+}
 
 fn messages_size(messages: &Messages) -> usize {
     size_of::<Messages>() + messages.iter().map(|message| size_of::<Message>() + message.topic.len()).sum::<usize>()
@@ -253,15 +259,10 @@ impl Feed {
         if family != Family::Thing {
             return Ok((*change.rendition(&EVENT, || self.events.event(change).into_bytes().into())).clone());
         }
-        if !reader.sees(&change.id) {
-            return Ok(Arc::from(Vec::new()));
-        }
-        if let Some(payload) = change.find_rendition(&THING) {
-            return Ok((*payload).clone());
-        }
-        let thing = self.registry.find(&change.id)?;
-        let payload = || thing.map(|thing| thing.enriched()).unwrap_or_default().into_bytes().into();
-        Ok((*change.rendition(&THING, payload)).clone())
+        let Some(thing) = reader.find(&change.id)? else { return Ok(Arc::from(Vec::new())) };
+        let describe = || Described { seq: thing.seq(), payload: thing.enriched().into_bytes().into() };
+        let described = change.rendition(&THING, describe);
+        Ok(if described.seq == thing.seq() { described.payload.clone() } else { describe().payload })
     }
 
     /// Topic and payload of the event for subscribers who missed changes; the next they get comes after `seq`.
