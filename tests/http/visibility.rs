@@ -9,7 +9,7 @@ use agentdex::{
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, EventStream, TestRegistry, openapi};
+use crate::support::{Answer, Call, EventStream, Reply, Site, TestRegistry, eventually, openapi};
 
 /// What only those see who may: in titles, descriptions and names of capabilities.
 const PRIVATE: &str = "zebraprivate";
@@ -539,4 +539,73 @@ fn the_audit_trail_has_who_changed_what_and_what_was_denied() {
         zoo.call(Admin, "GET", "/audit?since=2&limit=3").header("accept", "application/x-ndjson").send().expect(200);
     let lines: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines, entries[2..5]);
+}
+
+#[test]
+fn metrics_are_the_same_with_and_without_what_is_hidden() {
+    let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+    let registry =
+        TestRegistry::tracking_with(|tracking| tracking, http::Options { access: rules, ..Default::default() });
+    let key = |owner: &str, role| {
+        let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
+        Some(registry.registry().keys().create(new).unwrap().1)
+    };
+    let (ours, theirs, admins) = (key("us", Role::Register), key("others", Role::Read), key("root", Role::Admin));
+    let call = |key: &Option<String>, method: &str, path: &str| {
+        let call = registry.call(method, path);
+        let header = key.as_ref().map(|key| format!("Bearer {key}"));
+        header.iter().fold(call, |call, header| call.header("authorization", header))
+    };
+    // What the process and its clients do, and the end of the log, are nobody's.
+    let told = |key: &Option<String>| {
+        let text = call(key, "GET", "/metrics").send().expect(200).text().to_owned();
+        let others = ["process_", "agentdex_memory_", "agentdex_http_", "agentdex_log_seq", "agentdex_follower_"];
+        let lines = text.lines().filter(|line| {
+            let name = line.strip_prefix("# HELP ").or(line.strip_prefix("# TYPE ")).unwrap_or(line);
+            others.iter().all(|other| !name.starts_with(other))
+        });
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = [told(&None), told(&theirs)];
+    let for_admins = told(&admins);
+
+    let card = json!({
+        "name": "Hidden", "description": "Says the weather", "version": "1.0.0", "url": "https://hidden.example/a2a",
+        "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "forecast", "name": "Forecast", "description": "Says the weather", "tags": []}],
+    });
+    let site = Site::start(move |_| Reply::json(&card.to_string()));
+    let import = call(&ours, "POST", "/import/a2a?id=urn:example:tracked&visibility=private");
+    import.body("application/json", json!({"url": site.url("/card.json")}).to_string()).send().expect(201);
+    for (id, registration) in [(PRIVATE_ID, json!({})), ("urn:example:gone", json!({"ttl": 1}))] {
+        let mut thing = thing(id, PRIVATE);
+        thing["registration"] = registration;
+        let put = call(&ours, "PUT", &format!("/things/{id}?visibility=private"));
+        put.body("application/td+json", thing.to_string()).send().expect(201);
+    }
+    let step = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "steps/message",
+        "params": {
+            "context": {
+                "agent": {"id": PRIVATE_ID, "name": "a", "version": "1", "provider": {"name": "p"}, "instructions": "-"},
+                "session": {"id": "s"}, "turnId": "t", "stepId": "p", "timestamp": "2026-11-22T10:00:00Z",
+            },
+            "message": {"id": "m", "role": "user", "content": [{"kind": "text", "text": "Hello"}]}, "citation": [], "reasoning": "-",
+        },
+    });
+    call(&ours, "POST", "/aos").body("application/json", step.to_string()).send().expect(200);
+
+    let value = |key: &Option<String>, name: &str| {
+        told(key).iter().find_map(|line| line.strip_prefix(&format!("{name} "))?.parse::<u64>().ok())
+    };
+    eventually("the purge", || value(&admins, "agentdex_expired_things_total") == Some(1));
+    assert_eq!([told(&None), told(&theirs)], before);
+    assert_ne!(told(&admins), for_admins);
+    // Its owner counts what it sees.
+    let tracked = |key| value(key, "agentdex_tracked_sources");
+    assert_eq!(
+        [tracked(&None), tracked(&theirs), tracked(&ours), tracked(&admins)],
+        [Some(0), Some(0), Some(1), Some(1)]
+    );
+    assert_eq!((value(&admins, "agentdex_damaged_records"), value(&ours, "agentdex_damaged_records")), (Some(0), None));
 }

@@ -24,6 +24,11 @@ impl Metric {
 pub trait MetricSource: Send + Sync {
     /// The numbers now. Called for each request of `/metrics`: it doesn't block.
     fn metrics(&self) -> Vec<Metric>;
+
+    /// True if the numbers tell of Things that not everybody may see: then only those get them who see everything.
+    fn tells_of_things(&self) -> bool {
+        false
+    }
 }
 
 /// The sources that still exist.
@@ -39,11 +44,13 @@ impl Measures {
         sources.push(source);
     }
 
-    /// The numbers of all sources, those of one name added up.
-    pub fn read(&self) -> Vec<Metric> {
+    /// The numbers of all sources, or of those that tell of no Things, those of one name added up.
+    pub fn read(&self, sees_everything: bool) -> Vec<Metric> {
         let sources = self.lock().clone();
         let mut metrics: Vec<Metric> = Vec::new();
-        for metric in sources.iter().filter_map(Weak::upgrade).flat_map(|source| source.metrics()) {
+        let sources = sources.iter().filter_map(Weak::upgrade);
+        let sources = sources.filter(|source| sees_everything || !source.tells_of_things());
+        for metric in sources.flat_map(|source| source.metrics()) {
             match metrics.iter_mut().find(|known| known.name == metric.name) {
                 Some(known) => known.value += metric.value,
                 None => metrics.push(metric),
@@ -75,11 +82,11 @@ mod tests {
         let (one, two) = (Arc::new(Source(1)), Arc::new(Source(2)));
         measures.add(&one);
         measures.add(&two);
-        let values = || measures.read().iter().map(|metric| metric.value).collect::<Vec<_>>();
+        let values = || measures.read(true).iter().map(|metric| metric.value).collect::<Vec<_>>();
         assert_eq!(values(), [3]);
         drop(two);
         assert_eq!(values(), [1]);
         drop(one);
-        assert!(measures.read().is_empty());
+        assert!(measures.read(true).is_empty());
     }
 }

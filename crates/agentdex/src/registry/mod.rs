@@ -331,7 +331,9 @@ impl Registry {
         self.0.measures.add(source);
     }
 
-    /// The numbers of the registry, and of what was added, those of one name added up.
+    /// The numbers of the registry, and of what was added, those of one name added up. Those that count Things whoever
+    /// sees them, and steps of agents, are for callers who see everything; of tracked sources those are counted whose Things
+    /// the caller sees.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -341,16 +343,23 @@ impl Registry {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = vec![Metric {
-            name: "agentdex_expired_things_total",
-            help: "Things that have expired and were purged.",
-            value: self.0.clock.purged(),
-        }];
-        let damaged = self.0.store.damaged() as u64;
-        let help = "Records that were found to be damaged, and aren't served.";
-        metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
-        metrics.extend(self.0.network.metric());
-        metrics.extend(self.0.measures.read());
+        // Not by what is restricted now: that there is something would show.
+        let sees_everything = self.grants().is_none();
+        let mut metrics = Vec::new();
+        if sees_everything {
+            metrics.push(Metric {
+                name: "agentdex_expired_things_total",
+                help: "Things that have expired and were purged.",
+                value: self.0.clock.purged(),
+            });
+            let damaged = self.0.store.damaged() as u64;
+            let help = "Records that were found to be damaged, and aren't served.";
+            metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
+        }
+        let grants = self.sight();
+        let is_seen = |id: &str| grants.as_ref().is_none_or(|grants| self.0.store.is_seen(id, grants));
+        metrics.extend(self.0.network.metric(is_seen));
+        metrics.extend(self.0.measures.read(sees_everything));
         metrics
     }
 

@@ -46,9 +46,9 @@ impl Network {
         Ok(Network { tracker, issuer })
     }
 
-    /// The number of tracked sources, where sources can be tracked.
-    pub fn metric(&self) -> Option<Metric> {
-        let value = self.tracker.as_ref()?.sources() as u64;
+    /// The number of tracked sources of Things that `is_seen` names, where sources can be tracked.
+    pub fn metric(&self, is_seen: impl Fn(&str) -> bool) -> Option<Metric> {
+        let value = self.tracker.as_ref()?.sources(is_seen) as u64;
         Some(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value })
     }
 

@@ -29,9 +29,9 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     Parameters::parse(&request, &[])?;
     let mut text = String::new();
     let registry = context.registry(&request);
-    let read = move || Ok((registry.status(), process::memory(), process::open_descriptors()));
-    let (status, memory, descriptors) = blocking(read).await?;
-    let last = context.trusted.last_seq().0;
+    let last = registry.last_seq().0;
+    let read = move || Ok((registry.status(), registry.metrics(), process::memory(), process::open_descriptors()));
+    let (status, metrics, memory, descriptors) = blocking(read).await?;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
@@ -59,7 +59,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     if let Some(tls) = &context.options.tls {
         write_tls(&mut text, &tls.status());
     }
-    for metric in context.trusted.metrics() {
+    for metric in metrics {
         let kind = if metric.is_counter() { "counter" } else { "gauge" };
         head(&mut text, metric.name, kind, metric.help);
         let _ = writeln!(text, "{} {}", metric.name, metric.value);

@@ -140,6 +140,10 @@ impl State {
 }
 
 impl MetricSource for State {
+    fn tells_of_things(&self) -> bool {
+        true
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         let of = |decision: usize| self.counts.decisions[decision].load(Relaxed);
         let metric = |name, help, value| Metric { name, help, value };

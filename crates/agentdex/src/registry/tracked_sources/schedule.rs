@@ -128,9 +128,9 @@ impl Schedule {
         plans.of.remove(id);
     }
 
-    /// How many sources there are.
-    pub fn len(&self) -> usize {
-        self.plans().of.len()
+    /// Number of sources of Things that `is_counted` names.
+    pub fn count(&self, is_counted: impl Fn(&str) -> bool) -> usize {
+        self.plans().of.keys().filter(|id| is_counted(id)).count()
     }
 
     /// Refuses one source too many.

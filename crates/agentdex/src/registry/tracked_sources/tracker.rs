@@ -61,9 +61,9 @@ impl Tracker {
         self.worker.wake();
     }
 
-    /// The number of tracked sources.
-    pub(in crate::registry) fn sources(&self) -> usize {
-        self.schedule.len()
+    /// The number of tracked sources of Things that `is_seen` names.
+    pub(in crate::registry) fn sources(&self, is_seen: impl Fn(&str) -> bool) -> usize {
+        self.schedule.count(is_seen)
     }
 
     /// What fetches for callers.
