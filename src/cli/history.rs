@@ -13,7 +13,7 @@ use super::{
     named::id_of,
     output::{INDENT, Style, fit, visible},
 };
-use agentdex::{Change, ChangeKind, Seq};
+use agentdex::{Change, ChangeKind, Position, Seq};
 use agentdex_client::RegistryClient;
 
 /// How many changes are asked for at once.
@@ -32,9 +32,9 @@ pub(super) struct OfAgent {
 /// `agentdex changes`
 #[derive(Debug, Args)]
 pub(super) struct OfAll {
-    /// Start after this position instead of with the oldest change that the log has
-    #[arg(long, value_name = "POSITION", default_value_t = 0)]
-    since: u64,
+    /// Start after this position (<epoch>-<seq>) instead of with the oldest change that the log has
+    #[arg(long, value_name = "POSITION", value_parser = since)]
+    since: Option<Since>,
     /// How many changes; without it all of them
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
@@ -43,20 +43,36 @@ pub(super) struct OfAll {
     json: bool,
 }
 
+/// A position in a log, or in one that isn't said.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    Position(Position),
+    Seq(Seq),
+}
+
+fn since(text: &str) -> Result<Since, String> {
+    match text.parse() {
+        Ok(seq) => Ok(Since::Seq(Seq(seq))),
+        Err(_) => text.parse::<Position>().map(Since::Position).map_err(|error| error.to_string()),
+    }
+}
+
 pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     let id = id_of(client, &arguments.id).await?;
-    let (mut since, mut shown) = (Seq::ZERO, 0);
+    let (mut since, mut shown) = (None, 0);
     loop {
-        let changes = match client.history(&id, since, PAGE).await {
+        let history = match client.history(&id, since, PAGE).await {
             // Of an agent that is gone, there is nothing after its last change.
             Err(error) if shown > 0 && error.is_not_found() => break,
-            changes => changes?,
+            history => history?,
         };
-        let Some(last) = changes.last() else { break };
-        since = last.seq;
-        shown += changes.len();
-        changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
+        since = history.position();
+        if since.is_none() {
+            break;
+        }
+        shown += history.changes.len();
+        history.changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
     }
     if shown == 0 && !arguments.json {
         writeln!(out, "The log has no change of {} (any more).", visible(&id))?;
@@ -66,16 +82,40 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
 
 pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
-    let (mut since, mut left) = (Seq(arguments.since), arguments.limit.unwrap_or(usize::MAX));
+    let mut left = arguments.limit.unwrap_or(usize::MAX);
+    let mut since = match arguments.since {
+        Some(Since::Position(position)) => Some(position),
+        None | Some(Since::Seq(Seq::ZERO)) => None,
+        Some(Since::Seq(seq)) => {
+            let position = Position { epoch: client.changes(None, 1, Duration::ZERO).await?.epoch, seq };
+            writeln!(
+                io::stderr(),
+                "note: --since {seq} does not say which log it counts in; write --since {position}"
+            )?;
+            Some(position)
+        }
+    };
+    let is_from_start = since.is_none();
     while left > 0 {
         let page = client.changes(since, left.min(PAGE), Duration::ZERO).await?;
-        if page.truncated {
+        if since.is_some_and(|since| since.epoch != page.epoch) {
+            writeln!(
+                io::stderr(),
+                "note: that is a position in another log than that of {}; read all again",
+                page.epoch
+            )?;
+        } else if page.truncated {
             writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
         }
-        let Some(last) = page.changes.last() else { break };
-        since = last.seq;
+        if page.changes.is_empty() {
+            break;
+        }
+        since = Some(page.position());
         left = left.saturating_sub(page.changes.len());
         page.changes.iter().try_for_each(|change| print(&mut out, change, true, arguments.json))?;
+    }
+    if let Some(position) = since.filter(|_| left == 0 || !is_from_start) {
+        writeln!(io::stderr(), "note: go on with --since {position}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -132,7 +132,19 @@ fn changes_are_told_of_one_agent_and_of_all() {
     let lines: Vec<&str> = history.lines().collect();
     assert!(lines[0].contains("created") && lines[1].contains("updated"), "{history}");
     assert_eq!(lines[2].trim(), r#"{"title":"New"}"#);
-    let changes = json_lines(&run(&["changes", "--json", "--since", &nth(2).to_string(), "--url", server.url()]));
+    let since = nth(2).to_string();
+    let output = run(&["changes", "--json", "--since", &since, "--url", server.url()]);
+    // A number alone is asked for as a position of this log, and said to be one.
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    let position = note.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert!(note.starts_with(&format!("note: --since {since} ")) && position.ends_with(&format!("-{since}")), "{note}");
+    let changes = json_lines(&output);
+    let again = run(&["changes", "--json", "--since", &position, "--url", server.url()]);
+    let note = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(note.starts_with("note: go on with --since ") && note.lines().count() == 1, "{note}");
+    assert_eq!(json_lines(&again), changes);
+    let other = run(&["changes", "--since", "00000000000000ab-1", "--url", server.url()]);
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another log"), "{other:?}");
     let told: Vec<_> = changes.iter().map(|change| (change["kind"].as_str(), change["id"].as_str())).collect();
     assert_eq!(
         told,

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use agentdex::{Position, Seq, Timestamp};
+use agentdex::Timestamp;
 use agentdex_client::RegistryClient;
 use serde_json::Value;
 
@@ -205,6 +205,6 @@ fn watch_can_be_about_one_capability_and_one_kind() {
 fn last_event(server: &ServerProcess) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = RegistryClient::new(server.url()).unwrap();
-    let changes = runtime.block_on(client.changes(Seq::ZERO, 1000, Duration::ZERO)).unwrap();
-    Position { epoch: changes.epoch, seq: changes.last }.to_string()
+    let changes = runtime.block_on(client.changes(None, 1000, Duration::ZERO)).unwrap();
+    changes.position().to_string()
 }

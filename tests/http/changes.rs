@@ -23,7 +23,7 @@ fn changes_come_in_pages() {
     (1..=5).for_each(|number| put(&registry, number));
     let first = registry.get("/changes?limit=2").expect(200);
     assert_eq!(first.header("agentdex-seq"), nth(5).to_string());
-    assert_eq!(first.header("link"), format!("</changes?since={}&limit=2>; rel=\"next\"", nth(2)));
+    assert_eq!(first.header("link"), format!("</changes?since={}&limit=2>; rel=\"next\"", position(&registry, 2)));
     let page = first.json();
     assert_eq!((&page["last"], &page["oldest"], &page["truncated"]), (&json!(nth(5)), &json!(nth(1)), &json!(false)));
     assert_eq!(page["epoch"], registry.registry().epoch().to_string());
@@ -33,6 +33,40 @@ fn changes_come_in_pages() {
     let rest = registry.get(&format!("/changes?since={}", nth(2))).json();
     assert_eq!(rest["changes"].as_array().unwrap().len(), 3);
     assert_eq!(registry.get(&format!("/changes?since={}", nth(5))).json()["changes"], json!([]));
+}
+
+/// The position of a change, as readers give it.
+fn position(registry: &TestRegistry, number: u64) -> String {
+    format!("{}-{}", registry.registry().epoch(), nth(number))
+}
+
+#[test]
+fn a_position_that_names_no_log_is_answered_with_a_warning() {
+    let registry = TestRegistry::start();
+    (1..=3).for_each(|number| put(&registry, number));
+    registry.registry().patch("urn:example:3", r#"{"title": "New"}"#).unwrap();
+    for (path, number) in [("/changes", 3), ("/things/urn:example:3/history", 3)] {
+        let warned = registry.get(&format!("{path}?since={}", nth(number))).expect(200);
+        assert_eq!(warned.header("agentdex-warnings"), "1", "{path}");
+        let position = position(&registry, number);
+        assert!(warned.header("warning").contains(&format!("since={position}")), "{}", warned.header("warning"));
+        let exact = registry.get(&format!("{path}?since={position}")).expect(200);
+        assert_eq!(exact.text(), warned.text());
+        assert_eq!(exact.json()["changes"].as_array().unwrap().len(), 1, "{path}");
+        // Nobody is warned of the beginning.
+        for answer in [exact, registry.get(path), registry.get(&format!("{path}?since=0"))] {
+            assert_eq!((answer.header("agentdex-warnings"), answer.header("warning")), Default::default());
+        }
+        registry.get(&format!("{path}?since=x-1")).problem(400, "invalid-parameter");
+    }
+    for path in ["/things", "/changes"] {
+        assert_eq!(registry.get(path).header("agentdex-position"), position(&registry, 4), "{path}");
+    }
+    // Of an agent, what a position of another log stands for isn't known: all is there.
+    let history = registry.get(&format!("/things/urn:example:3/history?since=00000000000000ab-{}", nth(3))).json();
+    assert_eq!(history["changes"].as_array().unwrap().len(), 2);
+    let first = registry.get("/things/urn:example:3/history?limit=1");
+    assert!(first.header("link").contains(&format!("?since={}&", position(&registry, 3))), "{}", first.header("link"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use agentdex_td as td;
 
 /// The changes of a registry, as the log and the wire have them.
 pub mod change {
-    pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+    pub use agentdex_api::{Change, ChangeKind, Cursor, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 }
 pub mod error;
 
@@ -30,7 +30,7 @@ pub mod store;
 
 pub mod registry;
 
-pub use agentdex_api::{Change, ChangeKind, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
+pub use agentdex_api::{Change, ChangeKind, Cursor, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 pub use error::Error;
 pub use registry::{Builder, Registry};
 

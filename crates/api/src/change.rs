@@ -113,6 +113,62 @@ impl FromStr for Position {
     }
 }
 
+/// The place in the log up to which somebody has read: a position, or a Thing within one, written
+/// `<epoch>-<seq>.<id>`. By one entry of the log many Things can come into sight or leave it; they are read by id.
+///
+/// ```
+/// use agentdex_api::{Cursor, Position};
+///
+/// let cursor: Cursor = "00000000000000ab-17.urn:example:weather".parse()?;
+/// assert_eq!(cursor.id.as_deref(), Some("urn:example:weather"));
+/// let position: Position = "00000000000000ab-17".parse()?;
+/// assert_eq!(Cursor::from(position).to_string(), "00000000000000ab-17");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cursor {
+    /// The position of the last entry of which something was read.
+    pub position: Position,
+    /// The last Thing of it; none: all of it was read.
+    pub id: Option<String>,
+}
+
+impl From<Position> for Cursor {
+    fn from(position: Position) -> Cursor {
+        Cursor { position, id: None }
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.position.fmt(f)?;
+        self.id.as_ref().map_or(Ok(()), |id| write!(f, ".{id}"))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ParsePositionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (position, id) = text.split_once('.').map_or((text, None), |(position, id)| (position, Some(id)));
+        let position = position.parse().map_err(|_| ParsePositionError(text.into()))?;
+        Ok(Cursor { position, id: id.map(str::to_owned) })
+    }
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cursor {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// A text that is not a position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a position: expected <16 hexadecimal digits>-<sequence number>")]

@@ -48,7 +48,7 @@ pub use self::{
         WordScore,
     },
     audit::{AuditEntry, Audited},
-    change::{Change, ChangeKind, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
+    change::{Change, ChangeKind, Cursor, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
     changes::{Changes, History},
     compatible::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,

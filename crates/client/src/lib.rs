@@ -20,14 +20,14 @@ mod transport;
 
 use std::{borrow::Cow, fmt, pin::Pin, time::Duration};
 
-use agentdex_api::{History, Ready, ThingCollection};
+use agentdex_api::{Ready, ThingCollection};
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde::Deserialize;
 
 use self::transport::Transport;
-use agentdex_api::{Change, Seq};
+use agentdex_api::{Cursor, Position};
 use agentdex_td::{Json, Violation};
 
 pub use self::{
@@ -40,8 +40,8 @@ pub use agentdex_api as api;
 #[doc(inline)]
 pub use agentdex_api::{
     Answer as SearchAnswer, Answered, BatchResult, CapabilityHit as MatchingCapability, CapabilitySummary, Changes,
-    Converted, Effect, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed, Revision, SourceStatus, Summary,
-    TrackedSource, ValidationError,
+    Converted, Effect, History, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed, Revision, SourceStatus,
+    Summary, TrackedSource, ValidationError,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 pub use agentdex_td as td;
@@ -362,24 +362,28 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a decision about a step")
     }
 
-    /// At most `limit` changes after the position `since` of the log. Where there are none yet, the
+    /// At most `limit` changes after a position of the log, or from its beginning. Where there are none yet, the
     /// registry waits for some, up to `wait`. Positions may have gaps: who sees all agents has missed none if the first change
-    /// [follows](Change::follows) `since`, and each other one the change before it.
+    /// [follows](agentdex_api::Change::follows) `since`, and each other one the change before it. [`Changes::cursor`] is the place
+    /// to go on from; in another log, such as that of a restored registry, its answer is `truncated`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
-    pub async fn changes(&self, since: Seq, limit: usize, wait: Duration) -> Result<Changes> {
-        let (since, limit, wait) = (since.to_string(), limit.to_string(), wait.as_secs().to_string());
-        let parameters = [("since", since.as_str()), ("limit", &limit), ("wait", &wait)];
-        let text = text(self.send(self.request(Method::GET, "changes", &parameters)).await?).await?;
+    pub async fn changes(&self, since: Option<Cursor>, limit: usize, wait: Duration) -> Result<Changes> {
+        let (limit, wait) = (limit.to_string(), wait.as_secs().to_string());
+        let since = since.map(|since| since.to_string());
+        let mut parameters = vec![("limit", limit.as_str()), ("wait", &wait)];
+        parameters.extend(since.iter().map(|since| ("since", since.as_str())));
+        let parameters = parameters.as_slice();
+        let text = text(self.send(self.request(Method::GET, "changes", parameters)).await?).await?;
         read(&text, "a part of the log")
     }
 
-    /// The changes of one Thing after a position that the log still has, oldest first, up to `limit`.
+    /// The changes of one Thing that the log still has, oldest first, up to `limit`: all of them, or those after a position.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
-    /// for change in client.history("urn:example:tides", agentdex_api::Seq::ZERO, 100).await? {
+    /// for change in client.history("urn:example:tides", None, 100).await?.changes {
     ///     println!("{} {}", change.at, change.kind);
     /// }
     /// # Ok(()) }
@@ -387,11 +391,12 @@ impl RegistryClient {
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
-    pub async fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
-        let (since, limit) = (since.to_string(), limit.to_string());
-        let parameters = [("since", since.as_str()), ("limit", &limit)];
+    pub async fn history(&self, id: &str, since: Option<Position>, limit: usize) -> Result<History> {
+        let (since, limit) = (since.map(|since| since.to_string()), limit.to_string());
+        let mut parameters = vec![("limit", limit.as_str())];
+        parameters.extend(since.iter().map(|since| ("since", since.as_str())));
         let request = self.request(Method::GET, &format!("{}/history", thing_path(id)), &parameters);
-        Ok(read::<History>(&text(self.send(request).await?).await?, "a history")?.changes)
+        read(&text(self.send(request).await?).await?, "a history")
     }
 
     /// The state of the registry once it is ready: the answer of `GET /health/ready`.

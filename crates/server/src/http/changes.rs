@@ -15,10 +15,12 @@ use super::{
     context::Context,
     parameters::Parameters,
     problem::Problem,
+    since::{POSITION, Since},
     things::SEQ,
 };
 use crate::{
     Epoch, Position, Registry, Seq,
+    change::Cursor,
     store::{Logged, LoggedChange, Part},
 };
 
@@ -43,7 +45,7 @@ struct Page {
     read: Seq,
     /// Where it ends within an entry of the log: the position to go on from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
+    next: Option<Cursor>,
     last: Seq,
     oldest: Seq,
     truncated: bool,
@@ -56,35 +58,24 @@ struct Page {
     operation_id = "list_changes",
     tag = "changes",
     params(
-        ("since" = Option<String>, Query, description = "A position, or `<epoch>-<position>`: only changes after it. An answer that ends within a position has a `next`, which is given here"),
+        ("since" = Option<String>, Query, description = "`<epoch>-<position>`: only changes after it. An answer that ends among the changes of one position has a `next`, which is given here. A number alone is answered with a warning: in a restored registry it means another change"),
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000"),
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
     ),
     responses(
-        (status = 200, description = "In ascending order. None is missing but those that the caller does not see; positions may have gaps: `previous` is the one before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Link"))),
+        (status = 200, description = "In ascending order. None is missing but those that the caller does not see; positions may have gaps: `previous` is the one before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Agentdex-Position", description = "The end of the log, as `<epoch>-<position>`"), ("Agentdex-Warnings" = u64, description = "1 if `since` is a number alone"), ("Warning", description = "What to write instead"), ("Link"))),
         super::schemas::Refusals,
     )
 ))]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
-    let (epoch, since, within) = match parameters.text("since") {
-        Some(text) if text.contains('-') => {
-            // One that is followed by an id lies within an entry of the log.
-            let (position, within) = text.split_once('.').map_or((text, None), |(position, id)| (position, Some(id)));
-            let position = position.parse::<Position>();
-            let position = position.map_err(|error| Problem::invalid_parameter("since", error.to_string()))?;
-            match within {
-                None => (position.epoch, position.seq, None),
-                Some(id) => (position.epoch, Seq(position.seq.0.saturating_sub(1)), Some(id.to_owned())),
-            }
-        }
-        _ => (context.trusted.epoch(), Seq(parameters.number("since", 0)?.unwrap_or_default()), None),
-    };
+    let asked = Since::of(&parameters)?;
+    let (epoch, since, within) = (context.trusted.epoch(), asked.seq(), asked.id().map(str::to_owned));
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
 
-    let foreign = epoch != context.trusted.epoch();
+    let foreign = asked.is_foreign(epoch);
     if wait > 0 && !foreign && context.trusted.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
@@ -103,9 +94,12 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
+    response.insert_header((POSITION, Position { epoch, seq: page.last }.to_string()));
+    asked.warn(epoch, &mut response);
     if page.read < page.last && !page.truncated {
         let base = base_path(&request, &context.options, "/changes");
-        let next = page.next.as_deref().map_or_else(|| page.read.to_string(), |next| escape(next).to_string());
+        let next = page.next.clone().unwrap_or_else(|| Position { epoch, seq: page.read }.into()).to_string();
+        let next = escape(&next);
         response.insert_header((LINK, format!("<{base}/changes?since={next}&limit={limit}>; rel=\"next\"")));
     }
     Ok(response.json(page))
@@ -155,7 +149,7 @@ fn page(
                 // What an entry means for many Things stays together, unless it is too much.
                 if size >= ENOUGH && matches!(entry, Logged::Membership(_)) {
                     let last = page.changes.last().filter(|last| last.seq == entry.seq());
-                    page.next = last.map(|last| format!("{}.{}", last.position(), last.id));
+                    page.next = last.map(|last| Cursor { position: last.position(), id: Some(last.id.clone()) });
                     if page.next.is_some() {
                         return Ok(page);
                     }

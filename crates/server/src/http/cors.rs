@@ -6,12 +6,14 @@ use actix_web::http::header::{
 };
 
 /// The headers of responses that pages may read.
-const EXPOSED: [&str; 11] = [
+const EXPOSED: [&str; 13] = [
     "etag",
     "link",
     "location",
     "last-event-id",
     "agentdex-seq",
+    "agentdex-position",
+    "warning",
     "agentdex-effect",
     "agentdex-warnings",
     "preference-applied",

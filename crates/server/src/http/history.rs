@@ -10,8 +10,9 @@ use super::{
     context::Context,
     parameters::Parameters,
     problem::Problem,
+    since::Since,
 };
-use crate::{Change, Error, Registry, Seq};
+use crate::{Change, Error, Position, Registry, Seq};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -31,31 +32,36 @@ pub(super) const END: &str = "/history";
     tag = "changes",
     params(
         super::schemas::ThingId,
-        ("since" = Option<u64>, Query, description = "Only changes after this position"),
+        ("since" = Option<String>, Query, description = "`<epoch>-<position>`: only changes after it, or all where it is one of another log. A number alone is answered with a warning"),
         ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000, and fewer where they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = History, headers(("Link"))),
+        (status = 200, description = "Oldest first", body = History, headers(("Agentdex-Warnings" = u64, description = "1 if `since` is a number alone"), ("Warning", description = "What to write instead"), ("Link"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
 ))]
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
-    let since = Seq(parameters.number("since", 0)?.unwrap_or_default());
+    let epoch = context.trusted.epoch();
+    let since = Since::of(&parameters)?;
+    // Of a position in another log nothing is known: all of it is shown.
+    let start = if since.is_foreign(epoch) { Seq::ZERO } else { since.seq() };
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let id = thing_id_before(&request, &context.options, END)?;
     let registry = context.registry(&request);
     let tail = format!("/things{}", path_below(&request));
     let path = thing_path(base_path(&request, &context.options, &tail), &id);
-    let read = move || changes(&registry, id, since, limit);
+    let read = move || changes(&registry, id, start, limit);
     let (changes, next) = blocking(read).await?;
     let mut response = HttpResponse::Ok();
+    since.warn(epoch, &mut response);
     if let Some(next) = next {
+        let next = Position { epoch, seq: next };
         response.insert_header((LINK, format!("<{path}/history?since={next}&limit={limit}>; rel=\"next\"")));
     }
-    Ok(response.json(History { epoch: context.trusted.epoch(), changes }))
+    Ok(response.json(History { epoch, changes }))
 }
 
 /// The changes of an answer, and the position that the next one goes on from, if there are more.

@@ -73,6 +73,7 @@ mod schemas;
 mod search;
 mod selection;
 mod server;
+mod since;
 mod sparql;
 mod stop;
 mod thing;

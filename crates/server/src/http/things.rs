@@ -22,9 +22,10 @@ use super::{
     parameters::{PERIODS, Parameters},
     problem::Problem,
     selection::{Selection, Start},
+    since::POSITION,
     thing,
 };
-use crate::{Error, Registry, convert::Format, registry::Write};
+use crate::{Error, Position, Registry, convert::Format, registry::Write};
 
 /// The log position that an answer shows at least.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("agentdex-seq");
@@ -97,7 +98,7 @@ pub(super) async fn create(
         ("source_format" = Option<Vec<String>>, Query, description = "Formats that descriptions were converted from"),
     ),
     responses(
-        (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
+        (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Agentdex-Position", description = "The same as `<epoch>-<position>`, for `GET /changes?since=`"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
     )
@@ -140,7 +141,9 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
         }
     });
 
-    response.insert_header((SEQ, found.seq.0)).insert_header((VARY, "accept")).insert_header(canonical);
+    let position = Position { epoch: context.trusted.epoch(), seq: found.seq };
+    response.insert_header((SEQ, found.seq.0)).insert_header((POSITION, position.to_string()));
+    response.insert_header((VARY, "accept")).insert_header(canonical);
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }

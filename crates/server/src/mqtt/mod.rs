@@ -25,7 +25,7 @@
 //! # For readers without sessions
 //!
 //! What always works, without MQTT: `GET /things` answers with the log position in the header
-//! `Agentdex-Seq`; `GET /changes?since=<that>&wait=30` returns what came after.
+//! `Agentdex-Position`; `GET /changes?since=<that>&wait=30` returns what came after.
 
 pub mod topics;
 

@@ -83,8 +83,8 @@ export const feed = new Stream("events", KINDS.slice(0, 3));
 
 /** What happened last, the latest first, and the position to go on from. */
 async function recent() {
-	const { last } = await get("changes?limit=1");
-	const { epoch, changes } = await get(`changes?since=${Math.max(0, last - 30)}&limit=100`);
+	const { epoch, last } = await get("changes?limit=1");
+	const { changes } = await get(`changes?since=${epoch}-${Math.max(0, last - 30)}&limit=100`);
 	const entries = changes.reverse().map(({ kind, id, td, patch, at, reason }) => ({ kind, data: { ...(td ?? patch), id }, at, reason }));
 	return { entries, position: `${epoch}-${changes[0]?.seq ?? last}` };
 }

@@ -87,7 +87,9 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         // With a `limit` of 1 or more it is at most 10,000.
         ("offset", _) if path == "/search" => number_between(0, 9_999),
         ("offset" | "wait" | "ttl", _) => whole_number(0),
-        ("since", _) if path == "/changes" => matching("^([0-9a-f]{16}-)?[0-9]{1,15}$"),
+        ("since", _) if matches!(path, "/changes" | "/things/{id}/history") => {
+            matching("^([0-9a-f]{16}-)?[0-9]{1,15}$")
+        }
         ("since", _) => whole_number(0),
         ("format", _) if path == "/things" => one_of(&["array", "collection"]),
         ("view", _) => one_of(&["full", "summary"]),
