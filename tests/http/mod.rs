@@ -22,6 +22,7 @@ mod list;
 mod mcp_servers;
 mod namespaces;
 mod node_wot;
+mod parts;
 mod problems;
 mod queries;
 mod rdf;

@@ -88,7 +88,7 @@ fn purge(store: &Store) -> Result<usize> {
     let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;
     let purge = |id: String| {
         let parts = match store.find_unpurged(&id)? {
-            Some(expired) => parts::removals(store, &id, &expired.text, |_| false)?,
+            Some(expired) => parts::removals(store, &expired, |_| false)?,
             None => Vec::new(),
         };
         let purge = Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };

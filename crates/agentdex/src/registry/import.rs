@@ -1,6 +1,6 @@
 //! Importing what was converted from other formats: all Things of one document, or none.
 
-use std::{collections::HashSet, sync::atomic::Ordering};
+use std::{borrow::Cow, collections::HashSet, sync::atomic::Ordering};
 
 use agentdex_api::Effect;
 
@@ -10,9 +10,12 @@ use crate::{
     access::AccessRequest,
     change::Precondition,
     convert::{Conversion, ConvertedThing, Format, verification::Verification},
-    store::{self, Expiry, Operation, Original},
+    store::{self, Author, Expiry, Operation, Original},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
+
+/// How often an import is tried where others change its Things.
+const ATTEMPTS: u32 = 5;
 
 /// What happens to Things that exist already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -191,7 +194,8 @@ impl Registry {
         refuse_repeated_ids(&things)?;
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
-        let surplus = self.surplus_parts(&things)?;
+        let ids = things.iter().map(|thing| td::normalize_id(&thing.id).map(Cow::into_owned));
+        let ids = ids.collect::<td::Result<Vec<String>>>()?;
         name_owner(&mut things)?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
         for (thing, claim) in things.into_iter().zip(claims) {
@@ -202,16 +206,12 @@ impl Registry {
             prepared.push((write.id.clone(), warnings, self.is_tracked(&write.id)?));
             writes.push(write);
         }
-        for mut write in surplus {
-            write.actor = actor.clone();
-            prepared.push((write.id.clone(), Vec::new(), false));
-            writes.push(write);
-        }
+        let mut noted = None;
         if let Some((id, _, was_tracked)) = prepared.first_mut()
             && let Some(note) = note(id)?
         {
             let (id, operation) = (id.clone(), Operation::Metadata(Some(note)));
-            writes.push(store::Write { id, precondition: Precondition::Present, operation, actor: None });
+            noted = Some(store::Write { id, precondition: Precondition::Present, operation, actor: None });
             // It stays tracked, if it was.
             *was_tracked = false;
             self.0.has_tracked_sources.store(true, Ordering::Relaxed);
@@ -221,10 +221,29 @@ impl Registry {
             _ => None,
         });
         let descriptions = texts.collect();
-        let effects = self.commit_all(writes, self.author(access)?, dry_run).await.map_err(|error| match error {
-            Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
-            error => error,
-        })?;
+        let author = self.author(access)?;
+        let mut attempts = 0;
+        let effects = loop {
+            let (batch, author) = self.with_surplus_parts(&ids, writes.clone(), author.clone())?;
+            for removal in batch.get(writes.len()..).unwrap_or_default() {
+                prepared.push((removal.id.clone(), Vec::new(), false));
+            }
+            let batch = batch.into_iter().map(|write| store::Write { actor: actor.clone(), ..write });
+            match self.commit_all(batch.chain(noted.clone()).collect(), author, dry_run).await {
+                Err(Error::PreconditionFailed { id, .. }) if if_exists == IfExists::Refuse => {
+                    return Err(Error::AlreadyExists { id });
+                }
+                // Somebody changed the document or a part meanwhile: what has to go may be something else.
+                Err(Error::PreconditionFailed { id, .. }) => {
+                    attempts += 1;
+                    if attempts == ATTEMPTS {
+                        return Err(Error::Contended { id, attempts });
+                    }
+                    prepared.truncate(writes.len());
+                }
+                effects => break effects?,
+            }
+        };
         let written = |((id, mut warnings, was_tracked), (effect, seq)): ((_, Vec<_>, _), _)| {
             warnings.extend(tracking_stopped(was_tracked, effect));
             Written { id, effect, seq, warnings }
@@ -233,13 +252,32 @@ impl Registry {
         Ok(Imported { things, warnings, descriptions })
     }
 
-    /// Removes the Things of parts that the document had when it was last imported, and has no more.
-    fn surplus_parts(&self, things: &[ConvertedThing]) -> Result<Vec<store::Write>> {
-        let Some(first) = things.first() else { return Ok(Vec::new()) };
-        let owner = td::normalize_id(&first.id)?;
-        let Some(before) = self.0.store.find(&owner)? else { return Ok(Vec::new()) };
-        let ids = things.iter().map(|thing| td::normalize_id(&thing.id)).collect::<td::Result<HashSet<_>>>()?;
-        parts::removals(&self.0.store, &owner, &before.text, |id| ids.contains(id))
+    /// The writes of a document and its parts, with the removals of the parts that it had when it was last imported, and
+    /// has no more; and their author, whose new parts have the access of the document. They hold for the version of
+    /// the document that is stored now.
+    fn with_surplus_parts(
+        &self,
+        ids: &[String],
+        mut writes: Vec<store::Write>,
+        mut author: Author,
+    ) -> Result<(Vec<store::Write>, Author)> {
+        let Some(id) = ids.first() else { return Ok((writes, author)) };
+        let document = self.0.store.find(id)?;
+        let surplus = match &document {
+            Some(document) => parts::removals(&self.0.store, document, |id| ids.iter().any(|other| other == id))?,
+            None => Vec::new(),
+        };
+        if (writes.len() > 1 || !surplus.is_empty())
+            && let Some(first) = writes.first_mut().filter(|first| first.precondition == Precondition::Any)
+        {
+            first.precondition =
+                document.as_ref().map_or(Precondition::Absent, |document| Precondition::Seq(document.seq));
+        }
+        if let Some(document) = document {
+            author.to_new = document.access;
+        }
+        writes.extend(surplus);
+        Ok((writes, author))
     }
 
     /// Adds the result of the check of the card to the first Thing, which is that of the card.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    access::AccessRequest,
+    access::{Access, AccessRequest},
     change::{DeletionReason, Precondition, Seq},
     store::{self, Operation},
     td::{self, Document, Identity, Json, Violation},
@@ -185,7 +185,7 @@ impl Registry {
                 return self.patch_thing(&id, patch.as_bytes(), precondition, &commit, actor).await;
             }
             Verb::Remove { id } => return self.remove_thing(&id, precondition, &commit, actor).await,
-            Verb::Access { id } => return self.change_access(&id, precondition, &commit, actor).await,
+            Verb::Access { id } => return self.change_access(&id, precondition, commit, actor).await,
             Verb::Create { json } => {
                 self.prepare(Document::parse(json.as_bytes())?, Identity::Assigned(&new_id()), Precondition::Absent)?
             }
@@ -417,7 +417,7 @@ impl Registry {
             if record.is_none() && !self.sees(&id) {
                 return Err(Error::NotFound { id });
             }
-            let parts = record.as_ref().map(|record| parts::removals(&self.0.store, &id, &record.text, |_| false));
+            let parts = record.as_ref().map(|record| parts::removals(&self.0.store, record, |_| false));
             let parts = parts.transpose()?.unwrap_or_default();
             let mut expected = precondition.unwrap_or(Precondition::Present);
             if let (Some(record), false) = (&record, parts.is_empty()) {
@@ -451,22 +451,40 @@ impl Registry {
         Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
     }
 
-    /// Changes whose a Thing is, and who sees it.
+    /// Changes whose a Thing is, and who sees it, and in the same batch that of the Things of parts of its document.
     async fn change_access(
         &self,
         id: &str,
         precondition: Option<Precondition>,
-        commit: &Commit,
+        mut commit: Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
-        if self.find_record(&id)?.is_none() {
-            return Err(Error::NotFound { id });
+        let asked = commit.author.access.clone();
+        for _ in 0..PATCH_ATTEMPTS {
+            let Some(record) = self.find_record(&id)? else { return Err(Error::NotFound { id }) };
+            let parts = parts::changes_of_access(&self.0.store, &record)?;
+            let mut expected = precondition.unwrap_or(Precondition::Present);
+            let has_parts = !parts.is_empty();
+            if has_parts {
+                // Another description may have other parts, and parts get the access that the document has then.
+                check(&id, expected, Some(record.seq))?;
+                expected = Precondition::Seq(record.seq);
+                let Access { owner, visibility, namespace } = asked.applied_to(&record.access);
+                commit.author.access =
+                    AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace) };
+            }
+            let write =
+                store::Write { id: id.clone(), precondition: expected, operation: Operation::Access, actor: None };
+            let mut writes = [vec![write], parts].concat();
+            writes.iter_mut().for_each(|write| write.actor = actor.clone());
+            match self.commit(writes, &commit).await {
+                Ok((effect, seq)) => return Ok(Written { id, effect, seq, warnings: Vec::new() }),
+                Err(Error::PreconditionFailed { .. }) if has_parts => {}
+                Err(error) => return Err(error),
+            }
         }
-        let precondition = precondition.unwrap_or(Precondition::Present);
-        let write = store::Write { id: id.clone(), precondition, operation: Operation::Access, actor };
-        let (effect, seq) = self.commit(vec![write], commit).await?;
-        Ok(Written { id, effect, seq, warnings: Vec::new() })
+        Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
     }
 }
 

@@ -183,7 +183,7 @@ pub(super) async fn patch(
         super::schemas::ConditionParameters,
     ),
     responses(
-        (status = 204, description = "Removed, and with it the Things of parts of its document", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 204, description = "Removed, and with it the Things of parts of its document that have its owner", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,

@@ -54,7 +54,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 /// Change who sees a Thing, its namespace, or its owner
 ///
 /// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
-/// who no longer do, it is deleted.
+/// who no longer do, it is deleted. The Things of parts of its document that have its owner get its access with it.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}/access",
