@@ -13,7 +13,7 @@ use super::{
     named::id_of,
     output::{INDENT, Style, fit, visible},
 };
-use agentdex::{Change, ChangeKind, Position, Seq};
+use agentdex::{Change, ChangeKind, Cursor, Position, Seq};
 use agentdex_client::RegistryClient;
 
 /// How many changes are asked for at once.
@@ -43,17 +43,17 @@ pub(super) struct OfAll {
     json: bool,
 }
 
-/// A position in a log, or in one that isn't said.
-#[derive(Debug, Clone, Copy)]
+/// A place in a log, or a position in one that isn't said.
+#[derive(Debug, Clone)]
 enum Since {
-    Position(Position),
+    Cursor(Cursor),
     Seq(Seq),
 }
 
 fn since(text: &str) -> Result<Since, String> {
     match text.parse() {
         Ok(seq) => Ok(Since::Seq(Seq(seq))),
-        Err(_) => text.parse::<Position>().map(Since::Position).map_err(|error| error.to_string()),
+        Err(_) => text.parse::<Cursor>().map(Since::Cursor).map_err(|error| error.to_string()),
     }
 }
 
@@ -83,22 +83,22 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
 pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     let mut left = arguments.limit.unwrap_or(usize::MAX);
-    let mut since = match arguments.since {
-        Some(Since::Position(position)) => Some(position),
+    let mut since = match &arguments.since {
+        Some(Since::Cursor(cursor)) => Some(cursor.clone()),
         None | Some(Since::Seq(Seq::ZERO)) => None,
-        Some(Since::Seq(seq)) => {
+        &Some(Since::Seq(seq)) => {
             let position = Position { epoch: client.changes(None, 1, Duration::ZERO).await?.epoch, seq };
             writeln!(
                 io::stderr(),
                 "note: --since {seq} does not say which log it counts in; write --since {position}"
             )?;
-            Some(position)
+            Some(position.into())
         }
     };
     let is_from_start = since.is_none();
     while left > 0 {
-        let page = client.changes(since, left.min(PAGE), Duration::ZERO).await?;
-        if since.is_some_and(|since| since.epoch != page.epoch) {
+        let page = client.changes(since.clone(), left.min(PAGE), Duration::ZERO).await?;
+        if since.is_some_and(|since| since.position.epoch != page.epoch) {
             writeln!(
                 io::stderr(),
                 "note: that is a position in another log than that of {}; read all again",
@@ -107,10 +107,10 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         } else if page.truncated {
             writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
         }
+        since = Some(page.cursor());
         if page.changes.is_empty() {
             break;
         }
-        since = Some(page.position());
         left = left.saturating_sub(page.changes.len());
         page.changes.iter().try_for_each(|change| print(&mut out, change, true, arguments.json))?;
     }

@@ -40,6 +40,23 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// That of one Thing.
+    pub fn of(mut self, id: &str) -> Seen {
+        match &mut self.0 {
+            Content::Change(Some(Ok(change))) if change.id != id => self.0 = Content::Change(None),
+            Content::Change(_) => {}
+            Content::Membership { ids, .. } => {
+                *ids = ids
+                    .as_slice()
+                    .binary_search_by(|other| other.as_str().cmp(id))
+                    .map_or_else(|_| Vec::new().into_iter(), |_| vec![id.to_owned()].into_iter());
+            }
+        }
+        self
+    }
+}
+
 impl Iterator for Seen {
     type Item = Result<Arc<LoggedChange>>;
 

@@ -142,6 +142,15 @@ impl Registry {
         self.0.store.changes(since, limit)
     }
 
+    /// The entry at a position; none where the log has none, or none any more.
+    ///
+    /// # Errors
+    /// [`Error::Store`]
+    #[doc(hidden)]
+    pub fn entry(&self, seq: Seq) -> Result<Option<Logged>> {
+        self.0.store.entry(seq)
+    }
+
     /// The next entries after `since`, at most `limit`, if they are in memory; empty at the end of the log.
     /// Never waits for the disk. What is shown of them has to go through [`Registry::seen`].
     #[doc(hidden)]

@@ -470,9 +470,9 @@ impl Registry {
                 // Another description may have other parts, and parts get the access that the document has then.
                 check(&id, expected, Some(record.seq))?;
                 expected = Precondition::Seq(record.seq);
-                let Access { owner, visibility, namespace } = asked.applied_to(&record.access);
+                let Access { owner, visibility, namespace, number } = asked.applied_to(&record.access);
                 commit.author.access =
-                    AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace) };
+                    AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace), number };
             }
             let write =
                 store::Write { id: id.clone(), precondition: expected, operation: Operation::Access, actor: None };

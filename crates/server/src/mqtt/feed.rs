@@ -15,13 +15,12 @@ use super::{
 use crate::{
     Registry, Result,
     access::Caller,
-    change::{ChangeKind, Epoch, Position, Seq},
-    registry::MatchKind,
-    store::{LoggedChange, Slot},
+    change::{Epoch, Position, Seq},
+    store::{Logged, LoggedChange, Slot},
 };
 
-/// How many changes are read from the log at once.
-const CHANGES_AT_ONCE: usize = 64;
+/// How many entries are read from the log at once.
+const ENTRIES_AT_ONCE: usize = 64;
 
 /// What is published of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +152,7 @@ fn payload_size(payload: &Payload) -> usize {
 
 /// What comes after a position in the log.
 pub(super) enum Next {
-    Change(Arc<LoggedChange>),
+    Entry(Logged),
     /// Nothing yet.
     Nothing,
     /// The log doesn't reach back to the position, or not up to it. Whoever reads on from `resume`
@@ -201,23 +200,24 @@ impl Feed {
         *self.durable.borrow()
     }
 
-    /// The change after `seq`.
+    /// The entry of the log after `seq`.
     pub fn after(&self, seq: Seq) -> Result<Next> {
         if seq == self.last_seq() {
             return Ok(Next::Nothing);
         }
-        let read = self.registry.entries(seq, CHANGES_AT_ONCE)?;
+        if let Some(entry) = self.registry.cached_entries(seq, 1).and_then(|entries| entries.into_iter().next()) {
+            return Ok(Next::Entry(entry));
+        }
+        let read = self.registry.entries(seq, ENTRIES_AT_ONCE)?;
         if read.truncated {
             return Ok(Next::Lost { resume: read.last });
         }
-        Ok(read.entries.iter().find_map(|entry| entry.change().cloned()).map_or(Next::Nothing, Next::Change))
+        Ok(read.entries.into_iter().next().map_or(Next::Nothing, Next::Entry))
     }
 
-    /// The change at a position; none where the log no longer has it.
-    pub fn find(&self, seq: Seq) -> Result<Option<Arc<LoggedChange>>> {
-        // The log is read from any number on: also from one that is not the position of a change.
-        let next = self.after(Seq(seq.0.saturating_sub(1)))?;
-        Ok(if let Next::Change(change) = next { Some(change).filter(|change| change.seq == seq) } else { None })
+    /// The entry at a position; none where the log no longer has it.
+    pub fn find(&self, seq: Seq) -> Result<Option<Logged>> {
+        self.registry.entry(seq)
     }
 
     /// The messages of a change, in the order they are published in.
@@ -241,12 +241,6 @@ impl Feed {
         });
         let queries = queries
             .into_iter()
-            // Of a Thing that comes into sight or leaves it, that is what the change means for all queries it matches.
-            .map(|(name, kind)| match (kind, change.kind) {
-                (MatchKind::Updated, ChangeKind::Created) => (name, MatchKind::Created),
-                (MatchKind::Updated, ChangeKind::Deleted) => (name, MatchKind::Deleted),
-                (kind, _) => (name, kind),
-            })
             .map(|(name, kind)| Message { family: Family::Query, topic: self.topics.query(&name, kind, &change.id) });
         Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect())
     }

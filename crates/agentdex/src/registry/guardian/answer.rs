@@ -101,7 +101,7 @@ impl Guardian<'_> {
     /// True if the caller may report steps of an agent that it sees.
     fn may_report(&self, access: &Access) -> bool {
         let (Some(owner), Some(grants)) = (&access.owner, self.registry.grants()) else { return true };
-        let is_member = || access.namespace.as_ref().is_some_and(|name| grants.namespaces.contains(name));
+        let is_member = || grants.since(access).is_some();
         grants.owner.as_ref() == Some(owner) || is_member()
     }
 }

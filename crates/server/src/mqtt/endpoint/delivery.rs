@@ -17,7 +17,12 @@ use super::{
     session::{Progress, Session, Source},
     trie::FilterId,
 };
-use crate::{Registry, Result, change::Seq, store::LoggedChange};
+use crate::{
+    Registry, Result,
+    change::Seq,
+    registry::Seen,
+    store::{ChangeOrigin, LoggedChange},
+};
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
 const WINDOW: usize = 100;
@@ -65,6 +70,8 @@ pub(super) struct Delivery {
     member: Member,
     /// The last change that was examined completely, and how many messages of the next were.
     position: (Seq, usize),
+    /// The next entry of the log, as far as it isn't examined yet.
+    entry: Option<(Seq, Seen)>,
     current: Option<Current>,
     in_flight: InFlight,
     /// What an earlier connection left unacknowledged, with its packet ids.
@@ -85,6 +92,7 @@ impl Delivery {
         let progress = &mut session.progress;
         let mut delivery = Delivery {
             position: (progress.seq, progress.messages),
+            entry: None,
             current: None,
             in_flight: InFlight::default(),
             redelivery: std::mem::take(&mut progress.in_flight).into(),
@@ -97,7 +105,9 @@ impl Delivery {
             reader,
             index,
         };
-        if progress.epoch == delivery.index.feed.epoch() {
+        // What somebody has who saw everything, it is not told to drop.
+        let is_narrower = std::mem::take(&mut progress.saw_everything) && !delivery.sees_everything();
+        if progress.epoch == delivery.index.feed.epoch() && !is_narrower {
             let (text, after) = progress.retained.take().unzip();
             let pending = |text: &&str| session.subscriptions.get(text).is_some_and(|found| found.retained_pending);
             if let Some(text) = text.as_deref().filter(pending) {
@@ -170,9 +180,14 @@ impl Delivery {
             seq: self.position.0,
             messages: self.position.1,
             resync: self.resync,
+            saw_everything: self.sees_everything(),
             retained: scan.and_then(|scan| Some((scan.text.to_string(), scan.after.clone()?))),
             in_flight: self.in_flight.own().chain(self.redelivery.iter().cloned()).collect(),
         }
+    }
+
+    fn sees_everything(&self) -> bool {
+        self.reader.grants().is_none()
     }
 
     /// Requeues what others of a group can get.
@@ -230,7 +245,7 @@ impl Delivery {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
         self.position = (resume, 0);
         self.moves += 1;
-        self.current = None;
+        (self.entry, self.current) = (None, None);
         self.redelivery.clear();
         self.scans.clear();
         let own: Vec<Arc<str>> = session.subscriptions.own().map(|subscription| subscription.text.clone()).collect();
@@ -279,22 +294,25 @@ impl Delivery {
     }
 
     fn send_change(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Step> {
-        let (mut current, mut work) = match self.current.take() {
-            Some(current) => (current, 0),
-            None if session.subscriptions.own_filters().len() == 0 => {
+        let (mut current, mut work) = match (self.current.take(), &mut self.entry) {
+            (Some(current), _) => (current, 0),
+            (None, Some((seq, seen))) => match seen.next().transpose()? {
+                Some(change) => self.examine(change, session),
+                None => {
+                    self.position = (*seq, 0);
+                    self.moves += 1;
+                    self.entry = None;
+                    return Ok(Step::Done(1));
+                }
+            },
+            (None, None) if session.subscriptions.own_filters().len() == 0 => {
                 self.position = (self.index.feed.last_seq(), 0);
                 return Ok(Step::Nothing);
             }
-            None => match self.index.feed.after(self.position.0)? {
-                Next::Change(change) => {
-                    match self.reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? {
-                        Some(change) => self.examine(change, session),
-                        None => {
-                            self.position = (change.seq, 0);
-                            self.moves += 1;
-                            return Ok(Step::Done(1));
-                        }
-                    }
+            (None, None) => match self.index.feed.after(self.position.0)? {
+                Next::Entry(entry) => {
+                    self.entry = Some((entry.seq(), self.reader.seen(&entry)));
+                    return Ok(Step::Done(1));
                 }
                 Next::Nothing => return Ok(Step::Nothing),
                 Next::Lost { resume } => {
@@ -323,14 +341,19 @@ impl Delivery {
             }
             let payload = index.feed.payload(&current.change, message.family, &self.reader)?;
             let outgoing = options.outgoing(&message.topic, &payload, message.family);
-            self.send(engine, &outgoing, Origin::Own(Source::Change(seq, number as usize)));
             current.done += count;
-            self.position.1 = number as usize + 1;
+            // What a membership means for many Things is done with as a whole.
+            let source = match current.change.origin() {
+                ChangeOrigin::Membership(_) => Source::Membership(seq, current.change.id.clone(), number as usize),
+                ChangeOrigin::Entry | ChangeOrigin::Update => {
+                    self.position.1 = number as usize + 1;
+                    Source::Change(seq, number as usize)
+                }
+            };
+            self.send(engine, &outgoing, Origin::Own(source));
             self.current = Some(current);
             return Ok(Step::Done(work));
         }
-        self.position = (seq, 0);
-        self.moves += 1;
         Ok(Step::Done(work + 1))
     }
 

@@ -17,7 +17,7 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{Feed, MessageKey, Next},
+    super::feed::{Feed, Message, MessageKey, Next},
     matcher::Matcher,
     trie::FilterId,
 };
@@ -25,16 +25,18 @@ use crate::{
     Registry, Result,
     access::{Caller, Principal, Role},
     change::Seq,
-    store::LoggedChange,
+    store::{Logged, LoggedChange},
 };
 
 /// The most changes and messages that are examined to assign one message.
 const EXAMINED_AT_ONCE: usize = 64;
 
-/// A message of a change.
+/// A message of an entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     seq: Seq,
+    /// The Thing: a membership can be a change of many.
+    id: Box<str>,
     message: MessageKey,
 }
 
@@ -138,8 +140,8 @@ struct Progress {
 }
 
 struct Current {
-    change: Arc<LoggedChange>,
-    left: VecDeque<MessageKey>,
+    entry: Logged,
+    left: VecDeque<Place>,
 }
 
 impl Group {
@@ -173,15 +175,15 @@ impl Group {
         let mut state = self.state();
         for _ in 0..EXAMINED_AT_ONCE {
             if let Some(place) = state.first_requeued(member.scope) {
-                let change = feed.find(place.seq)?;
-                let found = match &change {
-                    Some(change) => self.find(feed, matcher, &member.registry, change, &place.message)?,
+                let entry = feed.find(place.seq)?;
+                let found = match &entry {
+                    Some(entry) => self.find(feed, matcher, &member.registry, entry, &place)?,
                     None => None,
                 };
                 let is_for_all = state.take_requeued(&place);
                 match found {
                     Some((change, index)) => return Ok(state.assign(change, index, place)),
-                    None if is_for_all && change.is_some() => state.leave_to_others(place, member.scope),
+                    None if is_for_all && entry.is_some() => state.leave_to_others(place, member.scope),
                     // The log no longer has it, or all have passed it over.
                     None => {}
                 }
@@ -189,22 +191,21 @@ impl Group {
             }
             let progress = state.progress_mut(member.scope);
             if let Some(current) = &mut progress.current {
-                let change = current.change.clone();
-                let Some(message) = current.left.pop_front() else {
-                    progress.position = change.seq;
+                let entry = current.entry.clone();
+                let Some(place) = current.left.pop_front() else {
+                    progress.position = entry.seq();
                     progress.current = None;
                     continue;
                 };
-                let place = Place { seq: change.seq, message };
-                match self.find(feed, matcher, &member.registry, &change, &place.message)? {
+                match self.find(feed, matcher, &member.registry, &entry, &place)? {
                     Some((change, index)) => return Ok(state.assign(change, index, place)),
                     // It has left the member's view meanwhile.
                     None => state.leave_to_others(place, member.scope),
                 }
                 continue;
             }
-            let change = match feed.after(progress.position)? {
-                Next::Change(change) => change,
+            let entry = match feed.after(progress.position)? {
+                Next::Entry(entry) => entry,
                 Next::Nothing => return Ok(Assigned::Nothing),
                 Next::Lost { resume } => {
                     let group = &*self.text;
@@ -213,48 +214,51 @@ impl Group {
                     continue;
                 }
             };
-            let mut left = self.messages(feed, matcher, &member.registry, &change)?;
-            if !left.is_empty() && state.progress(member.scope.other()).begun >= change.seq {
-                let taken: BTreeSet<MessageKey> =
-                    self.messages(feed, matcher, &member.others, &change)?.into_iter().collect();
+            let mut left = self.messages(feed, matcher, &member.registry, &entry)?;
+            if !left.is_empty() && state.progress(member.scope.other()).begun >= entry.seq() {
+                let taken: BTreeSet<Place> =
+                    self.messages(feed, matcher, &member.others, &entry)?.into_iter().collect();
                 left.retain(|message| !taken.contains(message));
             }
-            state.share_current(member.scope.other(), change.seq);
+            state.share_current(member.scope.other(), entry.seq());
             let progress = state.progress_mut(member.scope);
-            progress.begun = progress.begun.max(change.seq);
-            progress.current = Some(Current { change, left });
+            progress.begun = progress.begun.max(entry.seq());
+            progress.current = Some(Current { entry, left });
         }
         Ok(Assigned::Busy)
     }
 
-    /// The messages of a change that the group subscribes to, as far as somebody sees it, in order.
-    fn messages(
-        &self,
-        feed: &Feed,
-        matcher: &Matcher,
-        registry: &Registry,
-        change: &Arc<LoggedChange>,
-    ) -> Result<VecDeque<MessageKey>> {
-        let Some(change) = registry.seen(change)? else { return Ok(VecDeque::new()) };
-        let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
-        let indexes: BTreeSet<u32> =
-            self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
-        let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
-        Ok(matched.map(|message| message.key(feed.topics())).collect())
+    /// The messages of an entry that the group subscribes to, as far as somebody sees it, in order.
+    fn messages(&self, feed: &Feed, matcher: &Matcher, registry: &Registry, entry: &Logged) -> Result<VecDeque<Place>> {
+        let mut places = VecDeque::new();
+        for change in registry.seen(entry) {
+            let change = change?;
+            let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
+            let indexes: BTreeSet<u32> =
+                self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
+            let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
+            let place = |message: &Message| Place {
+                seq: change.seq,
+                id: change.id.as_str().into(),
+                message: message.key(feed.topics()),
+            };
+            places.extend(matched.map(place));
+        }
+        Ok(places)
     }
 
-    /// A message of a change as somebody sees it, if it does and the group subscribes to that.
+    /// A message of an entry as somebody sees it, if it does and the group subscribes to that.
     fn find(
         &self,
         feed: &Feed,
         matcher: &Matcher,
         registry: &Registry,
-        change: &Arc<LoggedChange>,
-        message: &MessageKey,
+        entry: &Logged,
+        place: &Place,
     ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
-        let Some(change) = registry.seen(change)? else { return Ok(None) };
+        let Some(change) = registry.seen(entry).of(&place.id).next().transpose()? else { return Ok(None) };
         let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
-        let found = messages.iter().position(|other| other.has_key(message, feed.topics()));
+        let found = messages.iter().position(|other| other.has_key(&place.message, feed.topics()));
         let is_matched = |index: &usize| {
             let matches_index = |filter: &FilterId| matches.messages(*filter).binary_search(&(*index as u32)).is_ok();
             self.filters.iter().any(matches_index)
@@ -322,7 +326,7 @@ impl State {
             let progress = self.progress_mut(scope);
             progress.is_present = false;
             progress.requeued.clear();
-            if let Some(seq) = progress.current.as_ref().map(|current| current.change.seq) {
+            if let Some(seq) = progress.current.as_ref().map(|current| current.entry.seq()) {
                 self.share_current(scope, seq);
             }
         }
@@ -330,9 +334,9 @@ impl State {
 
     /// Lets all members take what those of a scope haven't assigned yet of a change: what is left is for others too.
     fn share_current(&mut self, scope: Scope, seq: Seq) {
-        let current = self.progress_mut(scope).current.as_mut().filter(|current| current.change.seq == seq);
+        let current = self.progress_mut(scope).current.as_mut().filter(|current| current.entry.seq() == seq);
         let left = current.map(|current| std::mem::take(&mut current.left)).unwrap_or_default();
-        self.requeued.extend(left.into_iter().map(|message| Place { seq, message }));
+        self.requeued.extend(left);
     }
 
     fn first_requeued(&self, scope: Scope) -> Option<Place> {

@@ -97,12 +97,13 @@ impl Redelivered {
                 let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
                 (feed.topics().thing(id), thing.enriched().into_bytes().into(), Family::Thing, options, true)
             }
-            Source::Change(seq, number) => {
-                let Some(change) = feed.find(*seq)? else { return Ok(None) };
-                let Some(change) = reader.seen(&crate::store::Logged::Change(change.clone())).next().transpose()?
-                else {
-                    return Ok(None);
-                };
+            Source::Change(seq, number) | Source::Membership(seq, _, number) => {
+                let Some(entry) = feed.find(*seq)? else { return Ok(None) };
+                let mut seen = reader.seen(&entry);
+                if let Source::Membership(_, id, _) = source {
+                    seen = seen.of(id);
+                }
+                let Some(change) = seen.next().transpose()? else { return Ok(None) };
                 let messages = feed.messages(&change);
                 let Some(message) = messages.get(*number) else { return Ok(None) };
                 let matches = index.matcher.matches(feed, &change);

@@ -151,8 +151,8 @@ mod tests {
         });
         registry.put(document.to_string()).unwrap();
         let feed = Feed::new(registry, Topics::new("agentdex").unwrap(), ENDPOINT_MESSAGES);
-        let Next::Change(change) = feed.after(Seq::ZERO).unwrap() else { panic!("there is no change") };
-        (feed, change, directory)
+        let Next::Entry(entry) = feed.after(Seq::ZERO).unwrap() else { panic!("there is no change") };
+        (feed, entry.change().unwrap().clone(), directory)
     }
 
     fn filter(text: &str) -> TopicFilter {

@@ -38,6 +38,9 @@ pub(super) struct Progress {
     /// Changes before this one were missed, which the client has to be notified of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resync: Option<Seq>,
+    /// Whether the client saw everything: then it may hold what it is not to see any more without being told to drop it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saw_everything: bool,
     /// The subscription whose retained descriptions are being sent, and the last of them that was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<(String, String)>,
@@ -56,6 +59,8 @@ fn is_zero(number: &usize) -> bool {
 pub(super) enum Source {
     /// A message of a change, by its index.
     Change(Seq, usize),
+    /// The same for a Thing that a membership has brought into sight or taken out of it.
+    Membership(Seq, String, usize),
     Resync(Seq),
     /// The retained description of a Thing, and the identifier of the subscription.
     Retained(String, Option<u32>),
@@ -77,7 +82,7 @@ pub(super) fn owner_of(name: &str) -> &str {
 impl Progress {
     /// Everything up to `seq` is done with.
     pub fn at(epoch: Epoch, seq: Seq) -> Progress {
-        Progress { epoch, seq, messages: 0, resync: None, retained: None, in_flight: Vec::new() }
+        Progress { epoch, seq, messages: 0, resync: None, saw_everything: false, retained: None, in_flight: Vec::new() }
     }
 }
 

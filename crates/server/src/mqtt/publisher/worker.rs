@@ -172,9 +172,12 @@ impl Worker {
                 self.resync_now(link).await?;
             }
             match self.feed.after(position)? {
-                Next::Change(change) => {
-                    self.publish_change(link, &change).await?;
-                    position = change.seq;
+                Next::Entry(entry) => {
+                    // A broker has readers of its own: it gets what everybody sees.
+                    for change in self.feed.public().seen(&entry) {
+                        self.publish_change(link, &change?).await?;
+                    }
+                    position = entry.seq();
                     link.catch_up()?;
                     self.publish_decisions(link).await?;
                 }
@@ -240,13 +243,9 @@ impl Worker {
 
     async fn publish_change(&self, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
         let public = self.feed.public();
-        // A broker has readers of its own: it gets what everybody sees.
-        let Some(change) = public.seen(&crate::store::Logged::Change(change.clone())).next().transpose()? else {
-            return Ok(());
-        };
-        let messages = self.feed.messages(&change);
+        let messages = self.feed.messages(change);
         for (index, message) in messages.iter().enumerate() {
-            let payload = self.feed.payload(&change, message.family, &public)?;
+            let payload = self.feed.payload(change, message.family, &public)?;
             let completes = (index + 1 == messages.len()).then_some(change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
