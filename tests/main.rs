@@ -35,4 +35,5 @@ mod support;
 mod td;
 mod tls;
 mod tracked_sources;
+mod visibility;
 mod words;

@@ -1,0 +1,6 @@
+//! Readers and the past: what callers get to know of agents that they see, saw, or never saw.
+//!
+//! Each test runs the program and uses nothing but its interfaces: REST, server-sent events and MQTT.
+
+mod past;
+mod server;
