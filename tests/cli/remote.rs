@@ -206,5 +206,5 @@ fn last_event(server: &ServerProcess) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = RegistryClient::new(server.url()).unwrap();
     let changes = runtime.block_on(client.changes(None, 1000, Duration::ZERO)).unwrap();
-    changes.position().to_string()
+    changes.cursor().to_string()
 }

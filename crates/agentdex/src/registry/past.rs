@@ -92,7 +92,7 @@ impl Registry {
             return Ok(Some(change.clone()));
         }
         let is_public = change.access_before.is_public() && change.access_after.is_public();
-        let Some(lives) = self.0.store.lives_unseen_since(&change.id, change.seq)? else {
+        let Some(lives) = self.0.store.lives_unseen(&change.id)? else {
             return Ok(is_public.then(|| change.clone()));
         };
         let (Some(life), Some(grants)) = (lives.at(change.seq), self.grants()) else { return Ok(None) };

@@ -352,16 +352,15 @@ impl Store {
         self.view.log.history(id, since, limit, &*self.view)
     }
 
-    /// The lives of an id in the log; none where everybody saw everything from an entry of it on.
+    /// The lives of an id in the log; none where everybody saw everything that the log has of it.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn lives_unseen_since(&self, id: &str, seq: Seq) -> Result<Option<Arc<Lives>>> {
-        let view = &self.view;
-        match view.past.last(id) {
-            Some(last) if last >= seq => view.past.lives(id, || view.log.lives(id, &**view)).map(Some),
-            _ => Ok(None),
+    pub fn lives_unseen(&self, id: &str) -> Result<Option<Arc<Lives>>> {
+        if self.view.past.last(id).is_none() {
+            return Ok(None);
         }
+        self.lives(id).map(Some)
     }
 
     /// The lives of an id, as far as the log has them.
