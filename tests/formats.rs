@@ -82,6 +82,8 @@ fn check_owners(directory: &Path) {
     eventually("the index is there", || registry.check().is_ok());
     let checked = registry.check().unwrap();
     assert_eq!((checked.records, checked.changes, checked.faults), (8, 13, vec![]));
+    let notes: Vec<_> = checked.notes.iter().map(|note| note.place.as_str()).collect();
+    assert_eq!(notes, ["the record \"urn:left\"", "the record \"urn:nobodys\""]);
     let (read, shown) = sight(&registry, None);
     assert_eq!(read, ["urn:gone", "urn:lasting", "urn:public"]);
     let expected = [

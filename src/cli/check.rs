@@ -41,6 +41,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for fault in &checked.faults {
         writeln!(out, "{fault}")?;
     }
+    for note in &checked.notes {
+        writeln!(out, "note: {note}")?;
+    }
     let found = match checked.faults.len() {
         0 => "all in order".to_owned(),
         1 => "1 fault".to_owned(),

@@ -210,6 +210,11 @@ impl Registry {
         self.0.store.epoch()
     }
 
+    /// The end of the log that this registry was restored from, if it was: positions in that log mean other changes here.
+    pub fn origin(&self) -> Option<Position> {
+        self.0.store.origin()
+    }
+
     /// The uuid of this registry, drawn when its directory was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.0.store.registry_id()

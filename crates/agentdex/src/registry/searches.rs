@@ -87,6 +87,12 @@ impl Registry {
         let view = self.view()?;
         let mut answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
         answer.seq = view.seq;
+        // Asked once more in memory: an index that is stale or damaged can hide, and never show.
+        if let Some(grants) = self.sight() {
+            let found = answer.hits.len();
+            answer.hits.retain(|hit| self.0.store.is_seen(&hit.id, &grants));
+            answer.total = answer.total.saturating_sub((found - answer.hits.len()) as u64);
+        }
         for hit in &mut answer.hits {
             hit.flags = self.0.flags.of(&hit.id);
         }
@@ -129,7 +135,12 @@ impl Registry {
         limit: usize,
     ) -> Result<Matching> {
         let view = self.view()?;
-        let (total, ids) = view.snapshot.ids_after(query, filters, &view.hidden, after, limit)?;
+        let (mut total, mut ids) = view.snapshot.ids_after(query, filters, &view.hidden, after, limit)?;
+        if let Some(grants) = self.sight() {
+            let found = ids.len();
+            ids.retain(|id| self.0.store.is_seen(id, &grants));
+            total = total.saturating_sub((found - ids.len()) as u64);
+        }
         Ok(Matching { total, ids, seq: view.seq })
     }
 

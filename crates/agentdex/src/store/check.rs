@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Result,
+    access::{Access, Namespace, NamespaceNumber, Visibility},
     change::{Seq, Timestamp},
 };
 
@@ -44,6 +45,8 @@ pub struct Checked {
     pub changes: u64,
     /// The faults, at most 1,000.
     pub faults: Vec<Fault>,
+    /// What is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed.
+    pub notes: Vec<Fault>,
 }
 
 /// Reads all of a snapshot.
@@ -74,6 +77,10 @@ struct Content {
     unseen: BTreeMap<String, Seq>,
     noted: BTreeMap<String, Seq>,
     history: Vec<Seq>,
+    /// The ids of Things that are shown to a namespace, with its number and name.
+    shown: Vec<(String, NamespaceNumber, Namespace)>,
+    /// The namespaces that somebody has claimed.
+    claimed: BTreeSet<NamespaceNumber>,
     faults: Vec<Fault>,
 }
 
@@ -111,6 +118,10 @@ impl Content {
             b"r/" => {
                 let record = StoredRecord::decode(value).ok()?;
                 let StoredRecord { seq, text, original, has_expiry, .. } = record;
+                let Access { visibility, namespace, number, .. } = record.access().ok()?;
+                if let (Visibility::Namespace, Some(namespace), Some(number)) = (visibility, namespace, number) {
+                    self.shown.push((id()?, number, namespace));
+                }
                 self.records.insert(id()?, Stored { seq, text, original, has_expiry });
             }
             b"t/" => {
@@ -142,7 +153,10 @@ impl Content {
                 self.noted.insert(id()?, value::decode_seq(value).ok()?);
             }
             b"n/" if key.starts_with(layout::NAMESPACES) => {
-                NamespaceRecord::decode(value).ok()?;
+                let record = NamespaceRecord::decode(value).ok()?;
+                if record.owner.is_some() {
+                    self.claimed.insert(NamespaceNumber(layout::seq_of_key(key).ok()?.0));
+                }
             }
             b"h/" => self.history.push(layout::seq_of_key(key).ok()?),
             _ => {}
@@ -212,7 +226,16 @@ impl Content {
                 self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
             }
         }
-        Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults }
+        let unclaimed = self.shown.iter().filter(|(_, number, _)| !self.claimed.contains(number));
+        let note = |(id, _, namespace): &(String, NamespaceNumber, Namespace)| {
+            let message = format!(
+                "it is shown to a namespace {:?} that nobody has claimed: only its owner and admins see it; change its access",
+                namespace.as_str()
+            );
+            Fault { place: format!("the record {id:?}"), message }
+        };
+        let notes = unclaimed.take(MOST_FAULTS).map(note).collect();
+        Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
     }
 
     fn compare_log(&mut self, log: &BTreeMap<Seq, (Seq, bool)>) {

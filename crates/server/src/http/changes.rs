@@ -69,7 +69,7 @@ struct Page {
 ))]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
-    let asked = Since::of(&parameters)?;
+    let asked = Since::of(&parameters)?.checked(&context.trusted)?;
     let (epoch, since, within) = (context.trusted.epoch(), asked.seq(), asked.id().map(str::to_owned));
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);

@@ -44,7 +44,7 @@ pub(super) const END: &str = "/history";
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
     let epoch = context.trusted.epoch();
-    let since = Since::of(&parameters)?;
+    let since = Since::of(&parameters)?.checked(&context.trusted)?;
     // Of a position in another log nothing is known: all of it is shown.
     let start = if since.is_foreign(epoch) { Seq::ZERO } else { since.seq() };
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());

@@ -6,7 +6,7 @@ use actix_web::{
 };
 
 use super::{body::WARNINGS, parameters::Parameters, problem::Problem};
-use crate::{Epoch, Position, Seq, change::Cursor};
+use crate::{Epoch, Position, Registry, Seq, change::Cursor};
 
 /// The position that a response shows, as `since` takes it.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("agentdex-position");
@@ -33,6 +33,19 @@ impl Since {
             }
             _ => Ok(Since { epoch: None, seq: Seq(parameters.number("since", 0)?.unwrap_or_default()), id: None }),
         }
+    }
+
+    /// Refuses a number alone where the log is that of a store which was restored: it may count in the one before.
+    pub fn checked(self, registry: &Registry) -> Result<Since, Problem> {
+        let origin = registry.origin().filter(|_| self.epoch.is_none() && self.seq != Seq::ZERO);
+        let Some(origin) = origin else { return Ok(self) };
+        let message = format!(
+            "this registry was restored from {origin}, and {} does not say which of the two logs it counts in; write \
+             <epoch>-<seq>, the present one is {}",
+            self.seq,
+            registry.epoch()
+        );
+        Err(Problem::invalid_parameter("since", message))
     }
 
     /// The position up to which all was read.
