@@ -36,15 +36,13 @@ fn everything_in_a_directory_of_an_earlier_version_is_there() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), FIXTURES.len(), "each is looked at");
     for Fixture { file, check } in FIXTURES {
-        let (directory, fixture) = (tempfile::tempdir().unwrap(), folder.join(file));
-        if file.ends_with(".backup") {
-            let mut backup = fs::File::open(fixture).unwrap();
-            agentdex::registry::restore(&mut backup, directory.path()).unwrap();
+        let directory = if file.ends_with(".backup") {
+            let directory = tempfile::tempdir().unwrap();
+            agentdex::registry::restore(fs::File::open(folder.join(file)).unwrap(), directory.path()).unwrap();
+            directory
         } else {
-            let mut tar = Command::new("tar");
-            let unpacked = tar.arg("-xzf").arg(&fixture).arg("-C").arg(directory.path()).status().unwrap();
-            assert!(unpacked.success(), "{}", fixture.display());
-        }
+            unpacked(file)
+        };
         check(directory.path());
         // A server starts on it, and it is the same afterwards.
         let server = ServerProcess::start(directory.path(), &["--auth"]);
@@ -55,6 +53,47 @@ fn everything_in_a_directory_of_an_earlier_version_is_there() {
         names.retain(|name| name.to_string_lossy().starts_with("store"));
         assert_eq!(names, ["store"], "nothing of the upgrade is left");
     }
+}
+
+fn unpacked(file: &str) -> tempfile::TempDir {
+    let (directory, folder) =
+        (tempfile::tempdir().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store"));
+    let unpacked =
+        Command::new("tar").arg("-xzf").arg(folder.join(file)).arg("-C").arg(directory.path()).status().unwrap();
+    assert!(unpacked.success());
+    directory
+}
+
+/// Copies a folder with what is in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name())),
+            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn upgrade_that_was_interrupted_is_done_again_or_finished() {
+    // While it was being written: half of it is not taken for the whole.
+    let directory = unpacked("format-3-owners.tar.gz");
+    let (store, made) = (directory.path().join("store"), directory.path().join("store.upgrade"));
+    copy(&store, &made);
+    let db = fs::OpenOptions::new().write(true).open(made.join("db")).unwrap();
+    db.set_len(1000).unwrap();
+    check_owners(directory.path());
+    assert!(!made.exists());
+
+    // Between the two last steps, where folders can't be exchanged at once: the new one was complete.
+    let upgraded = directory;
+    let directory = unpacked("format-3-owners.tar.gz");
+    fs::rename(directory.path().join("store"), directory.path().join("store.format-3")).unwrap();
+    copy(&upgraded.path().join("store"), &directory.path().join("store.upgrade"));
+    check_owners(directory.path());
+    assert!(!directory.path().join("store.format-3").exists() && !directory.path().join("store.upgrade").exists());
 }
 
 /// The agents that a caller reads, and of which it reads something in the log.

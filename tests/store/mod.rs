@@ -20,6 +20,7 @@ mod flush;
 mod gaps;
 mod log;
 mod model;
+mod namespaces;
 mod open;
 mod records;
 mod snapshot;
