@@ -4,7 +4,7 @@
 //!   whatever bytes
 //! - `upgrade`: the format before made into this one
 //! - `sum`: by which damage is noticed
-//! - `open`, `sync`: the directory, the lock, the format version; what sled leaves out of a flush
+//! - `directory`, `open`, `sync`: the lock and the format version; what is loaded; what sled leaves out of a flush
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
@@ -30,6 +30,7 @@ mod audit;
 mod check;
 mod commit;
 mod damage;
+mod directory;
 mod expiry;
 mod gaps;
 mod held;

@@ -1,12 +1,9 @@
-//! Opening: the directory, the lock, the format, and what is loaded into memory.
+//! Opening: the format, and what is loaded into memory.
 
 use std::{
-    fs::{self, DirBuilder},
     io,
     path::Path,
     sync::{Arc, OnceLock, atomic::AtomicU64},
-    thread,
-    time::{Duration, Instant},
 };
 
 use uuid::Uuid;
@@ -14,6 +11,7 @@ use uuid::Uuid;
 use super::{
     audit::Audit,
     damage::Damage,
+    directory::{FOREIGN, STORE, check_version, create_directory, open_tree, unsupported},
     expiry::{Expiries, Grace},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -37,20 +35,6 @@ use crate::{
     change::{Epoch, Timestamp},
 };
 
-/// The format of a directory that this program has not written.
-const FOREIGN: &str = "of another program";
-
-/// The folder of the tree.
-pub(super) const STORE: &str = "store";
-
-/// How long a lock is waited for: a process that is dying holds it a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-
-/// The unit of sled's log. A page (some sixteen records) over a quarter of it goes to a file of its
-/// own, which is slow; sled's own half a megabyte would do that to Things of 8 KB, this to such of 32.
-/// A directory keeps the value that it was created with: another one is another format.
-const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
-
 /// Opens or creates what is under `directory`.
 pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFiles, State)> {
     upgrade::finish(directory)?;
@@ -71,7 +55,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
     let start = Start::read(&tree, state.last)?;
     let grace = Grace::new(&tree, Timestamp::now());
-    let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join("store")));
+    let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join(STORE)));
     let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
@@ -97,81 +81,6 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         records: AtomicU64::new(state.records),
     };
     Ok((view, files, state))
-}
-
-pub(super) fn create_directory(directory: &Path) -> Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let failed = |source: io::Error| {
-        let what = match source.kind() {
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "using",
-            _ => "creating",
-        };
-        let writable = if what == "using" { ", which has to be writable also where nothing is registered" } else { "" };
-        Error::Io { doing: format!("{what} the data directory {}{writable}", directory.display()), source }
-    };
-    if let Some(parent) = directory.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    // What holds the descriptions is the owner's alone, also in a directory that was there already.
-    for directory in [directory, &directory.join("store")] {
-        match builder.create(directory) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
-            created => created.map_err(failed)?,
-        }
-        // What is opened later may be there and not writable.
-        #[cfg(unix)]
-        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).map_err(|errno| failed(errno.into()))?;
-    }
-    Ok(())
-}
-
-pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
-    open_tree_in(directory, STORE, options)
-}
-
-/// Opens or creates the tree in a folder of the data directory.
-pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) -> Result<sled::Db> {
-    let config = sled::Config::new()
-        .path(directory.join(folder))
-        .cache_capacity(options.cache_bytes)
-        .segment_size(SEGMENT_BYTES)
-        .flush_every_ms(None);
-    let started = Instant::now();
-    loop {
-        match config.open() {
-            Ok(tree) => return Ok(tree),
-            Err(error) if !is_lock_error(&error) => {
-                return Err(match error {
-                    // Another segment size, compression or version of sled: none of ours.
-                    sled::Error::Unsupported(_) => unsupported(directory, FOREIGN.into()),
-                    error => Error::Store { doing: "opening", source: error.into() },
-                });
-            }
-            Err(_) if started.elapsed() > LOCK_PATIENCE => {
-                return Err(Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) });
-            }
-            Err(_) => thread::sleep(Duration::from_millis(20)),
-        }
-    }
-}
-
-/// sled 0.34 tells a lock that is held only in words.
-fn is_lock_error(error: &sled::Error) -> bool {
-    matches!(error, sled::Error::Io(error) if error.to_string().contains("could not acquire lock"))
-}
-
-fn unsupported(directory: &Path, found: String) -> Error {
-    Error::UnsupportedStoreFormat { path: directory.into(), found, supported: FORMAT_VERSION }
-}
-
-pub(super) fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
-    match version.try_into().map(u32::from_be_bytes) {
-        Ok(FORMAT_VERSION) => Ok(()),
-        Ok(other) => Err(unsupported(directory, other.to_string())),
-        Err(_) => Err(unsupported(directory, format!("{version:?}"))),
-    }
 }
 
 pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {

@@ -6,8 +6,9 @@ use sled::Batch;
 use uuid::Uuid;
 
 use super::{
+    directory::{STORE, check_version, create_directory, open_tree},
     layout,
-    open::{STORE, check_version, create_directory, identity, open_tree},
+    open::identity,
     options::Options,
     overlay::Overlay,
     sync::DataFiles,

@@ -18,9 +18,9 @@ use agentdex_api::ClaimedNamespace;
 use sled::{Batch, IVec};
 
 use super::{
+    directory::{STORE, open_tree, open_tree_in},
     layout::{self, FORMAT_VERSION, corrupt},
     namespaces::{Interval, NamespaceRecord},
-    open::{STORE, open_tree, open_tree_in},
     options::Options,
     space::Space,
     sum::{Digest, Sum},

@@ -141,9 +141,9 @@ async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> R
     };
     let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    let kinds = if context.trusted.issuer().is_some() { "an API key or a token of its issuer" } else { "an API key" };
+    let kinds = if context.issuer().is_some() { "an API key or a token of its issuer" } else { "an API key" };
     let refusal = match token {
-        Some(token) => match context.trusted.authenticate(token).await {
+        Some(token) => match context.authenticate(token).await {
             Ok(caller) => return Ok(Some(caller)),
             Err(Unauthenticated::Unavailable(reason)) => NotKnown::Unavailable(reason),
             Err(Unauthenticated::Invalid(reason)) if Token::parse(token).is_some() => {
@@ -201,7 +201,7 @@ pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
 /// The permissions of the caller of a request, as clients show them.
 pub(super) fn shown(context: &Context, request: &HttpRequest) -> CallerAccess {
     let (rules, caller) = (&context.options.access, caller::of(request, &context.options.access));
-    let sign_in = context.trusted.sign_in().filter(|_| rules.authentication);
+    let sign_in = context.sign_in().filter(|_| rules.authentication);
     CallerAccess {
         authentication: rules.authentication,
         owner: caller.owner().cloned(),

@@ -59,7 +59,7 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
     let since = parameters.number("since", 0)?.unwrap_or_default();
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
-    let registry = context.trusted.clone();
+    let registry = context.admin(&request)?;
     let audited = blocking(move || registry.audit(since, limit)).await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((CACHE_CONTROL, "no-store"));

@@ -46,7 +46,7 @@ pub(super) async fn take(context: Data<Context>, request: HttpRequest) -> std::r
     if request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }
-    let registry = context.trusted.clone();
+    let registry = context.admin(&request)?;
     let backup = blocking(move || registry.backup()).await?;
     Ok(response.streaming(chunks(backup)))
 }

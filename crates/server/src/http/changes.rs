@@ -69,14 +69,14 @@ struct Page {
 ))]
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
-    let asked = Since::of(&parameters)?.checked(&context.trusted)?;
-    let (epoch, since, within) = (context.trusted.epoch(), asked.seq(), asked.id().map(str::to_owned));
+    let asked = Since::of(&parameters)?.checked(&context)?;
+    let (epoch, since, within) = (context.epoch(), asked.seq(), asked.id().map(str::to_owned));
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
 
     let foreign = asked.is_foreign(epoch);
-    if wait > 0 && !foreign && context.trusted.last_seq() == since {
+    if wait > 0 && !foreign && context.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
         let registry = context.registry(&request);
@@ -90,7 +90,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
         move || page(&registry, (since, within), limit, foreign)
     };
     // What is further back is on disk: reading it must not hold up the other connections.
-    let is_near = context.trusted.cached_entries(since, AT_ONCE + 1).is_some_and(|cached| cached.len() <= AT_ONCE);
+    let is_near = context.has_near(since, AT_ONCE);
     let page = if is_near { read()? } else { blocking(read).await? };
     let mut response = HttpResponse::Ok();
     response.insert_header((SEQ, page.last.0));
@@ -108,7 +108,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
 /// Waits until the end of the log is another one than `since`, but no longer than `wait`.
 async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: Seq, wait: Duration) {
     let _counted = context.metrics.long_poll();
-    let (mut durable, mut stopped) = (context.trusted.durable(), Context::stopped(context, request));
+    let (mut durable, mut stopped) = (context.durable(), Context::stopped(context, request));
     tokio::select! {
         _ = durable.wait_for(|last| *last != since) => {}
         () = stopped.wait() => {}

@@ -1,19 +1,26 @@
 //! What all handlers share.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use actix_web::{HttpRequest, web::Data};
+use agentdex_api::SignIn;
+use tokio::sync::watch;
+use uuid::Uuid;
 
 use super::{
     caller, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
-    rates::Rates, stop::Stopped,
+    problem::Problem, rates::Rates, stop::Stopped,
 };
-use crate::Registry;
+use crate::{
+    Epoch, Error, Position, Registry, Seq,
+    access::{Caller, Unauthenticated},
+    registry::IssuerOptions,
+};
 
 /// What all handlers share.
 pub(super) struct Context {
-    /// The registry with all that is in it, for what isn't shown or done in the name of a caller.
-    pub(super) trusted: Registry,
+    /// The registry with all that is in it. Handlers get it as the caller of their request sees it, or for an admin.
+    trusted: Registry,
     pub(super) options: Options,
     pub(super) hosts: Hosts,
     /// Those of a [`Server`].
@@ -25,6 +32,17 @@ pub(super) struct Context {
     pub(super) network: Network,
     /// Where the API is mounted into a server that doesn't say when it stops.
     pub(super) listening: Option<Arc<Listening>>,
+}
+
+/// The registry for the request of an admin. There is no other way to one for whoever reads keys, backups and the trail.
+pub(super) struct Admin(Registry);
+
+impl Deref for Admin {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.0
+    }
 }
 
 impl Context {
@@ -52,6 +70,65 @@ impl Context {
     pub(super) fn registry(&self, request: &HttpRequest) -> Registry {
         let address = request.peer_addr().map(|peer| peer.ip());
         self.trusted.as_caller(caller::of(request, &self.options.access)).at_address(address)
+    }
+
+    /// The registry for what only admins do.
+    pub(super) fn admin(&self, request: &HttpRequest) -> Result<Admin, Problem> {
+        let registry = self.registry(request);
+        if registry.grants().is_none() {
+            return Ok(Admin(registry));
+        }
+        Err(Error::AccessRefused { message: "that is for admins".to_owned() }.into())
+    }
+
+    /// The life of the store.
+    pub(super) fn epoch(&self) -> Epoch {
+        self.trusted.epoch()
+    }
+
+    /// The end of the log that the registry was restored from, if it was.
+    pub(super) fn origin(&self) -> Option<Position> {
+        self.trusted.origin()
+    }
+
+    /// The uuid of the registry.
+    pub(super) fn registry_id(&self) -> Uuid {
+        self.trusted.registry_id()
+    }
+
+    /// The durable end of the log.
+    pub(super) fn last_seq(&self) -> Seq {
+        self.trusted.last_seq()
+    }
+
+    /// The durable end of the log, as it moves.
+    pub(super) fn durable(&self) -> watch::Receiver<Seq> {
+        self.trusted.durable()
+    }
+
+    /// Whether all entries after a position are in memory, and at most so many.
+    pub(super) fn has_near(&self, since: Seq, most: usize) -> bool {
+        self.trusted.cached_entries(since, most + 1).is_some_and(|cached| cached.len() <= most)
+    }
+
+    /// Whether it answers SPARQL queries.
+    pub(super) fn answers_sparql(&self) -> bool {
+        self.trusted.answers_sparql()
+    }
+
+    /// Who issues the tokens that are taken, if any are.
+    pub(super) fn issuer(&self) -> Option<&IssuerOptions> {
+        self.trusted.issuer()
+    }
+
+    /// How a browser signs in, if it can.
+    pub(super) fn sign_in(&self) -> Option<Arc<SignIn>> {
+        self.trusted.sign_in()
+    }
+
+    /// Who a key or token stands for.
+    pub(super) async fn authenticate(&self, token: &str) -> Result<Caller, Unauthenticated> {
+        self.trusted.authenticate(token).await
     }
 
     /// What ends a stream that a request opens: the signal of the options, that its server no longer listens, or that its

@@ -178,8 +178,8 @@ enum Start {
 impl Start {
     fn of(context: &Context, given: Option<&str>) -> Start {
         match given.map(|given| given.trim().parse::<Position>()) {
-            None => Start::After(context.trusted.last_seq()),
-            Some(Ok(given)) if given.epoch == context.trusted.epoch() => Start::After(given.seq),
+            None => Start::After(context.last_seq()),
+            Some(Ok(given)) if given.epoch == context.epoch() => Start::After(given.seq),
             Some(_) => Start::Resync,
         }
     }
@@ -234,7 +234,7 @@ fn open(
     };
     let mut response = event_stream::head();
     if let Start::After(seq) = start {
-        let position = Position { epoch: context.trusted.epoch(), seq };
+        let position = Position { epoch: context.epoch(), seq };
         response.insert_header((LAST_EVENT_ID, position.to_string()));
     }
     if *request.method() == Method::HEAD {
@@ -274,7 +274,7 @@ impl Subscription {
     fn new(context: &Data<Context>, registry: Registry, selected: Selected, start: Start, open: Open) -> Subscription {
         let mut subscription = Subscription {
             registry,
-            durable: context.trusted.durable(),
+            durable: context.durable(),
             selected,
             position: Seq::ZERO,
             has_begun: false,

@@ -43,8 +43,8 @@ pub(super) const END: &str = "/history";
 ))]
 pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit"])?;
-    let epoch = context.trusted.epoch();
-    let since = Since::of(&parameters)?.checked(&context.trusted)?;
+    let epoch = context.epoch();
+    let since = Since::of(&parameters)?.checked(&context)?;
     // Of a position in another log nothing is known: all of it is shown.
     let start = if since.is_foreign(epoch) { Seq::ZERO } else { since.seq() };
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
@@ -75,7 +75,8 @@ fn changes(registry: &Registry, id: String, since: Seq, limit: usize) -> crate::
         changes.extend(read);
     }
     // Gone and forgotten is not found; gone and remembered has a history.
-    if changes.is_empty() && registry.find(&id)?.is_none() {
+    let is_known = || Ok::<_, Error>(registry.find(&id)?.is_some() || !registry.history(&id, Seq::ZERO, 1)?.is_empty());
+    if changes.is_empty() && !is_known()? {
         return Err(Error::NotFound { id });
     }
     let is_cut = !changes.is_empty() && !registry.history(&id, position, 1)?.is_empty();

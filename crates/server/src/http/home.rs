@@ -59,7 +59,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         formats: formats::list(base),
         links,
         name: "agentdex".to_owned(),
-        registry: format!("urn:agentdex:registry:{}", context.trusted.registry_id()),
+        registry: format!("urn:agentdex:registry:{}", context.registry_id()),
         things,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };

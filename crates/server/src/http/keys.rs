@@ -35,7 +35,7 @@ use crate::access::{CreatedKey, NewKey};
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;
-    Ok(HttpResponse::Ok().json(context.trusted.keys().list()))
+    Ok(HttpResponse::Ok().json(context.admin(&request)?.keys().list()))
 }
 
 /// Create an API key
@@ -62,7 +62,7 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let new: NewKey = json_body(&context, &request, payload, &[]).await?;
     check_managed(&context)?;
-    let registry = context.trusted.clone();
+    let registry = context.admin(&request)?;
     let (listed, key) = blocking(move || registry.keys().create(new)).await?;
     let location = format!("{}/keys/{}", base_path(&request, &context.options, "/keys"), listed.id);
     Ok(HttpResponse::Created()
@@ -92,7 +92,7 @@ pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Resu
     Parameters::parse(&request, &[])?;
     check_managed(&context)?;
     let id = request.match_info().get("id").unwrap_or_default().to_owned();
-    let (registry, revoked) = (context.trusted.clone(), id.clone());
+    let (registry, revoked) = (context.admin(&request)?, id.clone());
     if blocking(move || registry.keys().revoke(&revoked)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }

@@ -36,7 +36,7 @@ use crate::ChangeKind;
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let base = base_url(&request, &context.options, "/.well-known/wot");
-    let id = format!("urn:agentdex:registry:{}", context.trusted.registry_id());
+    let id = format!("urn:agentdex:registry:{}", context.registry_id());
     let document = description(&base, &id, offers_sparql(&context), security(&context)).to_string();
     let mut hasher = DefaultHasher::new();
     document.hash(&mut hasher);
@@ -123,7 +123,7 @@ fn properties() -> Value {
 
 /// Whether SPARQL queries are answered.
 fn offers_sparql(context: &Context) -> bool {
-    context.trusted.answers_sparql()
+    context.answers_sparql()
 }
 
 fn actions(with_sparql: bool) -> Value {

@@ -27,7 +27,7 @@ pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 ))]
 pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let Some(issuer) = context.trusted.issuer().filter(|_| context.options.access.authentication) else {
+    let Some(issuer) = context.issuer().filter(|_| context.options.access.authentication) else {
         let detail = "this server takes no tokens of an authorization server (--oidc-issuer)";
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
     };
@@ -46,7 +46,7 @@ pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Re
 /// What a challenge says of that; nothing where no tokens are taken. `path` is the resource that was requested, as it is
 /// mounted.
 pub(super) fn challenge(context: &Context, request: &HttpRequest, path: &str) -> String {
-    if context.trusted.issuer().is_none() {
+    if context.issuer().is_none() {
         return String::new();
     }
     format!(", resource_metadata=\"{}{PATH}\"", base_url_before(request, &context.options, path))

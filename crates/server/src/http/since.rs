@@ -5,8 +5,8 @@ use actix_web::{
     http::header::{HeaderName, WARNING},
 };
 
-use super::{body::WARNINGS, parameters::Parameters, problem::Problem};
-use crate::{Epoch, Position, Registry, Seq, change::Cursor};
+use super::{body::WARNINGS, context::Context, parameters::Parameters, problem::Problem};
+use crate::{Epoch, Position, Seq, change::Cursor};
 
 /// The position that a response shows, as `since` takes it.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("agentdex-position");
@@ -36,14 +36,14 @@ impl Since {
     }
 
     /// Refuses a number alone where the log is that of a store which was restored: it may count in the one before.
-    pub fn checked(self, registry: &Registry) -> Result<Since, Problem> {
-        let origin = registry.origin().filter(|_| self.epoch.is_none() && self.seq != Seq::ZERO);
+    pub fn checked(self, context: &Context) -> Result<Since, Problem> {
+        let origin = context.origin().filter(|_| self.epoch.is_none() && self.seq != Seq::ZERO);
         let Some(origin) = origin else { return Ok(self) };
         let message = format!(
             "this registry was restored from {origin}, and {} does not say which of the two logs it counts in; write \
              <epoch>-<seq>, the present one is {}",
             self.seq,
-            registry.epoch()
+            context.epoch()
         );
         Err(Problem::invalid_parameter("since", message))
     }

@@ -136,12 +136,12 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     let next = found.next.map(|start| match start {
         Start::Offset(offset) => page_url(&path, &parameters, offset, limit),
         Start::After(id) => {
-            let token = page_token::encode(context.trusted.registry_id(), &id);
+            let token = page_token::encode(context.registry_id(), &id);
             url_of_page(&path, &parameters, ("after", &token), limit)
         }
     });
 
-    let position = Position { epoch: context.trusted.epoch(), seq: found.seq };
+    let position = Position { epoch: context.epoch(), seq: found.seq };
     response.insert_header((SEQ, found.seq.0)).insert_header((POSITION, position.to_string()));
     response.insert_header((VARY, "accept")).insert_header(canonical);
     if let Some(next) = &next {

@@ -175,6 +175,8 @@ impl Feed {
     /// A feed that has its messages in a slot of its own.
     pub fn new(registry: Registry, topics: Topics, messages: Slot<Messages>) -> Feed {
         let events = CloudEvents::new(registry.registry_id());
+        // Whoever is shown something brings a registry of its own.
+        let registry = registry.as_caller(Caller::Anonymous);
         Feed { durable: registry.durable(), registry, topics, messages, events }
     }
 

@@ -133,7 +133,7 @@ pub(super) fn is_preferred(request: &HttpRequest) -> bool {
 /// The document.
 pub(super) fn document(context: &Context, request: &HttpRequest) -> HttpResponse {
     let mut response = served(request, &format!("page-{}", PAGE.version), "no-cache");
-    if let Some(sign_in) = context.trusted.sign_in() {
+    if let Some(sign_in) = context.sign_in() {
         // The page gets the token there.
         let policy = POLICY.replace("connect-src 'self'", &format!("connect-src 'self' {}", sign_in.token_origin()));
         response.insert_header((CONTENT_SECURITY_POLICY, policy));

@@ -1,0 +1,101 @@
+//! The directory of a store: made, locked, and opened as a tree of sled.
+
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{held::Held, layout::FORMAT_VERSION, options::Options};
+use crate::{Error, Result};
+
+/// The format of a directory that this program has not written.
+pub(super) const FOREIGN: &str = "of another program";
+
+/// The folder of the tree.
+pub(super) const STORE: &str = "store";
+
+/// How long a lock is waited for: a process that is dying holds it a moment.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The unit of sled's log. A page (some sixteen records) over a quarter of it goes to a file of its
+/// own, which is slow; sled's own half a megabyte would do that to Things of 8 KB, this to such of 32.
+/// A directory keeps the value that it was created with: another one is another format.
+const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
+
+pub(super) fn create_directory(directory: &Path) -> Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let failed = |source: io::Error| {
+        let what = match source.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "using",
+            _ => "creating",
+        };
+        let writable = if what == "using" { ", which has to be writable also where nothing is registered" } else { "" };
+        Error::Io { doing: format!("{what} the data directory {}{writable}", directory.display()), source }
+    };
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    // What holds the descriptions is the owner's alone, also in a directory that was there already.
+    for directory in [directory, &directory.join("store")] {
+        match builder.create(directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+            created => created.map_err(failed)?,
+        }
+        // What is opened later may be there and not writable.
+        #[cfg(unix)]
+        rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).map_err(|errno| failed(errno.into()))?;
+    }
+    Ok(())
+}
+
+pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
+    open_tree_in(directory, STORE, options)
+}
+
+/// Opens or creates the tree in a folder of the data directory.
+pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) -> Result<sled::Db> {
+    let config = sled::Config::new()
+        .path(directory.join(folder))
+        .cache_capacity(options.cache_bytes)
+        .segment_size(SEGMENT_BYTES)
+        .flush_every_ms(None);
+    let started = Instant::now();
+    loop {
+        match config.open() {
+            Ok(tree) => return Ok(tree),
+            Err(error) if !is_lock_error(&error) => {
+                return Err(match error {
+                    // Another segment size, compression or version of sled: none of ours.
+                    sled::Error::Unsupported(_) => unsupported(directory, FOREIGN.into()),
+                    error => Error::Store { doing: "opening", source: error.into() },
+                });
+            }
+            Err(_) if started.elapsed() > LOCK_PATIENCE => {
+                return Err(Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) });
+            }
+            Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// sled 0.34 tells a lock that is held only in words.
+fn is_lock_error(error: &sled::Error) -> bool {
+    matches!(error, sled::Error::Io(error) if error.to_string().contains("could not acquire lock"))
+}
+
+pub(super) fn unsupported(directory: &Path, found: String) -> Error {
+    Error::UnsupportedStoreFormat { path: directory.into(), found, supported: FORMAT_VERSION }
+}
+
+pub(super) fn check_version(directory: &Path, version: &[u8]) -> Result<()> {
+    match version.try_into().map(u32::from_be_bytes) {
+        Ok(FORMAT_VERSION) => Ok(()),
+        Ok(other) => Err(unsupported(directory, other.to_string())),
+        Err(_) => Err(unsupported(directory, format!("{version:?}"))),
+    }
+}
