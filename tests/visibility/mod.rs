@@ -2,5 +2,9 @@
 //!
 //! Each test runs the program and uses nothing but its interfaces: REST, server-sent events and MQTT.
 
+mod histories;
+mod oracle;
 mod past;
+mod readers;
 mod server;
+mod world;

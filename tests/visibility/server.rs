@@ -14,7 +14,7 @@ use crate::{
         wire::{Client, Hello, PUBLISH, Version},
     },
     process::{ServerProcess, agentdex},
-    support::{Answer, Event, EventStream, client},
+    support::{Answer, Event, EventStream, client, eventually},
 };
 
 /// The callers: somebody without a key, the role `read`, three owners that register, and an admin.
@@ -106,7 +106,9 @@ impl Server {
     fn go_on(&mut self, data: &Path) {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         self.process = Some(ServerProcess::start_with_log(data, &arguments, "debug"));
-        crate::support::eventually("a server that is ready", || self.get(Who::Nobody, "/health/ready").status == 200);
+        let answers = |path: &str| self.get(Who::Nobody, path).status == 200;
+        eventually("a server that is ready", || answers("/health/ready"));
+        eventually("statements", || answers("/search/sparql?query=ASK%20%7B%3Fs%20%3Fp%20%3Fo%7D&consistent=true"));
     }
 
     /// Where the data are.
@@ -116,6 +118,8 @@ impl Server {
 
     /// Stops the program, does something with its data directory, and starts it again; returns what was logged.
     pub fn restart_after(&mut self, meanwhile: impl FnOnce(&Path)) -> String {
+        // A server that stops waits for connections that are open.
+        self.client = client();
         let process = self.process.take().unwrap();
         let log = process.log();
         assert!(process.stop().success());
@@ -123,6 +127,11 @@ impl Server {
         meanwhile(&data);
         self.go_on(&data);
         log
+    }
+
+    /// The lines that the program has logged since it started.
+    pub fn log(&self) -> String {
+        self.process.as_ref().unwrap().log()
     }
 
     pub fn port(&self) -> u16 {
@@ -207,7 +216,8 @@ impl Server {
     /// Registers a public agent and returns its id: what a reader gets before is all that there was for it.
     pub fn put_end(&self) -> String {
         let number = self.ends.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let id = format!("urn:zz:end:{number}");
+        // It comes last where ids are in order.
+        let id = format!("urn:zz:end:{number:06}");
         self.put(Who::Admin, &id, &agent(&id, "the end of merger and blue", "end"), "").expect(201);
         id
     }
@@ -226,20 +236,33 @@ impl Server {
 
     /// All events of a stream after a position, up to an end that is put now.
     pub fn replay(&self, who: Who, path: &str, since: u64) -> Vec<Event> {
+        self.replay_up_to(who, path, since, &self.put_end())
+    }
+
+    /// All events of a stream after a position, up to an end.
+    pub fn replay_up_to(&self, who: Who, path: &str, since: u64, end: &str) -> Vec<Event> {
         let since = format!("{}-{since}", self.epoch());
-        let mut stream = self.events(who, path, Some(&since));
-        let end = self.put_end();
-        read_up_to(&mut stream, &end)
+        read_up_to(&mut self.events(who, path, Some(&since)), end)
     }
 
     /// An MQTT connection with a session that outlives it, and true if it was there.
     pub fn connect(&self, who: Who, client_id: &str) -> (Client, bool) {
+        self.connect_for(who, client_id, 3600)
+    }
+
+    /// An MQTT connection with a session that ends with it.
+    pub fn connect_clean(&self, who: Who, client_id: &str) -> Client {
+        self.connect_for(who, client_id, 0).0
+    }
+
+    fn connect_for(&self, who: Who, client_id: &str, seconds: u32) -> (Client, bool) {
         let key = self.keys.get(&who);
         let hello = Hello {
             client_id,
-            clean: false,
+            clean: seconds == 0,
             credentials: key.map(|key| (key.split('_').nth(1).unwrap(), key.as_str())),
-            properties: vec![0x11, 0, 0, 0x0e, 0x10],
+            // Session expiry interval.
+            properties: [&[0x11][..], &seconds.to_be_bytes()].concat(),
             ..Hello::default()
         };
         let (client, connack) = Client::connect(self.port(), Version::V5, &hello);
@@ -334,7 +357,8 @@ pub fn read_up_to(stream: &mut EventStream, end: &str) -> Vec<Event> {
     loop {
         assert!(Instant::now() < deadline, "{end} did not come after {events:?}");
         let event = stream.next().expect("the stream ended");
-        let is_end = event.data.contains(end);
+        // After a resync comes what happens from now on.
+        let is_end = event.data.contains(end) || event.kind == "resync";
         events.push(event);
         if is_end {
             return events;

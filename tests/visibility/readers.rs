@@ -1,0 +1,274 @@
+//! Everything that a reader gets by any way, and the markers in it.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{
+    oracle::{Moment, Part},
+    server::{Message, Server, Who, disconnect, messages_up_to, read_up_to},
+    world::World,
+};
+use crate::{
+    mqtt::wire::Client,
+    support::{Answer, Event, EventStream},
+};
+
+/// Something that is looked for in all that readers get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Marker {
+    Text(u32, Part),
+    /// An id, by its number.
+    Id(usize),
+}
+
+impl Marker {
+    /// The number of the text that it is a part of.
+    pub fn text(self) -> Option<u32> {
+        match self {
+            Marker::Text(text, _) => Some(text),
+            Marker::Id(_) => None,
+        }
+    }
+}
+
+/// The markers in a text: `zqt`, `zqk` or `zqi` and five digits.
+pub fn markers(text: &str) -> BTreeSet<Marker> {
+    let found = text.match_indices("zq").filter_map(|(at, _)| {
+        let number: usize = text.get(at + 3..at + 8)?.parse().ok()?;
+        match text.as_bytes()[at + 2] {
+            b't' => Some(Marker::Text(u32::try_from(number).ok()?, Part::Body)),
+            b'k' => Some(Marker::Text(u32::try_from(number).ok()?, Part::Key)),
+            b'i' => Some(Marker::Id(number)),
+            _ => None,
+        }
+    });
+    found.collect()
+}
+
+/// Something that somebody got between two moments.
+pub struct Seen {
+    pub who: Who,
+    /// The way, the same for all requests of its kind.
+    pub way: &'static str,
+    pub request: String,
+    pub from: Moment,
+    pub to: Moment,
+    /// It tells of what happens while it happens.
+    pub is_live: bool,
+    /// It tells of what a saved query matches.
+    pub is_of_query: bool,
+    pub markers: BTreeSet<Marker>,
+}
+
+/// Where all that readers get is gathered, until it is known what had happened by then.
+#[derive(Default)]
+pub struct Gathered(Vec<Seen>);
+
+impl Gathered {
+    /// Adds what somebody got; the markers that it has asked with tell it nothing.
+    pub fn add(&mut self, who: Who, way: &'static str, request: &str, text: &str) {
+        let asked = markers(request);
+        let markers = markers(text).into_iter().filter(|marker| !asked.contains(marker)).collect();
+        let (is_live, is_of_query) = (way.contains("live"), way.contains("query"));
+        let nowhen = Moment::default();
+        self.0.push(Seen {
+            who,
+            way,
+            request: request.to_owned(),
+            from: nowhen,
+            to: nowhen,
+            is_live,
+            is_of_query,
+            markers,
+        });
+    }
+
+    fn add_answer(&mut self, who: Who, way: &'static str, request: &str, answer: &Answer) {
+        assert_ne!(answer.status, 500, "{request}: {}", answer.text());
+        let text = format!("{:?} {}", answer.headers, String::from_utf8_lossy(&answer.body));
+        self.add(who, way, request, &text);
+    }
+
+    fn add_events(&mut self, who: Who, way: &'static str, request: &str, events: &[Event]) {
+        events.iter().for_each(|event| self.add(who, way, request, &format!("{event:?}")));
+    }
+
+    fn add_messages(&mut self, who: Who, way: &'static str, queries: &'static str, messages: &[Message]) {
+        for message in messages {
+            let way = if message.topic.starts_with("agentdex/queries/") { queries } else { way };
+            self.add(who, way, "", &format!("{} {}", message.topic, message.payload));
+        }
+    }
+
+    /// What was got up to now, from a moment on.
+    pub fn between(self, from: Moment, to: Moment) -> Vec<Seen> {
+        self.0.into_iter().map(|seen| Seen { from, to, ..seen }).collect()
+    }
+}
+
+/// What can be asked without an id, each with the way that it is.
+const PATHS: [(&str, &str); 15] = [
+    ("lists", "/things"),
+    ("lists", "/things?format=collection&limit=3"),
+    ("lists", "/things?view=summary&sort_by=title&limit=50"),
+    ("search", "/search?q=agent+blue&consistent=true&facets=capability,type&explain=true&limit=50"),
+    ("search", "/search?q=zqt&typing=true&mode=lexical&limit=50"),
+    ("search", "/search?q=red&mode=semantic&limit=50"),
+    ("search", "/things?q=blue+red&limit=50"),
+    ("search", "/search/jsonpath?query=%24%5B%2A%5D"),
+    ("search", "/search/sparql?query=SELECT%20%2A%20%7B%3Fs%20%3Fp%20%3Fo%7D&consistent=true"),
+    ("changes", "/changes?since=0&limit=1000"),
+    ("others", "/metrics"),
+    ("others", "/"),
+    ("others", "/namespaces"),
+    ("others", "/imports"),
+    ("others", "/queries"),
+];
+
+/// What can be asked of an id.
+const OF_ID: [(&str, &str); 9] = [
+    ("things", ""),
+    ("things", "/access"),
+    ("history", "/history?limit=1000"),
+    ("exports", "/agent-card"),
+    ("exports", "/agent-spec"),
+    ("exports", "/mcp-server"),
+    ("exports", "/aos"),
+    ("search", "/compatible"),
+    ("exports", "/actions/ask/sacp"),
+];
+
+/// Lets all callers read at once.
+pub fn all(gathered: &mut Gathered, read: impl Fn(Who, &mut Gathered) + Sync) {
+    let read = &read;
+    let of_each = |who| {
+        let mut gathered = Gathered::default();
+        read(who, &mut gathered);
+        gathered
+    };
+    std::thread::scope(|scope| {
+        let readers = Who::ALL.map(|who| scope.spawn(move || of_each(who)));
+        readers.into_iter().for_each(|reader| gathered.0.extend(reader.join().unwrap().0));
+    });
+}
+
+/// Asks one of the routes without an id.
+pub fn ask_at_random(server: &Server, who: Who, number: usize, gathered: &mut Gathered) {
+    let (way, path) = PATHS[number % PATHS.len()];
+    gathered.add_answer(who, way, path, &server.get(who, path));
+}
+
+/// Asks everything that there is by REST.
+pub fn ask_all(server: &Server, who: Who, gathered: &mut Gathered) {
+    for (way, path) in PATHS {
+        gathered.add_answer(who, way, path, &server.get(who, path));
+    }
+    for id in World::ids() {
+        for (way, end) in OF_ID {
+            let path = format!("/things/{id}{end}");
+            gathered.add_answer(who, way, &path, &server.get(who, &path));
+        }
+    }
+    let found = json!({"have": {"type": "object"}, "near_misses": true});
+    for path in ["/search/compatible", "/search/compose"] {
+        gathered.add_answer(who, "search", path, &server.json(who, "POST", path, &found));
+    }
+    if matches!(who, Who::Alice | Who::Bob | Who::Carol) {
+        for id in World::ids() {
+            ask_guardian(server, who, &id, gathered);
+        }
+    }
+}
+
+/// Reports a step of an agent that is perhaps somebody else's.
+fn ask_guardian(server: &Server, who: Who, id: &str, gathered: &mut Gathered) {
+    let calls = crate::aos::calls();
+    let (method, params) = calls.iter().find(|(method, _)| *method == "steps/toolCallRequest").unwrap();
+    let mut params = params.clone();
+    params["context"]["agent"]["id"] = json!(id);
+    params["context"]["session"]["id"] = json!(format!("session of {who}"));
+    let body = crate::aos::request(1, method, &params).to_string();
+    let headers = [("content-type", "application/json")];
+    let answer = server.send(who, "POST", "/aos?consistent=true", &headers, &body);
+    gathered.add_answer(who, "guardian", &body, &answer);
+}
+
+/// Reads the event streams from a position up to an end.
+pub fn replay(server: &Server, who: Who, since: u64, end: &str, gathered: &mut Gathered) {
+    for (way, path) in [
+        ("resumed SSE", "/events?diff=true"),
+        ("resumed SSE of a query", "/events?diff=true&q=blue&mode=lexical"),
+        ("resumed SSE of a saved query", "/queries/blue/events?diff=true"),
+    ] {
+        let events = server.replay_up_to(who, path, since, end);
+        gathered.add_events(who, way, &format!("{path} since {since}"), &events);
+    }
+    let path = format!("/changes?since={since}&limit=1000");
+    gathered.add_answer(who, "changes", &path, &server.get(who, &path));
+}
+
+/// Reads what the sessions of somebody missed: one of its own, and one of a group.
+pub fn resume(server: &Server, who: Who, end: &str, gathered: &mut Gathered) {
+    for (client_id, filter) in SESSIONS {
+        let (mut client, is_present) = server.connect(who, client_id);
+        if !is_present {
+            // It was lost with the store that was restored.
+            client.subscribe(&[(filter, 1)]);
+        }
+        let messages = messages_up_to(&mut client, end);
+        disconnect(client);
+        gathered.add_messages(who, "resumed MQTT", "resumed MQTT of a saved query", &messages);
+    }
+}
+
+const SESSIONS: [(&str, &str); 2] = [("away", "agentdex/#"), ("shared", "$share/group/agentdex/#")];
+
+/// Makes these sessions.
+pub fn leave(server: &Server, who: Who) {
+    for (client_id, filter) in SESSIONS {
+        server.leave_session(who, client_id, filter);
+    }
+}
+
+/// Reads what is retained.
+pub fn read_retained(server: &Server, who: Who, end: &str, gathered: &mut Gathered) {
+    let mut client = server.connect_clean(who, "retained");
+    client.subscribe(&[("agentdex/things/#", 0)]);
+    let messages = messages_up_to(&mut client, end);
+    disconnect(client);
+    gathered.add_messages(who, "retained MQTT", "retained MQTT", &messages);
+}
+
+/// Readers of what happens while it happens.
+pub struct Live {
+    who: Who,
+    streams: Vec<(&'static str, EventStream)>,
+    client: Client,
+}
+
+impl Live {
+    pub fn open(server: &Server, who: Who) -> Live {
+        let streams = [
+            ("live SSE", "/events?diff=true"),
+            ("live SSE of a query", "/events?diff=true&q=blue&mode=lexical"),
+            ("live SSE of a saved query", "/queries/blue/events?diff=true"),
+        ];
+        let streams = streams.map(|(way, path)| (way, server.events(who, path, None))).into();
+        let mut client = server.connect_clean(who, "live");
+        // Retain handling 2: nothing that is retained, only what happens.
+        client.subscribe(&[("agentdex/#", 0x20)]);
+        Live { who, streams, client }
+    }
+
+    /// Reads up to an end that was put after everything.
+    pub fn close(mut self, end: &str, gathered: &mut Gathered) {
+        for (way, stream) in &mut self.streams {
+            let events = read_up_to(stream, end);
+            gathered.add_events(self.who, way, way, &events);
+        }
+        let messages = messages_up_to(&mut self.client, end);
+        disconnect(self.client);
+        gathered.add_messages(self.who, "live MQTT", "live MQTT of a saved query", &messages);
+    }
+}
