@@ -75,7 +75,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expected {
+pub(super) enum Expected {
     Everybody,
     AtLeast(Role),
 }
@@ -119,7 +119,7 @@ impl Guarded {
 }
 
 /// The operations of the OpenAPI document.
-fn operations() -> Vec<(String, String)> {
+pub(super) fn operations() -> Vec<(String, String)> {
     let document: Value = openapi();
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, item)| {
@@ -129,7 +129,7 @@ fn operations() -> Vec<(String, String)> {
     operations.collect()
 }
 
-fn expected(method: &str, path: &str) -> Option<Expected> {
+pub(super) fn expected(method: &str, path: &str) -> Option<Expected> {
     // One line for all formats: they are in a table of their own.
     if path.starts_with("/import/") && method == "POST" {
         return Some(AtLeast(Role::Register));
@@ -256,7 +256,7 @@ fn with_public_read_everybody_reads_and_nobody_else_writes() {
 }
 
 /// The operations that change nothing though they aren't GET.
-const READING_POSTS: [&str; 7] = [
+pub(super) const READING_POSTS: [&str; 7] = [
     "/convert",
     "/validate",
     "/search/compatible",

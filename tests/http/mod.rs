@@ -27,6 +27,7 @@ mod problems;
 mod queries;
 mod rdf;
 mod records;
+mod roles;
 mod sacp;
 mod search;
 mod server;

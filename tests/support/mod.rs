@@ -44,7 +44,7 @@ pub struct TestRegistry {
     registry: Registry,
     address: SocketAddr,
     scheme: &'static str,
-    serving: Option<(oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)>,
+    serving: Vec<(oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)>,
     /// Removed once the registry is closed.
     _directory: TempDir,
 }
@@ -106,16 +106,16 @@ impl TestRegistry {
 
     fn serve(registry: Registry, directory: TempDir, http_options: http::Options) -> TestRegistry {
         let scheme = if http_options.tls.is_some() { "https" } else { "http" };
-        let server = http::Server::bind("127.0.0.1:0", &registry, http_options).unwrap();
-        let address = server.local_addr();
+        let (address, serving) = run(&registry, http_options);
         await_index(&registry);
-        let (stop, stopped) = oneshot::channel();
-        let serve = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(server.run(async { drop(stopped.await) }))
-        };
-        let serving = Some((stop, std::thread::spawn(serve)));
-        TestRegistry { registry, address, scheme, serving, _directory: directory }
+        TestRegistry { registry, address, scheme, serving: vec![serving], _directory: directory }
+    }
+
+    /// Serves the same registry at another address too, by other rules; returns the URL without a path.
+    pub fn serve_also(&mut self, http_options: http::Options) -> String {
+        let (address, serving) = run(&self.registry, http_options);
+        self.serving.push(serving);
+        format!("http://{address}")
     }
 
     /// The registry itself.
@@ -179,7 +179,7 @@ impl TestRegistry {
 
     /// Tells the server to stop and waits until it has.
     pub fn stop(&mut self) {
-        if let Some((stop, thread)) = self.serving.take() {
+        for (stop, thread) in self.serving.drain(..) {
             let _ = stop.send(());
             thread.join().unwrap().unwrap();
         }
@@ -191,6 +191,21 @@ impl Drop for TestRegistry {
         self.stop();
         self.registry.close();
     }
+}
+
+/// Serves a registry until it is told to stop.
+fn run(
+    registry: &Registry,
+    http_options: http::Options,
+) -> (SocketAddr, (oneshot::Sender<()>, JoinHandle<agentdex::Result<()>>)) {
+    let server = http::Server::bind("127.0.0.1:0", registry, http_options).unwrap();
+    let address = server.local_addr();
+    let (stop, stopped) = oneshot::channel();
+    let serve = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(server.run(async { drop(stopped.await) }))
+    };
+    (address, (stop, std::thread::spawn(serve)))
 }
 
 /// Waits until searches of every kind answer.
