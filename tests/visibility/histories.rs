@@ -38,7 +38,6 @@ const WAYS: [&str; 12] = [
 ];
 
 #[test]
-#[ignore = "until the visibility of the past is decided in one place"]
 fn random_histories_show_nobody_what_it_may_not_see() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let until = Instant::now() + Duration::from_secs(number("AGENTDEX_HISTORIES_SECONDS").unwrap_or_default());

@@ -201,6 +201,7 @@ impl Server {
 
     /// A page of the change log.
     pub fn changes(&self, who: Who, since: u64) -> Value {
+        let since = if since == 0 { "0".to_owned() } else { format!("{}-{since}", self.epoch()) };
         self.get(who, &format!("/changes?since={since}&limit=1000")).expect(200).json()
     }
 

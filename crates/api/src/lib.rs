@@ -29,6 +29,7 @@ pub mod guardian;
 mod listing;
 mod match_kind;
 mod namespace;
+mod position;
 mod problem;
 mod query;
 mod record;
@@ -48,7 +49,7 @@ pub use self::{
         WordScore,
     },
     audit::{AuditEntry, Audited},
-    change::{Change, ChangeKind, Cursor, DeletionReason, Epoch, ParsePositionError, Position, Precondition, Seq},
+    change::{Change, ChangeKind, DeletionReason, Precondition},
     changes::{Changes, History},
     compatible::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
@@ -61,6 +62,7 @@ pub use self::{
     listing::{CapabilitySummary, Summary, ThingCollection},
     match_kind::MatchKind,
     namespace::{ClaimedNamespace, Membership},
+    position::{Cursor, Epoch, ParsePositionError, Position, Seq},
     problem::{Problem, ValidationError},
     query::{NamedQuery, QueryParameters},
     record::{FullRecord, OriginalDocument},

@@ -35,7 +35,7 @@ pub struct DomainProof {
 /// The namespaces in a store.
 pub struct Namespaces {
     store: Store,
-    /// One write at a time: what a name stands for doesn't change between a look and a write.
+    /// One write at a time: what a name stands for doesn't change between reading and writing.
     writing: Mutex<()>,
 }
 

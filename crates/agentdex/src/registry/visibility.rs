@@ -121,8 +121,8 @@ mod tests {
         Life { created: accesses.first().map(|(seq, _)| *seq), accesses, ended: ended.map(Seq) }
     }
 
-    fn stranger() -> Grants {
-        Grants { owner: Some("stranger".parse().unwrap()), ..Grants::default() }
+    fn outsider() -> Grants {
+        Grants { owner: Some("outsider".parse().unwrap()), ..Grants::default() }
     }
 
     fn bob(since: Option<u64>, formerly: &[(u64, u64)]) -> Grants {
@@ -149,15 +149,15 @@ mod tests {
     #[test]
     fn what_was_made_private_and_public_again_is_created_there() {
         let life = life(&[(10, Public), (20, Private), (30, Public)], None);
-        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 31], 0), [Nothing, Nothing, Creation, Entry]);
+        assert_eq!(gets(&life, &outsider(), &[10, 20, 30, 31], 0), [Nothing, Nothing, Creation, Entry]);
         assert_eq!(gets(&life, &alice(), &[10, 20, 30], 0), [Entry, Entry, Entry]);
     }
 
     #[test]
     fn history_of_what_was_public_and_is_gone_stays_readable() {
         let life = life(&[(10, Private), (20, Public)], Some(40));
-        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 40], 0), [Nothing, Creation, Entry, Entry]);
-        assert_eq!(gets(&life, &stranger(), &[20, 30, 40], 10), [Nothing, Nothing, Entry], "no text to begin with");
+        assert_eq!(gets(&life, &outsider(), &[10, 20, 30, 40], 0), [Nothing, Creation, Entry, Entry]);
+        assert_eq!(gets(&life, &outsider(), &[20, 30, 40], 10), [Nothing, Nothing, Entry], "no text to begin with");
     }
 
     #[test]
@@ -189,18 +189,18 @@ mod tests {
     #[test]
     fn what_was_made_private_is_deleted_once_and_its_end_is_not_told() {
         let life = life(&[(10, Public), (20, Private), (30, Public), (40, Private)], Some(50));
-        assert_eq!(gets(&life, &stranger(), &[10, 20, 30, 40, 50], 0), [Nothing, Nothing, Nothing, Deletion, Nothing]);
+        assert_eq!(gets(&life, &outsider(), &[10, 20, 30, 40, 50], 0), [Nothing, Nothing, Nothing, Deletion, Nothing]);
     }
 
     #[test]
     fn life_whose_creation_the_log_has_no_longer_is_seen_as_far_as_it_goes() {
         let life = Life { created: None, accesses: vec![(Seq::ZERO, access(Public))], ended: Some(Seq(30)) };
-        assert_eq!(gets(&life, &stranger(), &[20, 30], 15), [Entry, Entry]);
+        assert_eq!(gets(&life, &outsider(), &[20, 30], 15), [Entry, Entry]);
         let turned = Life {
             created: None,
             accesses: vec![(Seq::ZERO, access(Private)), (Seq(20), access(Public))],
             ended: None,
         };
-        assert_eq!(gets(&turned, &stranger(), &[18, 20, 25], 15), [Nothing, Creation, Entry]);
+        assert_eq!(gets(&turned, &outsider(), &[18, 20, 25], 15), [Nothing, Creation, Entry]);
     }
 }

@@ -486,7 +486,7 @@ impl<'a> Applier<'a> {
         if !change.access_before.is_public() || !change.access_after.is_public() {
             self.set(layout::restricted_key(&change.id), Some(value::encode_seq(seq)));
         }
-        self.append(Content::Change(change), actor)
+        self.append(Content::Change(Box::new(change)), actor)
     }
 
     /// Appends to the log.

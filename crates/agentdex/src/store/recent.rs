@@ -266,7 +266,7 @@ mod tests {
         let (access_before, access_after) = Default::default();
         let (id, before) = ("urn:a".into(), Vec::new());
         let change = ChangeEntry { kind, end: None, id, before, after: keys, access_before, access_after, body };
-        Entry { previous, at, arrival: at, actor: None, content: Content::Change(change) }
+        Entry { previous, at, arrival: at, actor: None, content: Content::Change(Box::new(change)) }
     }
 
     fn recent(seqs: impl IntoIterator<Item = u64>, text: &str) -> Recent {

@@ -266,7 +266,7 @@ impl<'o> Upgrade<'o> {
         }
         known.access = after.clone();
         (change.access_before, change.access_after) = (before, after);
-        entry.content = Content::Change(change);
+        entry.content = Content::Change(Box::new(change));
         Ok(entry)
     }
 
@@ -372,6 +372,6 @@ fn old_entry(seq: Seq, bytes: &[u8]) -> Result<Old> {
     };
     let end = reason.map(|reason| (reason, Seq::ZERO));
     let change = ChangeEntry { kind, end, id, before, after, access_before, access_after, body };
-    let content = Content::Change(change.clone());
+    let content = Content::Change(Box::new(change.clone()));
     Ok(Old { entry: Entry { previous, at, arrival: at, actor, content }, change })
 }

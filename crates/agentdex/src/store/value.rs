@@ -280,7 +280,7 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     /// A record is another one.
-    Change(ChangeEntry),
+    Change(Box<ChangeEntry>),
     /// A namespace has other members.
     Membership(MembershipEntry),
 }
@@ -368,7 +368,7 @@ impl Entry {
             (actor, Content::Membership(MembershipEntry { number, joined, left }))
         } else {
             let (actor, change) = ChangeEntry::decode(kind, body, &mut reader)?;
-            (actor, Content::Change(change))
+            (actor, Content::Change(Box::new(change)))
         };
         Ok(Entry { previous, at, arrival, actor, content })
     }
@@ -527,7 +527,7 @@ mod tests {
 
     fn entry(change: ChangeEntry) -> Entry {
         let (at, arrival, actor) = (Timestamp(-1), Timestamp(-7), Some("eve".into()));
-        Entry { previous: Seq(41), at, arrival, actor, content: Content::Change(change) }
+        Entry { previous: Seq(41), at, arrival, actor, content: Content::Change(Box::new(change)) }
     }
 
     fn access(visibility: Visibility) -> Access {

@@ -106,7 +106,7 @@ impl Context {
         self.trusted.durable()
     }
 
-    /// Whether all entries after a position are in memory, and at most so many.
+    /// Whether all entries after a position are in memory, and at most `most`.
     pub(super) fn has_near(&self, since: Seq, most: usize) -> bool {
         self.trusted.cached_entries(since, most + 1).is_some_and(|cached| cached.len() <= most)
     }

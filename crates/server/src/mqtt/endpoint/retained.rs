@@ -33,7 +33,7 @@ enum Remaining {
 
 /// What a step of a scan found.
 pub(super) enum Scanned {
-    Thing(Thing),
+    Thing(Box<Thing>),
     /// Nothing to send yet.
     Nothing,
     /// That was all.
@@ -82,6 +82,6 @@ impl Scan {
     fn found(&mut self, thing: Option<Thing>) -> Scanned {
         let Some(thing) = thing else { return Scanned::Nothing };
         self.after = Some(thing.id().to_owned());
-        Scanned::Thing(thing)
+        Scanned::Thing(Box::new(thing))
     }
 }
