@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use agentdex::{Registry, change::Seq};
+use agentdex::Registry;
 use agentdex_client::{EventFilter, RegistryClient};
 use agentdex_server::{http, mqtt};
 use rumqttc::{AsyncClient, Event, MqttOptions, Packet, QoS};
@@ -42,17 +42,17 @@ async fn main() -> Result<()> {
 
 /// Read the state, remember the position, ask for what came after it: works after any interruption.
 async fn by_position(client: &RegistryClient) -> Result<()> {
-    let changes = client.changes(Seq::ZERO, 100, Duration::from_secs(10)).await?;
+    let changes = client.changes(None, 100, Duration::from_secs(10)).await?;
     for change in &changes.changes {
         println!("log:    {} {} {}", change.seq, change.kind, change.id);
     }
-    println!("log:    next time from {} on", changes.last);
+    println!("log:    next time from {} on", changes.cursor());
     Ok(())
 }
 
 /// Server-sent events; the client reconnects by itself and goes on where it broke off.
 async fn by_events(client: &RegistryClient) -> Result<()> {
-    let start = client.changes(Seq::ZERO, 1, Duration::ZERO).await?;
+    let start = client.changes(None, 1, Duration::ZERO).await?;
     let mut events = client.subscribe(EventFilter::default(), Some(format!("{}-0", start.epoch)));
     let event = events.next().await?;
     println!("events: {} {} {}", event.id, event.kind, event.data);
