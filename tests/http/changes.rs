@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use agentdex::{
+    access::{AccessRequest, Rules, Visibility},
+    registry,
+};
 use agentdex_server::http;
 use serde_json::json;
 
@@ -67,6 +71,23 @@ fn a_position_that_names_no_log_is_answered_with_a_warning() {
     assert_eq!(history["changes"].as_array().unwrap().len(), 2);
     let first = registry.get("/things/urn:example:3/history?limit=1");
     assert!(first.header("link").contains(&format!("?since={}&", position(&registry, 3))), "{}", first.header("link"));
+}
+
+#[test]
+fn what_is_hidden_ends_no_page_before_the_first_change_that_is_not() {
+    let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+    let options = http::Options { access: rules, ..http::Options::default() };
+    let registry = TestRegistry::start_with(registry::Options::default(), options);
+    // More than an answer may weigh.
+    for number in 0..10 {
+        let access = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+        let thing = agent(&format!("urn:example:hidden:{number}"), "Agent");
+        let thing = thing.replace("An agent for tests", &"x".repeat(900_000));
+        registry.registry().write_blocking(registry::Write::put(thing).with_access(access)).unwrap();
+    }
+    put(&registry, 1);
+    let page = registry.get("/changes?since=0");
+    assert_eq!(page.json()["changes"][0]["id"], "urn:example:1", "{}", page.text());
 }
 
 #[test]
