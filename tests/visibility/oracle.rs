@@ -1,6 +1,6 @@
 //! The rule of who may know what, over a record of what has happened that no code under test has made.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use super::server::Who;
 
@@ -108,6 +108,15 @@ impl Record {
             // The deletion has the keys of the last text that it saw.
             None => part == Part::Key && self.last_seen(who, life, now) == Some(text),
         })
+    }
+
+    /// The ids of what somebody sees at a moment.
+    pub fn seen_at(&self, who: Who, now: Moment) -> BTreeSet<String> {
+        let sees = |life: &&Life| {
+            let present = life.steps_until(now).next_back().filter(|(_, until)| until.is_none());
+            present.is_some_and(|(step, _)| self.admitted_since(who, step.access, now).is_some())
+        };
+        self.lives.iter().filter(sees).map(|life| life.id.clone()).collect()
     }
 
     /// True if a text was there and seen at some moment between two.
@@ -236,12 +245,16 @@ mod tests {
         assert!(third.saw_between(Bob, 1, at(12), at(40)) && !third.saw_between(Bob, 1, at(25), at(40)));
         assert!(third.may_know(Bob, "a", at(40)) && !third.may_know(Nobody, "a", at(40)));
 
+        let seen_at = |record: &Record, seq| record.seen_at(Bob, at(seq)).into_iter().collect::<Vec<_>>();
+        assert_eq!([15, 25, 35].map(|seq| seen_at(&third, seq)), [vec!["a"], vec![], vec![]]);
+
         let fourth = record(&[step(10, PUBLIC, 1)], Some(50), &[]);
         assert_eq!(has(&fourth, Nobody, 30), (vec![1], vec![1]));
         assert_eq!(has(&fourth, Nobody, 60), (vec![1], vec![1]));
 
         let fifth = record(&[step(10, SHARED, 1)], None, &[(5, Some(20)), (40, None)]);
         assert_eq!(has(&fifth, Bob, 50), (vec![1], vec![1]));
+        assert_eq!([15, 30, 50].map(|seq| seen_at(&fifth, seq)), [vec!["a"], vec![], vec!["a"]]);
         assert_eq!(fifth.seen_from(Bob, &fifth.lives[0], at(50)), Some(at(40)));
     }
 

@@ -165,7 +165,9 @@ pub fn ask_all(server: &Server, who: Who, gathered: &mut Gathered) {
         gathered.add_answer(who, way, path, &server.get(who, path));
     }
     for id in World::ids() {
-        for (way, end) in OF_ID {
+        // What was imported in a format is exported in each; the others in one will do.
+        let is_asked = |way: &str, end: &str| way != "exports" || id.contains("agentspec") || end == "/agent-card";
+        for (way, end) in OF_ID.into_iter().filter(|(way, end)| is_asked(way, end)) {
             let path = format!("/things/{id}{end}");
             gathered.add_answer(who, way, &path, &server.get(who, &path));
         }
@@ -194,8 +196,9 @@ fn ask_guardian(server: &Server, who: Who, id: &str, gathered: &mut Gathered) {
     gathered.add_answer(who, "guardian", &body, &answer);
 }
 
-/// Reads the event streams from a position up to an end.
-pub fn replay(server: &Server, who: Who, since: u64, end: &str, gathered: &mut Gathered) {
+/// Reads the event streams from a position up to an end; returns the events of everything.
+pub fn replay(server: &Server, who: Who, since: u64, end: &str, gathered: &mut Gathered) -> Vec<Event> {
+    let mut all = Vec::new();
     for (way, path) in [
         ("resumed SSE", "/events?diff=true"),
         ("resumed SSE of a query", "/events?diff=true&q=blue&mode=lexical"),
@@ -203,9 +206,30 @@ pub fn replay(server: &Server, who: Who, since: u64, end: &str, gathered: &mut G
     ] {
         let events = server.replay_up_to(who, path, since, end);
         gathered.add_events(who, way, &format!("{path} since {since}"), &events);
+        if way == "resumed SSE" {
+            all = events;
+        }
     }
     let path = format!("/changes?since={since}&limit=1000");
     gathered.add_answer(who, "changes", &path, &server.get(who, &path));
+    all
+}
+
+/// The ids that a reader knows of after events who knew of some before; an error where an event doesn't fit.
+pub fn known_after(mut known: BTreeSet<String>, events: &[Event]) -> Result<BTreeSet<String>, String> {
+    for event in events {
+        let id = event.json()["id"].as_str().unwrap_or_default().to_owned();
+        if !id.contains("zqi") {
+            continue;
+        }
+        match event.kind.as_str() {
+            "thing_created" => drop(known.insert(id)),
+            "thing_deleted" => drop(known.remove(&id)),
+            _ if known.contains(&id) => {}
+            kind => return Err(format!("{kind} of {id}, which it doesn't know of")),
+        }
+    }
+    Ok(known)
 }
 
 /// Reads what the sessions of somebody missed: one of its own, and one of a group.
