@@ -194,6 +194,12 @@ impl Subscription {
     /// What is there without waiting.
     fn read(&mut self) -> Result<Option<Event>> {
         loop {
+            if let Some(change) = self.seen.next() {
+                if let Some(entry) = self.entry.filter(|_| self.seen.as_slice().is_empty()) {
+                    self.position = entry;
+                }
+                return Ok(Some(Event::Change(change?)));
+            }
             if self.ahead.is_empty() && !self.is_lost {
                 match self.log.cached_changes(self.position, AT_ONCE) {
                     Some(changes) => self.ahead.extend(changes),
@@ -207,12 +213,6 @@ impl Subscription {
             if std::mem::take(&mut self.is_lost) {
                 self.position = *self.durable.borrow_and_update();
                 return Ok(Some(Event::Resync(self.resume_position())));
-            }
-            if let Some(change) = self.seen.next() {
-                if let Some(entry) = self.entry.filter(|_| self.seen.as_slice().is_empty()) {
-                    self.position = entry;
-                }
-                return Ok(Some(Event::Change(change?)));
             }
             // What the reader doesn't see is passed over.
             let Some(entry) = self.ahead.pop_front() else { return Ok(None) };

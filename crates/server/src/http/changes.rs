@@ -158,7 +158,7 @@ fn page(
                 page.changes.push(change);
             }
             page.read = entry.seq();
-            // Where nothing is seen yet the log is read on: who is told of nothing goes on at its end.
+            // Where nothing is seen yet the log is read on: who gets to know of nothing goes on at its end.
             if page.changes.len() >= limit || size >= ENOUGH && !page.changes.is_empty() {
                 return Ok(page);
             }
