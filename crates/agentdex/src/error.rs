@@ -141,6 +141,12 @@ pub enum Error {
         /// Its id.
         id: String,
     },
+    /// There is no such saved query, or the caller doesn't see it.
+    #[error("there is no saved query {name:?}")]
+    NoSuchQuery {
+        /// Its name.
+        name: String,
+    },
     /// A Thing has no such action, or the action isn't what is asked for.
     #[error("there is no such action {action:?} of {id:?}: {reason}")]
     NoSuchAction {
@@ -245,10 +251,10 @@ pub enum Error {
         /// What it may not, and what to do.
         message: String,
     },
-    /// The Thing belongs to somebody else.
+    /// The Thing or saved query belongs to somebody else.
     #[error("{id:?} belongs to somebody else: only its owner or an admin changes or removes it")]
     NotOwner {
-        /// The Thing.
+        /// The Thing, or the name of the saved query.
         id: String,
     },
     /// The Thing would be shown to a namespace that the writer is no member of.
@@ -402,7 +408,7 @@ impl Error {
             Error::UnexpectedId { .. } => "unexpected-id",
             Error::MissingId => "missing-id",
             Error::IdMismatch { .. } => "id-mismatch",
-            Error::NotFound { .. } => "not-found",
+            Error::NotFound { .. } | Error::NoSuchQuery { .. } => "not-found",
             Error::NoSuchAction { .. } => "no-such-action",
             Error::AlreadyExists { .. } => "already-exists",
             Error::PreconditionFailed { .. } => "precondition-failed",
@@ -437,9 +443,15 @@ impl Error {
         }
     }
 
-    /// True if the Thing, action or tracked source does not exist.
+    /// True if the Thing, saved query, action or tracked source does not exist.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Error::NotFound { .. } | Error::NoSuchAction { .. } | Error::NotTracked { .. })
+        matches!(
+            self,
+            Error::NotFound { .. }
+                | Error::NoSuchQuery { .. }
+                | Error::NoSuchAction { .. }
+                | Error::NotTracked { .. }
+        )
     }
 
     /// True if the record is not in the state that the write needs: it exists, was changed, or was not there.

@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 
 use agentdex_td::Timestamp;
 
-use crate::{Filters, Mode};
+use crate::{
+    Filters, Mode,
+    access::{Namespace, Owner, Visibility},
+};
 
 /// The members beside the filters.
 const OWN: [&str; 3] = ["q", "mode", "threshold"];
@@ -58,15 +61,30 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
     }
 }
 
-/// A query that is saved.
+/// A query that is saved, under a name that is its own among those of its owner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NamedQuery {
     /// Its name.
     pub name: String,
+    /// The owner that saved it, which changes it as admins do; none: somebody whom the server didn't authenticate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub owner: Option<Owner>,
+    /// The callers who see it, beside its owner and admins; without one, everybody.
+    #[serde(default, skip_serializing_if = "is_public")]
+    pub visibility: Visibility,
+    /// The namespace that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub namespace: Option<Namespace>,
     /// Its words and filters.
     pub query: QueryParameters,
     /// When it was saved as it is.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub saved: Timestamp,
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    *visibility == Visibility::Public
 }

@@ -88,7 +88,7 @@ pub use self::{
     namespaces::{DomainProof, Namespaces},
     options::Options,
     past::Seen,
-    queries::{MAX_QUERIES, QueryEvents},
+    queries::{MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, QueryName, SavedQueryEvent},
     reads::Changes,
     records::FullRecords,
     searches::Matching,

@@ -1,21 +1,20 @@
-//! The saved queries of a registry: saved, listed, and what changes mean for them.
+//! The saved queries of a registry as its caller sees and changes them, and what changes mean for them.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use agentdex_api::{MatchKind, Mode, NamedQuery, QueryParameters};
+use agentdex_api::{Mode, NamedQuery, QueryParameters};
 
 use super::{
     Registry,
-    queries::{MAX_QUERIES, QueryEvents, Watched, check_name},
+    queries::{Key, QueryEvents, QueryId, QueryName, Saved, SavedQueryEvent, Stored, Watched, check_name},
     thread::spawn,
 };
-
 use crate::{
     Error, Result,
-    change::Timestamp,
+    access::{Access, AccessRequest, Visibility},
     search::{Search, saved::SavedQuery},
     store::LoggedChange,
 };
@@ -44,55 +43,188 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where the name or the query can't be used, [`Error::LimitExceeded`] beyond 10,000
-    /// queries, or where all of them together match more than 20,000,000 Things; [`Error::WritesClosed`]; as
-    /// [`Registry::search`].
-    pub fn save_query(&self, name: &str, query: QueryParameters) -> Result<bool> {
-        check_name(name)?;
-        // What is the same goes on as it is, so that who listens misses nothing.
-        if self.saved_query(name).is_some_and(|known| is_same(&known.query, &query)) {
-            return Ok(false);
-        }
-        let query = self.with_threshold(query)?;
-        let compiled = self.compile(&query)?;
-        if !self.0.queries.has_room_for(name) {
-            return Err(Error::LimitExceeded { what: "number of saved queries", maximum: MAX_QUERIES as u64 });
-        }
-        let watched = self.0.queries.watch(compiled.clone());
-        self.find_matching(&compiled, &watched)?;
-        let named = NamedQuery { name: name.to_owned(), query, saved: Timestamp::now() };
-        let json = serde_json::to_vec(&named)
-            .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
-        self.0.store.local().put_query(name, json)?;
-        Ok(self.0.queries.name(named, watched))
+    /// As [`Registry::save_query_with`].
+    pub fn save_query(&self, name: impl Into<QueryName>, query: QueryParameters) -> Result<bool> {
+        self.save_query_with(name, query, AccessRequest::default()).map(|(_, is_new)| is_new)
     }
 
-    /// The query of that name.
-    pub fn saved_query(&self, name: &str) -> Option<NamedQuery> {
-        self.0.queries.named(name).map(|(named, _)| named)
-    }
-
-    /// All saved queries, by name.
-    pub fn saved_queries(&self) -> Vec<NamedQuery> {
-        self.0.queries.all_named().into_iter().map(|(named, _)| named).collect()
-    }
-
-    /// Removes the query of that name; false if there is none.
+    /// Saves a query with an access, and returns it with whether it is new. A new query of an owner is private unless
+    /// asked otherwise: its words are nobody else's business. One without an owner is public. The access of one that is
+    /// there stays as it is, but for what is asked.
+    ///
+    /// A name alone stands for the caller's own query; for an admin who has none of that name, for the one without an
+    /// owner, if there is one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use agentdex::{
+    ///     access::{AccessRequest, Caller, Principal, Role, Visibility},
+    ///     registry::{QueryName, QueryParameters},
+    /// };
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    ///
+    /// let team: agentdex::access::Owner = "weather-team".parse()?;
+    /// let principal = Principal { owner: team.clone(), role: Role::Register, key: String::new(), expires: None };
+    /// let as_team = registry.as_caller(Caller::Principal(Arc::new(principal)));
+    /// let query = QueryParameters { q: Some("forecast".into()), ..QueryParameters::default() };
+    /// as_team.save_query("weather", query.clone())?;
+    ///
+    /// let name = QueryName::new("weather").of(team);
+    /// let others = registry.as_caller(Caller::Anonymous);
+    /// assert!(others.saved_query(name.clone()).is_none(), "it is private");
+    /// let public = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
+    /// as_team.save_query_with("weather", query, public)?;
+    /// assert!(others.saved_query(name).is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
-    pub fn remove_query(&self, name: &str) -> Result<bool> {
-        if self.saved_query(name).is_none() {
-            return Ok(false);
-        }
-        self.0.store.local().remove_query(name)?;
-        Ok(self.0.queries.unname(name))
+    /// [`Error::InvalidQuery`] where the name or the query can't be used, [`Error::NoSuchQuery`] where the caller doesn't
+    /// see the one that is named, [`Error::NotOwner`] where it may not change it, [`Error::AccessRefused`] and
+    /// [`Error::NotMember`] where it may not ask for this access, [`Error::LimitExceeded`] beyond 10,000 queries, 1,000 of
+    /// one owner, or where all of them together match more than 20,000,000 Things; [`Error::WritesClosed`]; as
+    /// [`Registry::search`].
+    pub fn save_query_with(
+        &self,
+        name: impl Into<QueryName>,
+        query: QueryParameters,
+        access: AccessRequest,
+    ) -> Result<(NamedQuery, bool)> {
+        let name = name.into();
+        check_name(&name.name)?;
+        let key = self.key_to_save(name)?;
+        let queries = &self.0.queries;
+        let known = queries.named(&key);
+        let after = self.access_to_save(&key, known.as_ref(), access.clone())?;
+        // What is the same goes on as it is, so that who listens misses nothing.
+        let unchanged = known.filter(|known| is_same(&known.stored.named.query, &query));
+        let (query, watched) = match unchanged {
+            Some(known) if known.access == after => return Ok((known.stored.named, false)),
+            Some(known) => (known.stored.named.query, known.watched),
+            None => {
+                let query = self.with_threshold(query)?;
+                let compiled = self.compile(&query)?;
+                queries.check_room_for(&key)?;
+                let watched = queries.watch(compiled.clone());
+                self.find_matching(&compiled, &watched)?;
+                (query, watched)
+            }
+        };
+        let writing = queries.writing();
+        queries.check_room_for(&key)?;
+        // Somebody else may have changed it meanwhile.
+        let access = self.access_to_save(&key, queries.named(&key).as_ref(), access)?;
+        let stored = Stored::new(&key.name, query, &access);
+        let json = serde_json::to_vec(&stored)
+            .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
+        self.0.store.local().put_query(key.owner.as_ref(), &key.name, json)?;
+        let named = stored.named.clone();
+        let is_new = queries.name(Saved::new(stored, watched));
+        drop(writing);
+        Ok((named, is_new))
     }
 
-    /// What changes mean for the query of that name; none if there is none.
-    pub fn query_events(&self, name: &str) -> Option<QueryEvents> {
-        let (_, watched) = self.0.queries.named(name)?;
-        Some(QueryEvents::new(&self.0.queries, watched))
+    /// The query of that name, if the caller sees it.
+    pub fn saved_query(&self, name: impl Into<QueryName>) -> Option<NamedQuery> {
+        self.find_saved(name.into()).map(|saved| saved.stored.named)
+    }
+
+    /// The saved queries that the caller sees, by name.
+    pub fn saved_queries(&self) -> Vec<NamedQuery> {
+        let (all, grants) = (self.0.queries.all_named().into_iter(), self.grants());
+        let seen = all.filter(|saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access)));
+        seen.map(|saved| saved.stored.named).collect()
+    }
+
+    /// True if the caller sees a saved query, which is there as it was.
+    pub fn sees_query(&self, query: QueryId) -> bool {
+        self.0.queries.is_seen(query, &self.1)
+    }
+
+    /// Removes the query of that name; false if there is none that the caller sees.
+    ///
+    /// # Errors
+    /// [`Error::NotOwner`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    pub fn remove_query(&self, name: impl Into<QueryName>) -> Result<bool> {
+        let Some(saved) = self.find_saved(name.into()) else { return Ok(false) };
+        let key = saved.stored.key();
+        if !saved.access.lets_change(&self.1) {
+            return Err(Error::NotOwner { id: key.name });
+        }
+        let _writing = self.0.queries.writing();
+        self.0.store.local().remove_query(key.owner.as_ref(), &key.name)?;
+        Ok(self.0.queries.unname(&key))
+    }
+
+    /// What changes mean for the query of that name; none if there is none that the caller sees.
+    pub fn query_events(&self, name: impl Into<QueryName>) -> Option<QueryEvents> {
+        let saved = self.find_saved(name.into())?;
+        Some(QueryEvents::of_saved(&self.0.queries, saved.watched, self.1.clone()))
+    }
+
+    /// The query of a name that the caller sees.
+    fn find_saved(&self, name: QueryName) -> Option<Saved> {
+        let queries = &self.0.queries;
+        let QueryName { name, owner } = name;
+        let saved = match (owner, self.1.owner()) {
+            (Some(owner), _) => queries.named(&Key { name, owner }),
+            (None, None) => queries.named(&Key { name, owner: None }),
+            (None, Some(owner)) => {
+                let own = queries.named(&Key { name: name.clone(), owner: Some(owner.clone()) });
+                own.or_else(|| queries.named(&Key { name, owner: None }))
+            }
+        };
+        saved.filter(|saved| self.grants().is_none_or(|grants| grants.see(&saved.access)))
+    }
+
+    /// The key of a query that the caller saves under a name: that of the one which is found by it, if the caller may
+    /// change that, else that of a query of its own.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchQuery`] and [`Error::NotOwner`] for one that isn't the caller's.
+    fn key_to_save(&self, name: QueryName) -> Result<Key> {
+        let found = self.find_saved(name.clone());
+        if let Some(found) = found.as_ref().filter(|found| found.access.lets_change(&self.1)) {
+            return Ok(found.stored.key());
+        }
+        let QueryName { name, owner: asked } = name;
+        let owner = asked.clone().unwrap_or_else(|| self.1.owner().cloned());
+        let is_own = owner.as_ref() == self.1.owner() && (owner.is_some() || asked.is_none());
+        let key = Key { name, owner };
+        match found {
+            _ if self.grants().is_none() => Ok(key),
+            // Also where the name is that of a query which has no owner, and that somebody else sees under it.
+            _ if is_own && key.owner.is_some() => Ok(key),
+            Some(_) => Err(Error::NotOwner { id: key.name }),
+            None if is_own && self.0.queries.named(&key).is_none() => Ok(key),
+            None => Err(Error::NoSuchQuery { name: key.name }),
+        }
+    }
+
+    /// The access to a query that the caller saves.
+    ///
+    /// # Errors
+    /// [`Error::AccessRefused`], [`Error::NotMember`].
+    fn access_to_save(&self, key: &Key, known: Option<&Saved>, access: AccessRequest) -> Result<Access> {
+        if access.owner.is_some() {
+            let message = "a saved query stays its owner's; an admin saves it under the name of another one";
+            return Err(Error::AccessRefused { message: message.to_owned() });
+        }
+        let visibility = if key.owner.is_some() { Visibility::Private } else { Visibility::Public };
+        let to_new = || Access { owner: key.owner.clone(), visibility, ..Access::default() };
+        let before = known.map_or_else(to_new, |known| known.access.clone());
+        let after = self.author(access)?.access.applied_to(&before);
+        if let (Visibility::Namespace, Some(namespace), Some(grants)) =
+            (after.visibility, &after.namespace, self.grants())
+            && grants.since(&after).is_none()
+        {
+            let known = after.number.and_then(|number| self.0.store.namespace(number));
+            let is_given_up = known.is_none_or(|known| known.given_up.is_some());
+            return Err(Error::NotMember { id: key.name.clone(), namespace: namespace.clone(), is_given_up });
+        }
+        Ok(after)
     }
 
     /// What changes mean for a query that isn't saved. It is compared with changes until five minutes after the
@@ -118,29 +250,32 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// What a change as a reader sees it means for saved queries: their names. Reads the log up to the change where nobody
-    /// has.
+    /// What a change as a reader sees it means for the saved queries that the caller sees. Reads the log up to the change
+    /// where nobody has.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
-    pub fn saved_query_events(&self, change: &LoggedChange) -> Result<Vec<(String, MatchKind)>> {
-        self.0.queries.named_events(change)
+    pub fn saved_query_events(&self, change: &LoggedChange) -> Result<Vec<SavedQueryEvent>> {
+        let grants = self.grants();
+        self.0.queries.named_events(change, |access| grants.as_ref().is_none_or(|grants| grants.see(access)))
     }
 
     /// Reads the saved queries, and starts to find out what they match.
     pub(super) fn load_queries(&self) -> Result<()> {
         let queries = &self.0.queries;
-        for (name, json) in self.0.store.local().queries()? {
-            let named: NamedQuery = match serde_json::from_slice(&json) {
-                Ok(named) => named,
-                Err(error) => {
-                    tracing::warn!(name, %error, "a saved query can't be read");
-                    continue;
-                }
+        for (owner, name, json) in self.0.store.local().queries()? {
+            // What is wrong is not logged: it has words of the query.
+            let stored = serde_json::from_slice(&json).ok();
+            let Some(stored) = stored.filter(|stored: &Stored| (&stored.named.owner, &stored.named.name) == (&owner, &name))
+            else {
+                tracing::warn!(name, "a saved query can't be read");
+                continue;
             };
-            match self.compile(&named.query) {
-                Ok(compiled) => drop(queries.name(named, queries.watch(compiled))),
-                Err(error) => tracing::warn!(name, %error, "a saved query can't be used; it stays stored"),
+            match self.compile(&stored.named.query) {
+                Ok(compiled) => drop(queries.name(Saved::new(stored, queries.watch(compiled)))),
+                Err(error) => {
+                    tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
+                }
             }
         }
         if queries.all_named().is_empty() {
@@ -152,7 +287,7 @@ impl Registry {
             while let Some(registry) = registry.upgrade().map(Registry::of) {
                 match registry.start_queries() {
                     Ok(()) | Err(Error::ShuttingDown | Error::LimitExceeded { .. }) => break,
-                    Err(error) => tracing::debug!(%error, "what saved queries match isn't known yet"),
+                    Err(error) => tracing::debug!(code = error.code(), "what saved queries match isn't known yet"),
                 }
                 drop(registry);
                 std::thread::sleep(RETRY_AFTER);
@@ -164,10 +299,10 @@ impl Registry {
     /// Finds out what saved queries match of which that isn't known.
     fn start_queries(&self) -> Result<()> {
         let named = self.0.queries.all_named();
-        let mut starting = named.iter().filter(|(_, watched)| self.0.queries.is_starting(watched));
-        starting.try_for_each(|(named, watched)| {
-            let compiled = self.compile(&named.query)?;
-            self.find_matching(&compiled, watched)
+        let mut starting = named.iter().filter(|saved| self.0.queries.is_starting(&saved.watched));
+        starting.try_for_each(|saved| {
+            let compiled = self.compile(&saved.stored.named.query)?;
+            self.find_matching(&compiled, &saved.watched)
         })
     }
 

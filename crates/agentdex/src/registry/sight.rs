@@ -14,7 +14,7 @@ use crate::{
     Error, Result,
     access::{AccessRequest, Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
     change::Timestamp,
-    store::Author,
+    store::{Author, Store},
 };
 
 impl Registry {
@@ -68,12 +68,7 @@ impl Registry {
     /// What its caller sees beside what is public; none: everything.
     #[doc(hidden)]
     pub fn grants(&self) -> Option<Arc<Grants>> {
-        match &self.1 {
-            Caller::Trusted => None,
-            Caller::Anonymous => Some(Arc::default()),
-            Caller::Principal(principal) if principal.role == Role::Admin => None,
-            Caller::Principal(principal) => Some(self.0.store.grants_of(&principal.owner)),
-        }
+        grants_of(&self.1, &self.0.store)
     }
 
     /// The same for what is stored now: where all Things are public, everybody sees everything.
@@ -186,5 +181,15 @@ impl Registry {
             return Err(Error::AccessRefused { message });
         }
         self.0.namespaces.remove_as(self.author(AccessRequest::default())?, name)
+    }
+}
+
+/// What a caller sees in a store beside what is public; none: everything.
+pub(super) fn grants_of(caller: &Caller, store: &Store) -> Option<Arc<Grants>> {
+    match caller {
+        Caller::Trusted => None,
+        Caller::Anonymous => Some(Arc::default()),
+        Caller::Principal(principal) if principal.role == Role::Admin => None,
+        Caller::Principal(principal) => Some(store.grants_of(&principal.owner)),
     }
 }

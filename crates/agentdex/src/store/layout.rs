@@ -22,7 +22,8 @@
 //! | `v/<id>` | seq: u64 | the last entry of the log in which not everybody saw the Thing; it goes with that entry |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
-//! | `n/q/<name>` | as it was given | this node alone: a saved query |
+//! | `n/q/<name>` | as it was given | this node alone: a saved query that has no owner |
+//! | `n/q/<owner>` 0 `<name>` | as it was given | this node alone: a saved query; names of owners have no zero byte |
 //! | `n/k/<id>` | as it was given | this node alone: an API key |
 //! | `n/n/<number>` | JSON | a namespace: its name and owner, who was a member from which position until which, and where it was given up; numbers are u64 |
 //!

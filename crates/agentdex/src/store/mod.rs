@@ -522,30 +522,39 @@ impl LocalState<'_> {
         self.moves(|local| local.move_value(Kind::Session, name, None))
     }
 
-    /// The saved queries, by name.
+    /// The saved queries, each with its owner and name.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn queries(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.store.view.local.values(Kind::Query)
+    pub fn queries(&self) -> Result<Vec<(Option<Owner>, String, Vec<u8>)>> {
+        let all = self.store.view.local.values(Kind::Query)?.into_iter();
+        let taken_apart = all.map(|(key, query)| {
+            let Some((owner, name)) = key.split_once('\0') else { return Ok((None, key, query)) };
+            let owner = owner.parse().map_err(|_| layout::corrupt())?;
+            Ok((Some(owner), name.to_owned(), query))
+        });
+        taken_apart.collect()
     }
 
     /// Stores a query. Blocks until it is durable.
     ///
     /// # Errors
     /// As [`LocalState::set_position`].
-    pub fn put_query(&self, name: &str, query: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, name, Some(query)))?;
-        self.make_durable(Kind::Query, name)
+    pub fn put_query(&self, owner: Option<&Owner>, name: &str, query: Vec<u8>) -> Result<()> {
+        self.move_query(&query_key(owner, name), Some(query))
     }
 
     /// Removes a query. Blocks until it is gone durably.
     ///
     /// # Errors
     /// As [`LocalState::set_position`].
-    pub fn remove_query(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, name, None))?;
-        self.make_durable(Kind::Query, name)
+    pub fn remove_query(&self, owner: Option<&Owner>, name: &str) -> Result<()> {
+        self.move_query(&query_key(owner, name), None)
+    }
+
+    fn move_query(&self, key: &str, query: Option<Vec<u8>>) -> Result<()> {
+        self.moves(|local| local.move_value(Kind::Query, key, query))?;
+        self.make_durable(Kind::Query, key)
     }
 
     /// The API keys, by id.
@@ -597,4 +606,9 @@ impl LocalState<'_> {
         self.store.view.check_open_to_writes()?;
         if change(&self.store.view.local)? { self.store.handle.committer.write_local_soon() } else { Ok(()) }
     }
+}
+
+/// The end of the key of a saved query.
+fn query_key(owner: Option<&Owner>, name: &str) -> String {
+    owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}\0{name}"))
 }

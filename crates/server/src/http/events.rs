@@ -42,7 +42,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const KNOWN: [&str; 6] = ["diff", "q", "mode", "threshold", "format", "last_event_id"];
 
 /// Parameters of the event streams of saved queries.
-pub(super) const OF_QUERIES: [&str; 2] = ["diff", "last_event_id"];
+pub(super) const OF_QUERIES: [&str; 3] = ["owner", "diff", "last_event_id"];
 
 /// Subscribe to changes
 #[cfg_attr(debug_assertions, utoipa::path(
@@ -296,10 +296,13 @@ impl Subscription {
         })
     }
 
-    /// The next chunk; none once the server stops.
+    /// The next chunk; none once the server stops, or the client no longer sees the saved query.
     async fn next(&mut self) -> crate::Result<Option<Bytes>> {
         let silent_until = Instant::now() + self.open.heartbeat;
         loop {
+            if self.selected.query.as_ref().is_some_and(|query| !query.is_seen()) {
+                return Ok(None);
+            }
             let chunk = match self.pending.pop_front() {
                 Some(chunk) => Some(chunk),
                 None => self.take_in()?,

@@ -14,9 +14,15 @@ use super::{
     parameters::Parameters,
     problem::{Problem, excerpt},
 };
-use crate::registry::{NamedQuery, QueryParameters};
+use crate::{
+    Error,
+    registry::{QueryName, QueryParameters},
+};
 
-/// List the saved queries
+/// The parameter that says whose query is meant.
+const OWNER: &str = "owner";
+
+/// List the saved queries that the caller sees
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries",
@@ -33,12 +39,14 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 }
 
 /// Read a saved query
+///
+/// The caller's own of that name, else the one that has no owner; `owner` names another's.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "retrieve_query",
-    params(("name" = String, Path, description = "Its name")),
+    params(("name" = String, Path, description = "Its name"), super::schemas::QueryOwner),
     responses(
         (status = 200, description = "The query", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
@@ -46,20 +54,28 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     )
 ))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &[])?;
-    Ok(HttpResponse::Ok().json(find(&context, &request)?))
+    let name = named(&request, &Parameters::parse(&request, &[OWNER])?)?;
+    let query = context.registry(&request).saved_query(name).ok_or_else(|| unknown(&request))?;
+    Ok(HttpResponse::Ok().json(query))
 }
 
-/// Save a query, in place of the one of that name
+/// Save a query, in place of the caller's own of that name
+///
+/// A new query is private, unless `visibility` says otherwise; without authentication everybody sees it. One that is there
+/// keeps its visibility. For an admin who has none of that name, the one without an owner is replaced, if there is one.
 ///
 /// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
-/// `agentdex/queries/{name}/{kind}/{id}`. The query is durable once this is answered.
+/// `agentdex/queries/{query}/{kind}/{id}`, to those who see the query. The query is durable once this is answered.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "save_query",
-    params(("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front")),
+    params(
+        ("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front"),
+        super::schemas::QueryOwner,
+        super::schemas::QueryAccess,
+    ),
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
         (status = 201, description = "It is new", body = agentdex_api::NamedQuery),
@@ -67,6 +83,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
+        (status = 404, description = "The caller sees no query of this owner", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn save(
@@ -74,11 +91,17 @@ pub(super) async fn save(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let query: QueryParameters = json_body(&context, &request, payload, &[]).await?;
-    let (registry, name) = (context.registry(&request), name(&request).to_owned());
-    let is_new = blocking(move || registry.save_query(&name, query)).await?;
+    let parameters = Parameters::parse(&request, &[OWNER, "visibility", "namespace"])?;
+    let (name, access) = (named(&request, &parameters)?, parameters.access()?);
+    let query: QueryParameters = json_body(&context, &request, payload, &[OWNER, "visibility", "namespace"]).await?;
+    let registry = context.registry(&request);
+    let saved = blocking(move || registry.save_query_with(name, query, access)).await;
+    let (query, is_new) = saved.map_err(|error| match error {
+        Error::NoSuchQuery { .. } => unknown(&request),
+        error => error.into(),
+    })?;
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
-    Ok(response.json(find(&context, &request)?))
+    Ok(response.json(query))
 }
 
 /// Remove a saved query
@@ -87,7 +110,7 @@ pub(super) async fn save(
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "remove_query",
-    params(("name" = String, Path, description = "Its name")),
+    params(("name" = String, Path, description = "Its name"), super::schemas::QueryOwner),
     responses(
         (status = 204, description = "Removed"),
         super::schemas::Refusals,
@@ -96,9 +119,11 @@ pub(super) async fn save(
     )
 ))]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &[])?;
-    let (registry, named) = (context.registry(&request), find(&context, &request)?);
-    blocking(move || registry.remove_query(&named.name)).await?;
+    let name = named(&request, &Parameters::parse(&request, &[OWNER])?)?;
+    let registry = context.registry(&request);
+    if !blocking(move || registry.remove_query(name)).await? {
+        return Err(unknown(&request));
+    }
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -110,6 +135,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     operation_id = "query_events",
     params(
         ("name" = String, Path, description = "Its name"),
+        super::schemas::QueryOwner,
         super::schemas::StreamParameters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
@@ -120,20 +146,26 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     )
 ))]
 pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &events::OF_QUERIES)?;
-    let events = context.registry(&request).query_events(name(&request)).ok_or_else(|| unknown(&request))?;
+    let name = named(&request, &Parameters::parse(&request, &events::OF_QUERIES)?)?;
+    let events = context.registry(&request).query_events(name).ok_or_else(|| unknown(&request))?;
     events::of_query(&context, &request, events)
 }
 
-fn name(request: &HttpRequest) -> &str {
-    request.match_info().get("name").unwrap_or_default()
-}
-
-fn find(context: &Context, request: &HttpRequest) -> Result<NamedQuery, Problem> {
-    context.registry(request).saved_query(name(request)).ok_or_else(|| unknown(request))
+/// The query that a request is about.
+fn named(request: &HttpRequest, parameters: &Parameters) -> Result<QueryName, Problem> {
+    let name = QueryName::new(request.match_info().get("name").unwrap_or_default());
+    match parameters.text(OWNER) {
+        None => Ok(name),
+        Some("") => Ok(name.without_owner()),
+        Some(owner) => {
+            let owner = owner.parse().map_err(|message: String| Problem::invalid_parameter(OWNER, message))?;
+            Ok(name.of(owner))
+        }
+    }
 }
 
 fn unknown(request: &HttpRequest) -> Problem {
-    let detail = format!("there is no saved query {:?}; GET /queries lists them", excerpt(name(request)));
+    let name = request.match_info().get("name").unwrap_or_default();
+    let detail = format!("there is no saved query {:?}; GET /queries lists them", excerpt(name));
     Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
 }

@@ -16,6 +16,7 @@ use crate::{
     Registry, Result,
     access::Caller,
     change::{Epoch, Position, Seq},
+    registry::QueryId,
     store::{Logged, LoggedChange, Slot},
 };
 
@@ -67,6 +68,8 @@ impl Family {
 pub(super) struct Message {
     pub family: Family,
     pub topic: String,
+    /// The saved query that it is of.
+    query: Option<QueryId>,
 }
 
 /// What tells a message of a change from its others, whatever kind of change it is for a reader: the family, and the
@@ -78,6 +81,15 @@ pub(super) struct MessageKey {
 }
 
 impl Message {
+    fn new(family: Family, topic: String) -> Message {
+        Message { family, topic, query: None }
+    }
+
+    /// True unless it is of a saved query that a reader doesn't see: all readers have the same list of messages.
+    pub fn is_seen_by(&self, reader: &Registry) -> bool {
+        self.query.is_none_or(|query| reader.sees_query(query))
+    }
+
     pub fn key(&self, topics: &Topics) -> MessageKey {
         MessageKey { family: self.family, level: self.own_level(topics).into() }
     }
@@ -231,19 +243,20 @@ impl Feed {
     }
 
     fn messages_of(&self, change: &LoggedChange) -> Messages {
-        let event = Message { family: Family::Event, topic: self.topics.event(change.kind, &change.id) };
+        let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
         let capabilities = change
             .capability_keys()
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
-            .map(|topic| Message { family: Family::Capability, topic });
-        let thing = Message { family: Family::Thing, topic: self.topics.thing(&change.id) };
+            .map(|topic| Message::new(Family::Capability, topic));
+        let thing = Message::new(Family::Thing, self.topics.thing(&change.id));
         let queries = self.registry.saved_query_events(change).unwrap_or_else(|error| {
             tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
             Vec::new()
         });
-        let queries = queries
-            .into_iter()
-            .map(|(name, kind)| Message { family: Family::Query, topic: self.topics.query(&name, kind, &change.id) });
+        let queries = queries.into_iter().map(|event| {
+            let topic = self.topics.query(event.owner.as_ref(), &event.name, event.kind, &change.id);
+            Message { query: Some(event.query), ..Message::new(Family::Query, topic) }
+        });
         Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect())
     }
 

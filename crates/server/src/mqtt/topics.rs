@@ -5,7 +5,7 @@
 //! | `{prefix}/events/{kind}/{id}` | no | the change as a CloudEvent |
 //! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
-//! | `{prefix}/queries/{name}/{kind}/{id}` | no | the same event, for each saved query that it concerns; here `{kind}` is also `thing_matched` or `thing_unmatched` |
+//! | `{prefix}/queries/{query}/{kind}/{id}` | no | the same event, for each saved query that it concerns and that the reader sees; `{query}` is `<owner>/<name>` in one level (`weather-team%2Fstorms`), or `<name>` where it has no owner; here `{kind}` is also `thing_matched` or `thing_unmatched` |
 //! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as `GET /aos/decisions` has it; `{agent}` is `unknown` where the step doesn't say |
 //! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
 //!
@@ -16,7 +16,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::{Error, Result, change::ChangeKind, registry::MatchKind};
+use crate::{Error, Result, access::Owner, change::ChangeKind, registry::MatchKind};
 
 /// The longest capability key that gets topics.
 const MAX_CAPABILITY_BYTES: usize = 256;
@@ -92,8 +92,22 @@ impl Topics {
     }
 
     /// Where it is published for those interested in a saved query.
-    pub fn query(&self, name: &str, kind: MatchKind, id: &str) -> String {
-        format!("{}/queries/{}/{kind}/{}", self.prefix, encode(name), encode(id))
+    ///
+    /// ```
+    /// use agentdex::registry::MatchKind;
+    /// use agentdex_server::mqtt::topics::Topics;
+    ///
+    /// let topics = Topics::new("agentdex")?;
+    /// let team = "weather-team".parse().ok();
+    /// let topic = topics.query(team.as_ref(), "storms", MatchKind::Matched, "urn:a");
+    /// assert_eq!(topic, "agentdex/queries/weather-team%2Fstorms/thing_matched/urn:a");
+    /// let topic = topics.query(None, "storms", MatchKind::Matched, "urn:a");
+    /// assert_eq!(topic, "agentdex/queries/storms/thing_matched/urn:a");
+    /// # Ok::<(), agentdex::Error>(())
+    /// ```
+    pub fn query(&self, owner: Option<&Owner>, name: &str, kind: MatchKind, id: &str) -> String {
+        let query = owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}"));
+        format!("{}/queries/{}/{kind}/{}", self.prefix, encode(&query), encode(id))
     }
 
     /// The level of decisions.

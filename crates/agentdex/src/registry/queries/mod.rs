@@ -4,6 +4,8 @@
 //! longer so that it can resume. What the queries match is found out by [`matching`].
 
 mod matching;
+mod name;
+mod saved;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,19 +16,29 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use self::{
+    name::QueryName,
+    saved::{QueryId, SavedQueryEvent},
+};
 use self::matching::{MAX_PAIRS, Matching, QueryNo};
+pub(super) use self::{
+    name::{Key, check_name},
+    saved::{Saved, Stored},
+};
+use super::sight::grants_of;
 use crate::{
     Error, Result,
+    access::{Access, Caller},
     change::Seq,
     search::{Meaning, saved::SavedQuery},
     store::{ChangeOrigin, LoggedChange, Store},
 };
-use agentdex_api::{MatchKind, NamedQuery};
+use agentdex_api::MatchKind;
 
 /// The most saved queries.
 pub const MAX_QUERIES: usize = 10_000;
-/// The longest name of a query in bytes.
-const MAX_NAME_BYTES: usize = 128;
+/// The most saved queries of one owner.
+pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 /// The most different queries of event streams.
 const MAX_STREAM_QUERIES: usize = 1_000;
 /// How long the query of an event stream is compared after the stream was closed.
@@ -37,23 +49,29 @@ pub(super) struct Queries {
     store: Store,
     matching: Mutex<Matching>,
     names: Mutex<Names>,
+    /// One write at a time: the store and what is in memory say the same.
+    writing: Mutex<()>,
     /// Whether there is any query: most registries never have one.
     has_any: AtomicBool,
 }
 
 #[derive(Default)]
 struct Names {
-    saved: BTreeMap<String, (NamedQuery, Arc<Watched>)>,
-    by_number: HashMap<QueryNo, String>,
+    saved: BTreeMap<Key, Saved>,
+    by_number: HashMap<QueryNo, Key>,
     /// The queries of event streams, by their text, with the time since when none is open.
     streams: HashMap<String, Stream>,
 }
 
 impl Names {
-    fn remove(&mut self, name: &str) -> Option<Arc<Watched>> {
-        let (_, watched) = self.saved.remove(name)?;
-        self.by_number.remove(&watched.number);
-        Some(watched)
+    fn remove(&mut self, key: &Key) -> Option<Saved> {
+        let saved = self.saved.remove(key)?;
+        self.by_number.remove(&saved.watched.number);
+        Some(saved)
+    }
+
+    fn by_number(&self, number: QueryNo) -> Option<&Saved> {
+        self.by_number.get(&number).and_then(|key| self.saved.get(key))
     }
 }
 
@@ -82,6 +100,8 @@ impl Drop for Watched {
 pub struct QueryEvents {
     queries: Arc<Queries>,
     watched: Arc<Watched>,
+    /// The caller that reads a saved query.
+    reader: Option<Caller>,
 }
 
 impl Queries {
@@ -91,6 +111,7 @@ impl Queries {
             store,
             matching: Mutex::new(Matching::new(position, meaning)),
             names: Mutex::default(),
+            writing: Mutex::default(),
             has_any: AtomicBool::new(false),
         })
     }
@@ -145,42 +166,75 @@ impl Queries {
         self.matching().is_starting(watched.number)
     }
 
-    /// Whether a query of that name can be saved.
-    pub fn has_room_for(&self, name: &str) -> bool {
+    /// Held by who writes a saved query.
+    pub fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks that a query can be saved: that there are not too many, nor too many of its owner.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`]
+    pub fn check_room_for(&self, key: &Key) -> Result<()> {
         let names = self.names();
-        names.saved.len() < MAX_QUERIES || names.saved.contains_key(name)
+        if names.saved.contains_key(key) {
+            return Ok(());
+        }
+        if names.saved.len() >= MAX_QUERIES {
+            return Err(Error::LimitExceeded { what: "number of saved queries", maximum: MAX_QUERIES as u64 });
+        }
+        let is_full =
+            || names.saved.keys().filter(|other| other.owner == key.owner).nth(MAX_QUERIES_OF_OWNER - 1).is_some();
+        if key.owner.is_some() && is_full() {
+            let what = "number of saved queries of one owner";
+            return Err(Error::LimitExceeded { what, maximum: MAX_QUERIES_OF_OWNER as u64 });
+        }
+        Ok(())
     }
 
     /// Names a query; true if none had that name.
-    pub fn name(&self, named: NamedQuery, watched: Arc<Watched>) -> bool {
+    pub fn name(&self, saved: Saved) -> bool {
+        let key = saved.stored.key();
         let known = {
             let mut names = self.names();
-            let known = names.remove(&named.name);
-            names.by_number.insert(watched.number, named.name.clone());
-            names.saved.insert(named.name.clone(), (named, watched));
+            let known = names.remove(&key);
+            names.by_number.insert(saved.watched.number, key.clone());
+            names.saved.insert(key, saved);
             known
         };
+        // Dropped unlocked: that locks what queries match.
         known.is_none()
     }
 
     /// Takes a name from its query; false if none has it.
-    pub fn unname(&self, name: &str) -> bool {
-        let known = self.names().remove(name);
+    pub fn unname(&self, key: &Key) -> bool {
+        let known = self.names().remove(key);
         known.is_some()
     }
 
     /// The query of that name.
-    pub fn named(&self, name: &str) -> Option<(NamedQuery, Arc<Watched>)> {
-        self.names().saved.get(name).cloned()
+    pub fn named(&self, key: &Key) -> Option<Saved> {
+        self.names().saved.get(key).cloned()
     }
 
     /// All queries that have a name, by name.
-    pub fn all_named(&self) -> Vec<(NamedQuery, Arc<Watched>)> {
+    pub fn all_named(&self) -> Vec<Saved> {
         self.names().saved.values().cloned().collect()
     }
 
-    /// What a change as a reader sees it means for queries that have a name. Reads the log up to it where nobody has.
-    pub fn named_events(&self, change: &LoggedChange) -> Result<Vec<(String, MatchKind)>> {
+    /// True if a caller sees a query, which has a name still.
+    pub fn is_seen(&self, QueryId(number): QueryId, caller: &Caller) -> bool {
+        let access = self.names().by_number(number).map(|saved| saved.access.clone());
+        access.is_some_and(|access| grants_of(caller, &self.store).is_none_or(|grants| grants.see(&access)))
+    }
+
+    /// What a change as a reader sees it means for queries that have a name and an access that is accepted. Reads the log
+    /// up to it where nobody has.
+    pub fn named_events(
+        &self,
+        change: &LoggedChange,
+        is_seen: impl Fn(&Access) -> bool,
+    ) -> Result<Vec<SavedQueryEvent>> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
@@ -190,7 +244,11 @@ impl Queries {
             return Ok(Vec::new());
         }
         let names = self.names();
-        let named = events.into_iter().filter_map(|(number, kind)| Some((names.by_number.get(&number)?.clone(), kind)));
+        let named = events.into_iter().filter_map(|(number, kind)| {
+            let saved = names.by_number(number).filter(|saved| is_seen(&saved.access))?;
+            let Key { name, owner } = saved.stored.key();
+            Some(SavedQueryEvent { query: QueryId(number), owner, name, kind })
+        });
         Ok(named.collect())
     }
 
@@ -243,7 +301,18 @@ impl Queries {
 
 impl QueryEvents {
     pub(super) fn new(queries: &Arc<Queries>, watched: Arc<Watched>) -> QueryEvents {
-        QueryEvents { queries: queries.clone(), watched }
+        QueryEvents { queries: queries.clone(), watched, reader: None }
+    }
+
+    /// The events of a saved query as somebody sees it.
+    pub(super) fn of_saved(queries: &Arc<Queries>, watched: Arc<Watched>, reader: Caller) -> QueryEvents {
+        QueryEvents { queries: queries.clone(), watched, reader: Some(reader) }
+    }
+
+    /// True unless the query is a saved one that was removed or replaced since, or that its reader no longer sees: then it
+    /// has no more events.
+    pub fn is_seen(&self) -> bool {
+        self.reader.as_ref().is_none_or(|reader| self.queries.is_seen(QueryId(self.watched.number), reader))
     }
 
     /// Reads the log up to a change, where nobody has. May take a while.
@@ -259,6 +328,9 @@ impl QueryEvents {
     /// # Errors
     /// [`Error::Index`]
     pub fn kind(&self, change: &LoggedChange) -> Result<Option<MatchKind>> {
+        if !self.is_seen() {
+            return Ok(None);
+        }
         let events = self.queries.events_of(change)?;
         let of_query = events.into_iter().find(|(number, _)| *number == self.watched.number);
         Ok(of_query.map(|(_, kind)| kind))
@@ -268,16 +340,4 @@ impl QueryEvents {
     pub fn is_known_after(&self, seq: Seq) -> bool {
         self.queries.matching().known_since(self.watched.number).is_some_and(|since| since <= seq)
     }
-}
-
-/// Whether a query can have that name.
-pub(super) fn check_name(name: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-    // A path of dots is another path.
-    if name.is_empty() || name.starts_with('.') || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
-        let message =
-            format!("the name of a query has 1 to {MAX_NAME_BYTES} letters, digits and - _ . ~, and no . in front");
-        return Err(Error::InvalidQuery { message });
-    }
-    Ok(())
 }

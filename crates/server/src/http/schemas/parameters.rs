@@ -122,6 +122,28 @@ pub(in crate::http) struct AccessParameters {
     namespace: Option<String>,
 }
 
+/// Whose saved query is meant.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct QueryOwner {
+    /// The owner of the query; empty: the one without an owner. Unless given, the caller's own, else the one without an
+    /// owner
+    #[param(pattern = "^[!-~]*$", max_length = 128)]
+    owner: Option<String>,
+}
+
+/// The access to a saved query.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::http) struct QueryAccess {
+    /// The callers that see it, beside its owner and admins. A new query of an owner is `private` unless asked otherwise
+    #[param(inline)]
+    visibility: Option<Visibility>,
+    /// The namespace that it is in, one that the caller is a member of; empty: in none
+    #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
+    namespace: Option<String>,
+}
+
 /// The Thing that a path names.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]

@@ -331,7 +331,8 @@ impl Delivery {
             let filters = rest.iter().take(count).map(|(_, filter)| *filter);
             let subscriptions = filters.flat_map(|filter| session.subscriptions.with_filter(filter));
             let options = DeliveryOptions::of(subscriptions.filter(|subscription| subscription.since < seq));
-            let (Some(options), Some(message)) = (options, messages.get(number as usize)) else {
+            let message = messages.get(number as usize).filter(|message| message.is_seen_by(&self.reader));
+            let (Some(options), Some(message)) = (options, message) else {
                 current.done += count;
                 continue;
             };

@@ -237,6 +237,7 @@ impl Group {
             let indexes: BTreeSet<u32> =
                 self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
             let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
+            let matched = matched.filter(|message| message.is_seen_by(registry));
             let place = |message: &Message| Place {
                 seq: change.seq,
                 id: change.id.as_str().into(),
@@ -258,7 +259,8 @@ impl Group {
     ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
         let Some(change) = registry.seen(entry).of(&place.id).next().transpose()? else { return Ok(None) };
         let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
-        let found = messages.iter().position(|other| other.has_key(&place.message, feed.topics()));
+        let is_it = |other: &Message| other.has_key(&place.message, feed.topics()) && other.is_seen_by(registry);
+        let found = messages.iter().position(is_it);
         let is_matched = |index: &usize| {
             let matches_index = |filter: &FilterId| matches.messages(*filter).binary_search(&(*index as u32)).is_ok();
             self.filters.iter().any(matches_index)

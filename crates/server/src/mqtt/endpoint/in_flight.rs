@@ -105,7 +105,8 @@ impl Redelivered {
                 }
                 let Some(change) = seen.next().transpose()? else { return Ok(None) };
                 let messages = feed.messages(&change);
-                let Some(message) = messages.get(*number) else { return Ok(None) };
+                let message = messages.get(*number).filter(|message| message.is_seen_by(reader));
+                let Some(message) = message else { return Ok(None) };
                 let matches = index.matcher.matches(feed, &change);
                 let number = u32::try_from(*number).unwrap_or(u32::MAX);
                 let matching = matches.iter().filter(|(_, messages)| messages.binary_search(&number).is_ok());

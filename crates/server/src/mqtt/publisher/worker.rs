@@ -244,9 +244,10 @@ impl Worker {
     async fn publish_change(&self, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
         let public = self.feed.public();
         let messages = self.feed.messages(change);
-        for (index, message) in messages.iter().enumerate() {
+        let mut seen = messages.iter().filter(|message| message.is_seen_by(&public)).peekable();
+        while let Some(message) = seen.next() {
             let payload = self.feed.payload(change, message.family, &public)?;
-            let completes = (index + 1 == messages.len()).then_some(change.seq);
+            let completes = seen.peek().is_none().then_some(change.seq);
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
         }

@@ -1,0 +1,71 @@
+//! A saved query with the access to it, and the events of changes for it.
+
+use std::sync::Arc;
+
+use agentdex_api::{MatchKind, NamedQuery};
+use serde::{Deserialize, Serialize};
+
+use super::{QueryNo, Watched, name::Key};
+use crate::{
+    access::{Access, NamespaceNumber, Owner},
+    change::Timestamp,
+    registry::QueryParameters,
+};
+
+/// A saved query as it is stored. One that has no owner, visibility and namespace everybody sees.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::registry) struct Stored {
+    #[serde(flatten)]
+    pub named: NamedQuery,
+    /// The number of its namespace, by which it is decided who sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    number: Option<NamespaceNumber>,
+}
+
+impl Stored {
+    pub fn new(name: &str, query: QueryParameters, access: &Access) -> Stored {
+        let Access { owner, visibility, namespace, number } = access.clone();
+        let named = NamedQuery { name: name.to_owned(), owner, visibility, namespace, query, saved: Timestamp::now() };
+        Stored { named, number }
+    }
+
+    pub fn key(&self) -> Key {
+        Key { name: self.named.name.clone(), owner: self.named.owner.clone() }
+    }
+
+    pub fn access(&self) -> Access {
+        let NamedQuery { owner, visibility, namespace, .. } = self.named.clone();
+        Access { owner, visibility, namespace, number: self.number }
+    }
+}
+
+/// A saved query that is compared with changes.
+#[derive(Clone)]
+pub(in crate::registry) struct Saved {
+    pub stored: Stored,
+    pub access: Access,
+    pub watched: Arc<Watched>,
+}
+
+impl Saved {
+    pub fn new(stored: Stored, watched: Arc<Watched>) -> Saved {
+        Saved { access: stored.access(), stored, watched }
+    }
+}
+
+/// A saved query as long as it is there with the same words and filters: once it isn't, nobody sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryId(pub(super) QueryNo);
+
+/// The event of a change for a saved query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedQueryEvent {
+    /// The query, for [`Registry::sees_query`](crate::Registry::sees_query).
+    pub query: QueryId,
+    /// Its owner.
+    pub owner: Option<Owner>,
+    /// Its name.
+    pub name: String,
+    /// The event.
+    pub kind: MatchKind,
+}
