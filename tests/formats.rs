@@ -4,10 +4,11 @@
 use std::{fs, path::Path, process::Command, sync::Arc};
 
 use agentdex::{
-    Registry,
-    access::{Caller, Principal, Role, Visibility},
+    Error, Registry,
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
     change::Seq,
     convert::Format,
+    registry::QueryName,
 };
 use serde_json::Value;
 
@@ -146,7 +147,36 @@ fn check_owners(directory: &Path) {
     let claimed: Vec<_> =
         claimed.iter().map(|one| (one.name.as_str(), one.owner.as_str(), one.members.len())).collect();
     assert_eq!(claimed, [("crew", "alice", 1), ("team", "bob", 0)]);
+    assert_has_query(&registry);
     registry.close();
+}
+
+/// Asserts that the saved query of an earlier version is there, that everybody sees it, and that admins change it.
+fn assert_has_query(registry: &Registry) {
+    let saved = registry.saved_queries();
+    let [query] = &saved[..] else { panic!("{saved:?}") };
+    assert_eq!((&query.owner, query.visibility, &query.namespace), (&None, Visibility::Public, &None));
+    let caller = |role| {
+        let owner = "alice".parse().unwrap();
+        registry.as_caller(Caller::Principal(Arc::new(Principal { owner, role, key: String::new(), expires: None })))
+    };
+    let (alice, admin, name) = (caller(Role::Register), caller(Role::Admin), QueryName::from(query));
+    for reader in [registry.as_caller(Caller::Anonymous), caller(Role::Read), alice.clone(), admin.clone()] {
+        assert_eq!(reader.saved_query(query.name.as_str()).as_ref(), Some(query));
+        assert_eq!(reader.saved_queries(), saved);
+    }
+    let refused = [
+        alice.remove_query(query.name.as_str()).map(drop),
+        alice.save_query(name.clone(), query.query.clone()).map(drop),
+        registry.as_caller(Caller::Anonymous).remove_query(name.clone()).map(drop),
+    ];
+    assert!(refused.iter().all(|result| matches!(result, Err(Error::NotOwner { .. }))), "{refused:?}");
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    admin.save_query_with(query.name.as_str(), query.query.clone(), private).unwrap();
+    assert_eq!(alice.saved_query(query.name.as_str()), None);
+    let public = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
+    let (changed, is_new) = admin.save_query_with(name, query.query.clone(), public).unwrap();
+    assert_eq!((&changed.owner, changed.visibility, is_new), (&None, Visibility::Public, false));
 }
 
 fn check(directory: &Path) {
@@ -176,6 +206,6 @@ fn check(directory: &Path) {
     assert_eq!(registry.keys().list()[0].owner.to_string(), "weather-team");
     let namespace = &registry.namespaces().list()[0];
     assert_eq!((namespace.name.as_str(), namespace.members.len()), ("weather", 1));
-    assert_eq!(registry.saved_queries().len(), 1);
+    assert_has_query(&registry);
     registry.close();
 }

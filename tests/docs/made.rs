@@ -220,6 +220,7 @@ const LIMITS: [(&str, &[Limit]); 6] = [
             ("namespaces", "crates/agentdex/src/registry/namespaces.rs", "MAX_NAMESPACES"),
             ("members of a namespace", "crates/agentdex/src/registry/namespaces.rs", "MAX_MEMBERS"),
             ("saved queries", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES"),
+            ("saved queries of an owner", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES_OF_OWNER"),
             ("tracked sources", "crates/agentdex/src/registry/tracked_sources/schedule.rs", "MAX_TRACKED"),
             (
                 "revisions of a tracked source",

@@ -246,9 +246,9 @@ fn a_change_is_announced_to_the_queries_whose_search_finds_the_thing() {
     }
     let mut announced = BTreeSet::new();
     for change in registry.registry().changes(before, 100).unwrap().changes {
-        for (name, kind) in registry.registry().saved_query_events(&change).unwrap() {
-            assert_eq!(kind, MatchKind::Updated, "{name} matched before");
-            announced.insert((name, change.id.to_string()));
+        for event in registry.registry().saved_query_events(&change).unwrap() {
+            assert_eq!(event.kind, MatchKind::Updated, "{} matched before", event.name);
+            announced.insert((event.name, change.id.to_string()));
         }
     }
     assert_eq!(announced, expected);

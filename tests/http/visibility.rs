@@ -72,7 +72,7 @@ impl Zoo {
         zoo.put(PUBLIC_ID, "zebrapublic", "").expect(201);
         zoo.put(PRIVATE_ID, &format!("{PRIVATE}-again"), "").expect(204);
         let query = json!({"q": "zebra*"}).to_string();
-        zoo.call(Owner, "PUT", "/queries/zebras").body("application/json", query).send().expect(201);
+        zoo.call(Owner, "PUT", "/queries/zebras?visibility=public").body("application/json", query).send().expect(201);
         zoo
     }
 
@@ -198,7 +198,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         }
         ("GET", "/changes") => get(&["/changes?since=0&limit=1000"]),
         ("GET", "/queries") => get(&["/queries"]),
-        ("GET", "/queries/{name}") => get(&["/queries/zebras"]),
+        ("GET", "/queries/{name}") => get(&["/queries/zebras?owner=us"]),
         ("GET", "/imports") => get(&["/imports"]),
         ("GET", "/imports/{id}") => [PRIVATE_ID, SHARED_ID].map(|id| (format!("/imports/{id}"), None)).to_vec(),
         ("GET", "/namespaces") => get(&["/namespaces"]),
@@ -449,8 +449,9 @@ fn event_streams_show_what_the_client_sees() {
         }
     }
     // Of a query too, from where it is known.
-    let mut streams: Vec<(Who, EventStream)> =
-        ALL.map(|who| (who, EventStream::open(zoo.call(who, "GET", "/queries/zebras/events?diff=true")))).into();
+    let mut streams: Vec<(Who, EventStream)> = ALL
+        .map(|who| (who, EventStream::open(zoo.call(who, "GET", "/queries/zebras/events?diff=true&owner=us"))))
+        .into();
     zoo.put("urn:example:hidden", "zebrahidden", "?visibility=private").expect(201);
     zoo.set_access(Owner, PRIVATE_ID, json!({"visibility": "public"})).expect(204);
     zoo.put("urn:example:end", "zebraend", "").expect(201);

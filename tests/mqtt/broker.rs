@@ -5,11 +5,18 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicU16, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
     time::Duration,
 };
 
-use agentdex::{Epoch, Error, Position, Registry, Seq};
+use agentdex::{
+    Epoch, Error, Position, Registry, Seq,
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
+    registry::QueryParameters,
+};
 use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
 use tempfile::TempDir;
 
@@ -325,6 +332,37 @@ fn messages_have_their_media_type() {
         assert!(line.starts_with(expected), "{line}");
     }
     assert_eq!(lines.lines().count(), 2);
+}
+
+#[test]
+fn broker_gets_messages_of_queries_that_everybody_sees() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    let principal =
+        Principal { owner: "alice".parse().unwrap(), role: Role::Register, key: String::new(), expires: None };
+    let alice = registry.as_caller(Caller::Principal(Arc::new(principal)));
+    let query = QueryParameters { q: Some("+harbour".into()), ..QueryParameters::default() };
+    let public = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
+    registry.save_query("common", query.clone()).unwrap();
+    alice.save_query("hidden", query.clone()).unwrap();
+    alice.save_query_with("shown", query.clone(), public.clone()).unwrap();
+    // The last of a change's messages is one that isn't published: the position moves all the same.
+    alice.save_query("zz", query.clone()).unwrap();
+    let mut subscriber = Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/queries/#"]);
+    let _publisher = publish(&broker, &registry);
+    registry.put(agent("urn:a", "Harbour", &[])).unwrap();
+    wait_for_acknowledgements(&broker, &registry);
+    alice.save_query_with("hidden", query, public).unwrap();
+    registry.remove("urn:a").unwrap();
+    wait_for_acknowledgements(&broker, &registry);
+    let topics: Vec<String> = subscriber.take(5).into_iter().map(|message| message.topic).collect();
+    let topic = |query: &str, kind: &str| format!("agentdex/queries/{query}/thing_{kind}/urn:a");
+    let mut expected: Vec<String> = ["common", "alice%2Fshown"].map(|query| topic(query, "created")).into();
+    expected.extend(["common", "alice%2Fhidden", "alice%2Fshown"].map(|query| topic(query, "deleted")));
+    assert_eq!(topics, expected);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod histories;
 mod oracle;
 mod past;
+mod queries;
 mod readers;
 mod server;
 mod world;

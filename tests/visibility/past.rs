@@ -97,7 +97,12 @@ fn assert_told(server: &Server, id: &str, expected: &[(Who, &[(u64, &str)])]) {
 /// Asserts that none of these gets a word by any way from the beginning on: bodies, topics, and header fields.
 fn assert_unknown(server: &Server, who: &[Who], id: &str, word: &str) {
     let mut shown = Vec::new();
-    let has_query = server.get(Admin, "/queries/all").status == 200;
+    let queries = server.get(Admin, "/queries").expect(200).json();
+    let owner = queries.as_array().unwrap().iter().find(|query| query["name"] == "all");
+    let of_query = owner.map(|query| {
+        assert_eq!(query["visibility"], Value::Null, "everybody may read it");
+        format!("/queries/all/events?diff=true&owner={}", query["owner"].as_str().unwrap())
+    });
     for who in who {
         let paths = [
             format!("/things/{id}"),
@@ -113,8 +118,7 @@ fn assert_unknown(server: &Server, who: &[Who], id: &str, word: &str) {
                 shown.push(format!("{path} to {who}"));
             }
         }
-        let streams = ["/events?diff=true", "/queries/all/events?diff=true"];
-        for path in streams.into_iter().filter(|path| has_query || !path.starts_with("/queries")) {
+        for path in std::iter::once("/events?diff=true").chain(of_query.as_deref()) {
             if format!("{:?}", server.replay(*who, path, 0)).contains(word) {
                 shown.push(format!("{path} to {who}"));
             }
@@ -256,7 +260,9 @@ fn member_who_joins_again_gets_one_creation_there() {
 #[test]
 fn present_text_of_a_private_agent_is_in_no_change_of_when_it_was_public() {
     let server = start();
-    server.json(Bob, "PUT", "/queries/all", &json!({"q": "merger v1 v2-secret", "mode": "lexical"})).expect(201);
+    server
+        .json(Bob, "PUT", "/queries/all?visibility=public", &json!({"q": "merger v1 v2-secret", "mode": "lexical"}))
+        .expect(201);
     put(&server, Alice, A, "v1", "?visibility=private");
     set(&server, Alice, A, "public");
     set(&server, Alice, A, "private");
@@ -264,7 +270,9 @@ fn present_text_of_a_private_agent_is_in_no_change_of_when_it_was_public() {
     assert_unknown(&server, &[Nobody, Dana, Bob, Carol], A, "v2-secret");
     // Another life of the same id, of somebody else.
     let server = start();
-    server.json(Carol, "PUT", "/queries/all", &json!({"q": "merger v1 bobs-secret", "mode": "lexical"})).expect(201);
+    server
+        .json(Carol, "PUT", "/queries/all?visibility=public", &json!({"q": "merger v1 bobs-secret", "mode": "lexical"}))
+        .expect(201);
     put(&server, Alice, A, "v1", "?visibility=private");
     set(&server, Alice, A, "public");
     remove(&server, Alice, A);
@@ -305,10 +313,10 @@ const MATCHES: [(&str, &str, &str, &str, &[&str]); 5] = [
 #[test]
 fn query_tells_nobody_which_words_a_hidden_text_has() {
     let server = Server::start();
-    server.json(Bob, "PUT", "/queries/guess", &json!({"q": "merger", "mode": "lexical"})).expect(201);
+    server.json(Bob, "PUT", "/queries/guess?visibility=public", &json!({"q": "merger", "mode": "lexical"})).expect(201);
     let (mut client, _) = server.connect(Nobody, "guess");
-    client.subscribe(&[("agentdex/queries/guess/#", 1), ("agentdex/things/#", 1)]);
-    let paths = ["/events?q=merger&mode=lexical", "/queries/guess/events"];
+    client.subscribe(&[("agentdex/queries/bob%2Fguess/#", 1), ("agentdex/things/#", 1)]);
+    let paths = ["/events?q=merger&mode=lexical", "/queries/guess/events?owner=bob"];
     let mut streams = paths.map(|path| server.events(Nobody, path, None));
     let mut wrong = Vec::new();
     for (number, (before, first, after, second, expected)) in MATCHES.iter().enumerate() {
@@ -325,7 +333,7 @@ fn query_tells_nobody_which_words_a_hidden_text_has() {
             let messages = messages_up_to(&mut client, &end);
             kinds[2].extend(messages.iter().filter_map(|message| {
                 let topic = message.topic.replace("%3A", ":");
-                let levels = topic.strip_prefix("agentdex/queries/guess/")?;
+                let levels = topic.strip_prefix("agentdex/queries/bob%2Fguess/")?;
                 levels.split_once('/').filter(|(_, about)| *about == id).map(|(kind, _)| kind.to_owned())
             }));
         }

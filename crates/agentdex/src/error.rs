@@ -447,10 +447,7 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,
-            Error::NotFound { .. }
-                | Error::NoSuchQuery { .. }
-                | Error::NoSuchAction { .. }
-                | Error::NotTracked { .. }
+            Error::NotFound { .. } | Error::NoSuchQuery { .. } | Error::NoSuchAction { .. } | Error::NotTracked { .. }
         )
     }
 

@@ -64,7 +64,7 @@ pub use self::{
     namespace::{ClaimedNamespace, Membership},
     position::{Cursor, Epoch, ParsePositionError, Position, Seq},
     problem::{Problem, ValidationError},
-    query::{NamedQuery, QueryParameters},
+    query::{NamedQuery, QueryName, QueryParameters},
     record::{FullRecord, OriginalDocument},
     sacp::{Found, SacpReading},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},

@@ -7,10 +7,10 @@ use reqwest::Method;
 
 use super::{
     Error, RegistryClient, Result,
-    search::query_path,
+    search::{owner_of, query_path},
     sse::{Block, Parser},
 };
-use crate::api::{MatchKind, Mode, Timestamp};
+use crate::api::{MatchKind, Mode, QueryName, Timestamp};
 
 /// The first pause before a reconnection; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub struct EventFilter {
     /// What of the query counts; none: words and meaning.
     pub mode: Option<Mode>,
     /// The name of a saved query, in place of all of the above; none: by them.
-    pub saved_query: Option<String>,
+    pub saved_query: Option<QueryName>,
     /// True if the data carry what was created (the TD) and what was updated (the merge patch).
     pub diff: bool,
 }
@@ -87,7 +87,7 @@ impl RegistryClient {
             (None, Some(kind)) => format!("events/{kind}"),
             (None, None) => "events".into(),
         };
-        let mut parameters = Vec::new();
+        let mut parameters = filter.saved_query.as_ref().map(owner_of).unwrap_or_default();
         if filter.diff {
             parameters.push(("diff", "true"));
         }

@@ -5,7 +5,10 @@ use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
-use crate::api::{CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult, NamedQuery, QueryParameters};
+use crate::api::{
+    CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult, NamedQuery, QueryName, QueryParameters,
+    access::AccessRequest,
+};
 
 impl RegistryClient {
     /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`, `all_tag`, `not_tag`,
@@ -86,7 +89,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "chains of capabilities")
     }
 
-    /// Saves a query under a name, in place of the one that had it.
+    /// Saves a query under a name, in place of the caller's own that had it. What is new is private where the registry
+    /// authenticates its clients.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -101,12 +105,43 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn save_query(&self, name: &str, query: &QueryParameters) -> Result<NamedQuery> {
-        let request = self.request(Method::PUT, &query_path(name), &[]).json(query);
+    pub async fn save_query(&self, name: impl Into<QueryName>, query: &QueryParameters) -> Result<NamedQuery> {
+        self.save_query_with(name, query, &AccessRequest::default()).await
+    }
+
+    /// Saves a query with a visibility and a namespace; the owner of a query stays.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_api::{
+    ///     QueryParameters,
+    ///     access::{AccessRequest, Visibility},
+    /// };
+    ///
+    /// let query = QueryParameters { q: Some("tides".into()), ..QueryParameters::default() };
+    /// let public = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
+    /// client.save_query_with("tides", &query, &public).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RegistryClient::save_query`].
+    pub async fn save_query_with(
+        &self,
+        name: impl Into<QueryName>,
+        query: &QueryParameters,
+        access: &AccessRequest,
+    ) -> Result<NamedQuery> {
+        let name = name.into();
+        let mut parameters = owner_of(&name);
+        parameters.extend(access.visibility.map(|visibility| ("visibility", visibility.as_str())));
+        let namespace = access.namespace.as_ref();
+        parameters.extend(namespace.map(|name| ("namespace", name.as_ref().map_or("", |name| name.as_str()))));
+        let request = self.request(Method::PUT, &query_path(&name), &parameters).json(query);
         read(&text(self.send(request).await?).await?, "a saved query")
     }
 
-    /// The saved queries, by name.
+    /// The saved queries that the caller sees, by name.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -115,25 +150,43 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
     }
 
-    /// A saved query.
+    /// A saved query: the caller's own of that name, else the one without an owner, or that of another owner.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_api::QueryName;
+    ///
+    /// let theirs = client.saved_query(QueryName::new("tides").of("harbour-team".parse()?)).await?;
+    /// println!("{:?}", theirs.query);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused) also where there is none,
+    /// [`Error::Refused`](super::Error::Refused) also where the caller sees none,
     /// [`Error::Unreachable`](super::Error::Unreachable), [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
-    pub async fn saved_query(&self, name: &str) -> Result<NamedQuery> {
-        read(&text(self.send(self.request(Method::GET, &query_path(name), &[])).await?).await?, "a saved query")
+    pub async fn saved_query(&self, name: impl Into<QueryName>) -> Result<NamedQuery> {
+        let name = name.into();
+        let request = self.request(Method::GET, &query_path(&name), &owner_of(&name));
+        read(&text(self.send(request).await?).await?, "a saved query")
     }
 
     /// Removes a saved query.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused) where there is none,
+    /// [`Error::Refused`](super::Error::Refused) where there is none, or it is somebody else's,
     /// [`Error::Unreachable`](super::Error::Unreachable).
-    pub async fn remove_query(&self, name: &str) -> Result<()> {
-        self.send(self.request(Method::DELETE, &query_path(name), &[])).await.map(drop)
+    pub async fn remove_query(&self, name: impl Into<QueryName>) -> Result<()> {
+        let name = name.into();
+        self.send(self.request(Method::DELETE, &query_path(&name), &owner_of(&name))).await.map(drop)
     }
 }
 
-pub(super) fn query_path(name: &str) -> String {
-    format!("queries/{}", utf8_percent_encode(name, PATH_SEGMENT))
+pub(super) fn query_path(name: &QueryName) -> String {
+    format!("queries/{}", utf8_percent_encode(&name.name, PATH_SEGMENT))
+}
+
+/// The parameter that says whose query is meant.
+pub(super) fn owner_of(name: &QueryName) -> Vec<(&'static str, &str)> {
+    let owner = name.owner.as_ref().map(|owner| ("owner", owner.as_ref().map_or("", |owner| owner.as_str())));
+    owner.into_iter().collect()
 }

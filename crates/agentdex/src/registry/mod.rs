@@ -88,7 +88,7 @@ pub use self::{
     namespaces::{DomainProof, Namespaces},
     options::Options,
     past::Seen,
-    queries::{MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, QueryName, SavedQueryEvent},
+    queries::{MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, SavedQueryEvent},
     reads::Changes,
     records::FullRecords,
     searches::Matching,
@@ -120,7 +120,7 @@ use crate::{
 #[doc(inline)]
 pub use agentdex_api::{
     AuditEntry, Audited, CapabilityNeighbors, Chain, ClaimedNamespace, CompatibleQuery, ComposeQuery, ComposeResult,
-    Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryParameters,
+    Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryName, QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex_api::{Mode, NamedQuery, QueryParameters};
+use agentdex_api::{Mode, NamedQuery, QueryName, QueryParameters};
 
 use super::{
     Registry,
-    queries::{Key, QueryEvents, QueryId, QueryName, Saved, SavedQueryEvent, Stored, Watched, check_name},
+    queries::{Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, Watched, check_name},
     thread::spawn,
 };
 use crate::{
@@ -266,7 +266,8 @@ impl Registry {
         for (owner, name, json) in self.0.store.local().queries()? {
             // What is wrong is not logged: it has words of the query.
             let stored = serde_json::from_slice(&json).ok();
-            let Some(stored) = stored.filter(|stored: &Stored| (&stored.named.owner, &stored.named.name) == (&owner, &name))
+            let Some(stored) =
+                stored.filter(|stored: &Stored| (&stored.named.owner, &stored.named.name) == (&owner, &name))
             else {
                 tracing::warn!(name, "a saved query can't be read");
                 continue;

@@ -16,11 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use self::{
-    name::QueryName,
-    saved::{QueryId, SavedQueryEvent},
-};
 use self::matching::{MAX_PAIRS, Matching, QueryNo};
+pub use self::saved::{QueryId, SavedQueryEvent};
 pub(super) use self::{
     name::{Key, check_name},
     saved::{Saved, Stored},
@@ -339,5 +336,43 @@ impl QueryEvents {
     /// Whether all events after a position are known.
     pub fn is_known_after(&self, seq: Seq) -> bool {
         self.queries.matching().known_since(self.watched.number).is_some_and(|since| since <= seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, registry::QueryParameters, search::Filters};
+
+    #[test]
+    fn an_owner_takes_no_more_than_its_share() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        let queries = &registry.0.queries;
+        let query = Arc::new(SavedQuery::new(Some("harbour"), Filters::default()).unwrap());
+        let watched = queries.watch(query);
+        let key = |owner: &str, name: String| Key { name, owner: (!owner.is_empty()).then(|| owner.parse().unwrap()) };
+        let fill = |owner: &str, count: usize| {
+            for number in 0..count {
+                let Key { name, owner } = key(owner, format!("q{number}"));
+                let access = Access { owner, ..Access::default() };
+                queries.name(Saved::new(Stored::new(&name, QueryParameters::default(), &access), watched.clone()));
+            }
+        };
+        let refused = |owner: &str, name: &str| match queries.check_room_for(&key(owner, name.to_owned())) {
+            Err(Error::LimitExceeded { what, maximum }) => Some((what, maximum)),
+            other => other.map(|()| None).unwrap(),
+        };
+        fill("greedy", MAX_QUERIES_OF_OWNER - 1);
+        assert_eq!(refused("greedy", "last"), None);
+        fill("greedy", MAX_QUERIES_OF_OWNER);
+        assert_eq!(refused("greedy", "more"), Some(("number of saved queries of one owner", 1_000)));
+        assert_eq!(refused("greedy", "q7"), None, "one that is there is saved again");
+        assert_eq!((refused("modest", "first"), refused("", "first")), (None, None));
+        fill("", MAX_QUERIES - MAX_QUERIES_OF_OWNER);
+        for (owner, name) in [("modest", "first"), ("", "first")] {
+            assert_eq!(refused(owner, name), Some(("number of saved queries", 10_000)), "{owner:?}");
+        }
+        assert_eq!(refused("", "q7"), None);
     }
 }

@@ -114,3 +114,6 @@ export function href(view, parameters) {
 	const query = new URLSearchParams(parameters).toString();
 	return `#/${view}${query ? `?${query}` : ""}`;
 }
+
+/** Where the changes of a saved query are. */
+export const live = ({ name, owner = "" }) => href("live", { query: name, owner });

@@ -1,6 +1,6 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
-import { enc, get, href, send } from "./api.js";
+import { enc, get, href, live, send } from "./api.js";
 import { announce, copier, count, dim, e, failure, fold, h, marked, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
@@ -226,8 +226,8 @@ class FindView extends HTMLElement {
 			if (q && this.state.get("threshold")) query.threshold = Number(this.state.get("threshold"));
 			for (const filter of FILTERS) if (this.state.getAll(filter).length) query[filter] = this.state.getAll(filter);
 			try {
-				await send("PUT", `queries/${enc(name.value)}`, query);
-				refill(said, "Saved. ", h("a", { href: `#/live?query=${enc(name.value)}` }, "Watch its changes"), " or ", h("a", { href: "#/queries" }, "see all saved queries"), ".");
+				const { value } = await send("PUT", `queries/${enc(name.value)}`, query);
+				refill(said, "Saved. ", h("a", { href: live(value) }, "Watch its changes"), " or ", h("a", { href: "#/queries" }, "see all saved queries"), ".");
 			} catch (error) {
 				refill(said, failure(error));
 			}

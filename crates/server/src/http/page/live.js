@@ -1,6 +1,6 @@
 // Changes as they happen, by event streams that resume where they were.
 
-import { enc, events, get, thing } from "./api.js";
+import { enc, events, get, live, thing } from "./api.js";
 import { count, dim, e, failure, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
@@ -107,11 +107,11 @@ function entry({ kind, data, at, reason }, titles) {
 
 class LiveView extends HTMLElement {
 	async update(parameters) {
-		const name = parameters.get("query") ?? "";
-		if (this.name === name) return;
-		this.name = name;
+		const [name, owner] = ["query", "owner"].map((one) => parameters.get(one));
+		if (this.of === `${parameters}`) return;
+		this.of = `${parameters}`;
 		this.stream?.stop();
-		const stream = (this.stream = new Stream(name ? `queries/${enc(name)}/events?diff=true` : "events?diff=true", KINDS));
+		const stream = (this.stream = new Stream(name ? `queries/${enc(name)}/events?diff=true${owner === null ? "" : `&owner=${enc(owner)}`}` : "events?diff=true", KINDS));
 		this.changes = [];
 		this.titles = new Map();
 		stream.addEventListener("change", ({ detail }) => {
@@ -123,11 +123,9 @@ class LiveView extends HTMLElement {
 		stream.addEventListener("state", () => this.draw());
 		this.list = h("ol.changes", { "aria-label": "Changes" });
 		this.state = h("p.dim", { role: "status" });
-		const select = h("select", { id: "of", onchange: () => (location.hash = select.value ? `#/live?query=${enc(select.value)}` : "#/live") },
-			h("option", { value: "" }, "All agents"));
+		const select = h("select", { id: "of", onchange: () => (location.hash = select.value) }, h("option", { value: "#/live" }, "All agents"));
 		get("queries").then((queries) => {
-			for (const query of queries) select.append(h("option", { value: query.name }, `Saved query: ${query.name}`));
-			select.value = name;
+			for (const query of queries) select.append(h("option", { value: live(query), selected: query.name === name && (query.owner ?? "") === (owner ?? "") }, `Saved query: ${query.name}`, query.owner && ` of ${query.owner}`));
 		}, (error) => this.append(failure(error)));
 		refill(this, e("h1", "Live"), e(".bar", h("label", { for: "of" }, "Changes of"), select, this.state), this.list);
 		try {
