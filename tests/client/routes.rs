@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use agentdex_client::{EventFilter, RegistryClient, api::Turn};
+use agentdex_client::{
+    EventFilter, RegistryClient,
+    api::{
+        QueryName, Turn,
+        access::{AccessRequest, Visibility},
+    },
+};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
@@ -153,6 +159,14 @@ fn methods_return_what_the_registry_answers() {
         let query = serde_json::from_value(json!({"q": "weather"})).unwrap();
         client.save_query("w", &query).await.unwrap();
         assert_eq!(client.saved_query("w").await.unwrap().name, "w");
+        let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+        let of_team = QueryName::new("w").of("team".parse().unwrap());
+        let saved = client.save_query_with(of_team.clone(), &query, &private).await.unwrap();
+        assert_eq!((saved.owner.unwrap().as_str(), saved.visibility), ("team", Visibility::Private));
+        assert_eq!(client.saved_queries().await.unwrap().len(), 2);
+        client.remove_query(of_team.clone()).await.unwrap();
+        assert!(client.saved_query(of_team).await.unwrap_err().is_not_found());
+        assert_eq!(client.saved_query(QueryName::new("w").without_owner()).await.unwrap().owner, None);
         let filter = EventFilter { saved_query: Some("w".into()), ..EventFilter::default() };
         let mut events = client.subscribe(filter, None);
         events.connect().await.unwrap();

@@ -90,6 +90,9 @@ pub(super) fn note(context: &Context, request: &HttpRequest, path: &str, status:
     }
     let method = if *request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
     if status.is_success() && NOTED.contains(&(method, path)) {
-        context.registry(request).note_done(method, request.path());
+        // Whose query it was, and who sees it now.
+        let asked = Some(request.query_string()).filter(|asked| !asked.is_empty() && path == "/queries/{name}");
+        let shown = asked.map(|asked| format!("{}?{asked}", request.path()));
+        context.registry(request).note_done(method, shown.as_deref().unwrap_or(request.path()));
     }
 }

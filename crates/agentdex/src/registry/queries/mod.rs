@@ -341,8 +341,10 @@ impl QueryEvents {
 
 #[cfg(test)]
 mod tests {
+    use agentdex_api::QueryParameters;
+
     use super::*;
-    use crate::{Registry, registry::QueryParameters, search::Filters};
+    use crate::{Registry, search::Filters};
 
     #[test]
     fn an_owner_takes_no_more_than_its_share() {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use agentdex_api::{MatchKind, NamedQuery};
+use agentdex_api::{MatchKind, NamedQuery, QueryParameters};
 use serde::{Deserialize, Serialize};
 
 use super::{QueryNo, Watched, name::Key};
 use crate::{
     access::{Access, NamespaceNumber, Owner},
     change::Timestamp,
-    registry::QueryParameters,
 };
 
 /// A saved query as it is stored. One that has no owner, visibility and namespace everybody sees.

@@ -2,7 +2,7 @@
 
 import { enc, exists, get, may, self, send, thing } from "./api.js";
 import { command, inWords, target } from "./call.js";
-import { announce, copier, copyable, dim, e, failure, fold, h, into, link, moment, pair, refill, shown, who } from "./dom.js";
+import { announce, copier, copyable, dim, e, fold, h, into, link, moment, pair, refill, shown, who } from "./dom.js";
 import { versions } from "./difference.js";
 import { feed } from "./live.js";
 import { table, typeOf } from "./schema.js";
@@ -52,7 +52,7 @@ class AgentView extends HTMLElement {
 	draw(td) {
 		const id = this.key;
 		this.stale = h("p.note", { role: "status", hidden: true }, "Its description has changed. ",
-			h("button.quiet", { type: "button", onclick: () => this.load() }, "Show it as it is now"));
+			h("button.quiet", { onclick: () => this.load() }, "Show it as it is now"));
 		const open = this.parameters.get("open");
 		return [
 			header(td, id), this.stale,
@@ -91,34 +91,26 @@ class AgentView extends HTMLElement {
 	/** What can be done with its registration. */
 	operations(td, id) {
 		const said = h("p", { role: "status" });
-		const attempt = (work, done) => async () => {
-			try {
-				await work();
-				refill(said, done);
-			} catch (error) {
-				refill(said, failure(error));
-			}
-		};
+		const attempt = (work, done) => () => into(said, async () => {
+			await work();
+			return done;
+		});
 		const source = e(".source");
 		Promise.all([get(`imports/${enc(id)}`), may("register")]).then(([tracked, may]) => refill(source, sourceOf(tracked), may && [
-			h("button", { type: "button", onclick: attempt(() => send("POST", thing(id, "/refresh")), "It was polled.") }, "Poll it now"), " ",
-			h("button.quiet", { type: "button", onclick: attempt(() => send("DELETE", `imports/${enc(id)}`), "It is no longer tracked.") }, "Stop tracking it")]), () => {});
+			h("button", { onclick: attempt(() => send("POST", thing(id, "/refresh")), "It was polled.") }, "Poll it now"), " ",
+			h("button.quiet", { onclick: attempt(() => send("DELETE", `imports/${enc(id)}`), "It is no longer tracked.") }, "Stop tracking it")]), () => {});
 		const remove = h("dialog", { "aria-labelledby": "sure" }, h("form", { method: "dialog" },
 			h("p", { id: "sure" }, "Remove ", e("strong.t", titleOf(td)), " from the registry?"),
 			e(".bar", h("button", { value: "no" }, "Keep it"), h("button.danger", { value: "yes" }, "Remove it"))));
-		remove.addEventListener("close", async () => {
-			if (remove.returnValue !== "yes") return;
-			try {
-				await send("DELETE", thing(id));
-				announce("Removed");
-				location.hash = "#/";
-			} catch (error) {
-				refill(said, failure(error));
-			}
+		const removed = attempt(async () => {
+			await send("DELETE", thing(id));
+			announce("Removed");
+			location.hash = "#/";
 		});
+		remove.addEventListener("close", () => remove.returnValue === "yes" && removed());
 		const actions = e(".bar");
 		may("register").then((may) => may && refill(actions, h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"),
-			h("button.quiet", { type: "button", onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), () => {});
+			h("button.quiet", { onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), () => {});
 		const sight = e("div");
 		this.sight(sight, id, attempt);
 		return h("section.operations", { "aria-label": "Registration" }, sight, source,

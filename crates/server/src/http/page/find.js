@@ -1,7 +1,7 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
 import { enc, get, href, live, send } from "./api.js";
-import { announce, copier, count, dim, e, failure, fold, h, marked, pair, plural, refill, who } from "./dom.js";
+import { announce, copier, count, dim, e, failure, fold, h, into, marked, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
@@ -217,20 +217,16 @@ class FindView extends HTMLElement {
 	saving() {
 		const name = h("input", { id: "save-as", required: true, pattern: "[A-Za-z0-9_~\\-][A-Za-z0-9._~\\-]{0,127}", placeholder: "name" });
 		const said = h("p", { role: "status" });
-		const save = async (event) => {
+		const save = (event) => {
 			event.preventDefault();
 			const query = {};
-			const q = this.state.get("q");
-			if (q) query.q = q;
-			if (q) query.mode = this.state.get("mode") ?? "hybrid";
-			if (q && this.state.get("threshold")) query.threshold = Number(this.state.get("threshold"));
-			for (const filter of FILTERS) if (this.state.getAll(filter).length) query[filter] = this.state.getAll(filter);
-			try {
+			const [q, mode, threshold] = ["q", "mode", "threshold"].map((one) => this.state.get(one));
+			if (q) Object.assign(query, { q, mode: mode ?? "hybrid" }, threshold && { threshold: Number(threshold) });
+			for (const filter of FILTERS) query[filter] = this.state.getAll(filter);
+			into(said, async () => {
 				const { value } = await send("PUT", `queries/${enc(name.value)}`, query);
-				refill(said, "Saved. ", h("a", { href: live(value) }, "Watch its changes"), " or ", h("a", { href: "#/queries" }, "see all saved queries"), ".");
-			} catch (error) {
-				refill(said, failure(error));
-			}
+				return ["Saved. ", h("a", { href: live(value) }, "Watch its changes"), "."];
+			});
 		};
 		return e("details.fold", e("summary", "Save or share this search"),
 			h("form.bar", { onsubmit: save }, h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), said,

@@ -107,11 +107,13 @@ function entry({ kind, data, at, reason }, titles) {
 
 class LiveView extends HTMLElement {
 	async update(parameters) {
-		const [name, owner] = ["query", "owner"].map((one) => parameters.get(one));
-		if (this.of === `${parameters}`) return;
-		this.of = `${parameters}`;
+		if (this.of === location.hash) return;
+		this.of = location.hash;
+		const name = parameters.get("query");
+		parameters.delete("query");
+		parameters.append("diff", true);
 		this.stream?.stop();
-		const stream = (this.stream = new Stream(name ? `queries/${enc(name)}/events?diff=true${owner === null ? "" : `&owner=${enc(owner)}`}` : "events?diff=true", KINDS));
+		const stream = (this.stream = new Stream(`${name ? `queries/${enc(name)}/` : ""}events?${parameters}`, KINDS));
 		this.changes = [];
 		this.titles = new Map();
 		stream.addEventListener("change", ({ detail }) => {
@@ -125,7 +127,8 @@ class LiveView extends HTMLElement {
 		this.state = h("p.dim", { role: "status" });
 		const select = h("select", { id: "of", onchange: () => (location.hash = select.value) }, h("option", { value: "#/live" }, "All agents"));
 		get("queries").then((queries) => {
-			for (const query of queries) select.append(h("option", { value: live(query), selected: query.name === name && (query.owner ?? "") === (owner ?? "") }, `Saved query: ${query.name}`, query.owner && ` of ${query.owner}`));
+			for (const query of queries) select.append(h("option", { value: live(query) }, "Saved query: ", query.owner && `${query.owner}/`, query.name));
+			select.value = this.of;
 		}, (error) => this.append(failure(error)));
 		refill(this, e("h1", "Live"), e(".bar", h("label", { for: "of" }, "Changes of"), select, this.state), this.list);
 		try {

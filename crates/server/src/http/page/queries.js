@@ -1,47 +1,36 @@
 // Saved queries: what they ask, what they find now, and their changes.
 
-import { enc, get, href, live, self, send } from "./api.js";
-import { count, dim, e, failure, h, into, moment, refill } from "./dom.js";
+import { enc, get, href, live, send } from "./api.js";
+import { count, dim, e, h, into, moment, refill } from "./dom.js";
 
 class QueriesView extends HTMLElement {
 	update() {
 		this.list = e("div");
-		refill(this, e("h1", "Saved queries"), e("p.dim", "A saved query announces which agents now match it, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
+		refill(this, e("h1", "Saved queries"), e("p.dim", "They announce which agents now match, or no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
 		this.load();
 	}
 
 	load() {
 		return into(this.list, async () => {
-			const [queries, { access }] = await Promise.all([get("queries"), self()]);
+			const queries = await get("queries");
 			if (!queries.length) return e("p.dim", "There is none yet.");
-			return e("ul.cards", queries.map((query) => this.card(query, access)));
+			return e("ul.cards", queries.map((query) => this.card(query)));
 		});
 	}
 
-	card({ name, owner = "", visibility = "public", namespace, query, saved }, access) {
-		const parameters = new URLSearchParams();
-		for (const [member, value] of Object.entries(query)) {
-			if (value === null) continue;
-			for (const one of [value].flat()) parameters.append(member, one);
-		}
+	card({ name, owner = "", visibility = "public", query, saved }) {
+		const parameters = new URLSearchParams(Object.entries(query).flatMap(([member, value]) => [value].flat().map((one) => [member, one])));
 		const found = dim("…");
 		get(`search?${parameters}&limit=1`).then(({ total }) => refill(found, `${count(total)} now`), () => refill(found));
 		const said = h("span", { role: "status" });
-		const path = `queries/${enc(name)}?owner=${enc(owner)}`;
-		const button = (text, ...request) => h("button.quiet", { type: "button", "aria-label": `${text} the saved query ${name}`, onclick: async () => {
-			try {
-				await send(...request);
-				this.load();
-			} catch (error) {
-				refill(said, failure(error));
-			}
-		} }, text);
+		const button = (text, method, more, body) => h("button.quiet", { "aria-label": `${text} the saved query ${name}`, onclick: () => into(said, async () => {
+			await send(method, `queries/${enc(name)}?owner=${enc(owner)}${more}`, body);
+			this.load();
+		}) }, text);
 		const other = visibility === "public" ? "private" : "public";
-		const mine = access.role === "admin" || (owner && owner === access.owner);
 		return e("li.card", e("h2", h("a.t", { href: href("", parameters) }, name)),
 			e("p.t", [...parameters].map(([member, value]) => (member === "q" ? value : `${member}: ${value}`)).join(" · ") || "all agents"),
-			e("p.bar", found, dim("saved ", moment(saved), owner && ` by ${owner}, ${namespace && visibility === "namespace" ? namespace : visibility}`), h("a", { href: live({ name, owner }) }, "Watch"),
-				mine && owner && button(`Make ${other}`, "PUT", `${path}&visibility=${other}`, query), mine && button("Remove", "DELETE", path), said));
+			e("p.bar", found, dim("saved ", moment(saved), owner && ` by ${owner}, ${visibility}`), h("a", { href: live({ name, owner }) }, "Watch"), owner && button(`Make ${other}`, "PUT", `&visibility=${other}`, query), button("Remove", "DELETE", ""), said));
 	}
 }
 customElements.define("view-queries", QueriesView);
