@@ -12,9 +12,9 @@ use agentdex_api::ClaimedNamespace;
 use super::{DomainProof, Inner, Registry, namespaces::is_taken};
 use crate::{
     Error, Result,
-    access::{AccessRequest, Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
+    access::{AccessRequest, Caller, Grants, Namespace, NamespaceNumber, Owner},
     change::Timestamp,
-    store::{Author, Store},
+    store::Author,
 };
 
 impl Registry {
@@ -68,7 +68,7 @@ impl Registry {
     /// What its caller sees beside what is public; none: everything.
     #[doc(hidden)]
     pub fn grants(&self) -> Option<Arc<Grants>> {
-        grants_of(&self.1, &self.0.store)
+        self.0.store.grants(&self.1)
     }
 
     /// The same for what is stored now: where all Things are public, everybody sees everything.
@@ -181,15 +181,5 @@ impl Registry {
             return Err(Error::AccessRefused { message });
         }
         self.0.namespaces.remove_as(self.author(AccessRequest::default())?, name)
-    }
-}
-
-/// What a caller sees in a store beside what is public; none: everything.
-pub(super) fn grants_of(caller: &Caller, store: &Store) -> Option<Arc<Grants>> {
-    match caller {
-        Caller::Trusted => None,
-        Caller::Anonymous => Some(Arc::default()),
-        Caller::Principal(principal) if principal.role == Role::Admin => None,
-        Caller::Principal(principal) => Some(store.grants_of(&principal.owner)),
     }
 }

@@ -80,7 +80,7 @@ use self::{
 };
 use crate::{
     Error, Result,
-    access::{Grants, Namespace, NamespaceNumber, Owner},
+    access::{Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
@@ -391,6 +391,16 @@ impl Store {
     pub fn write_namespace(&self, author: Author, namespace: NamespaceWrite) -> Ticket {
         let transaction = Transaction { namespace: Some(namespace), ..Transaction::new(author, Vec::new()) };
         self.handle.committer.submit(transaction)
+    }
+
+    /// What a caller sees beside what is public; none: everything.
+    pub fn grants(&self, caller: &Caller) -> Option<Arc<Grants>> {
+        match caller {
+            Caller::Trusted => None,
+            Caller::Anonymous => Some(Arc::default()),
+            Caller::Principal(principal) if principal.role == Role::Admin => None,
+            Caller::Principal(principal) => Some(self.grants_of(&principal.owner)),
+        }
     }
 
     /// What an owner sees beside what is public.

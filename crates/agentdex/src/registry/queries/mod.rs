@@ -20,9 +20,8 @@ use self::matching::{MAX_PAIRS, Matching, QueryNo};
 pub use self::saved::{QueryId, SavedQueryEvent};
 pub(super) use self::{
     name::{Key, check_name},
-    saved::{Saved, Stored},
+    saved::Stored,
 };
-use super::sight::grants_of;
 use crate::{
     Error, Result,
     access::{Access, Caller},
@@ -89,6 +88,20 @@ impl Drop for Watched {
         if let Some(queries) = self.queries.upgrade() {
             queries.matching().remove(self.number);
         }
+    }
+}
+
+/// A saved query that is compared with changes.
+#[derive(Clone)]
+pub(super) struct Saved {
+    pub stored: Stored,
+    pub access: Access,
+    pub watched: Arc<Watched>,
+}
+
+impl Saved {
+    pub fn new(stored: Stored, watched: Arc<Watched>) -> Saved {
+        Saved { access: stored.access(), stored, watched }
     }
 }
 
@@ -163,7 +176,7 @@ impl Queries {
         self.matching().is_starting(watched.number)
     }
 
-    /// Held by who writes a saved query.
+    /// Locks the writing of saved queries.
     pub fn writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,8 +234,9 @@ impl Queries {
 
     /// True if a caller sees a query, which has a name still.
     pub fn is_seen(&self, QueryId(number): QueryId, caller: &Caller) -> bool {
-        let access = self.names().by_number(number).map(|saved| saved.access.clone());
-        access.is_some_and(|access| grants_of(caller, &self.store).is_none_or(|grants| grants.see(&access)))
+        let grants = self.store.grants(caller);
+        let is_admitted = |saved: &Saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access));
+        self.names().by_number(number).is_some_and(is_admitted)
     }
 
     /// What a change as a reader sees it means for queries that have a name and an access that is accepted. Reads the log

@@ -1,11 +1,9 @@
 //! A saved query with the access to it, and the events of changes for it.
 
-use std::sync::Arc;
-
 use agentdex_api::{MatchKind, NamedQuery, QueryParameters};
 use serde::{Deserialize, Serialize};
 
-use super::{QueryNo, Watched, name::Key};
+use super::{matching::QueryNo, name::Key};
 use crate::{
     access::{Access, NamespaceNumber, Owner},
     change::Timestamp,
@@ -35,20 +33,6 @@ impl Stored {
     pub fn access(&self) -> Access {
         let NamedQuery { owner, visibility, namespace, .. } = self.named.clone();
         Access { owner, visibility, namespace, number: self.number }
-    }
-}
-
-/// A saved query that is compared with changes.
-#[derive(Clone)]
-pub(in crate::registry) struct Saved {
-    pub stored: Stored,
-    pub access: Access,
-    pub watched: Arc<Watched>,
-}
-
-impl Saved {
-    pub fn new(stored: Stored, watched: Arc<Watched>) -> Saved {
-        Saved { access: stored.access(), stored, watched }
     }
 }
 

@@ -122,7 +122,7 @@ pub(in crate::http) struct AccessParameters {
     namespace: Option<String>,
 }
 
-/// Whose saved query is meant.
+/// The owner of the saved query that a path names.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOwner {
