@@ -79,7 +79,9 @@ impl History {
     fn run(seed: u64) -> History {
         let mut server = Server::start();
         let mut random = Random(seed ^ 0xffff);
-        server.json(Who::Carol, "PUT", "/queries/blue", &json!({"q": "blue", "mode": "lexical"})).expect(201);
+        server
+            .json(Who::Carol, "PUT", "/queries/blue?visibility=public", &json!({"q": "blue", "mode": "lexical"}))
+            .expect(201);
         readers::all(&mut Gathered::default(), |who, _| readers::leave(&server, who));
         let mut history = History { world: World::new(seed), seen: Vec::new(), astray: Vec::new() };
         history.world.read_log(&server);

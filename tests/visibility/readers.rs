@@ -202,7 +202,7 @@ pub fn replay(server: &Server, who: Who, since: u64, end: &str, gathered: &mut G
     for (way, path) in [
         ("resumed SSE", "/events?diff=true"),
         ("resumed SSE of a query", "/events?diff=true&q=blue&mode=lexical"),
-        ("resumed SSE of a saved query", "/queries/blue/events?diff=true"),
+        ("resumed SSE of a saved query", "/queries/blue/events?diff=true&owner=carol"),
     ] {
         let events = server.replay_up_to(who, path, since, end);
         gathered.add_events(who, way, &format!("{path} since {since}"), &events);
@@ -276,7 +276,7 @@ impl Live {
         let streams = [
             ("live SSE", "/events?diff=true"),
             ("live SSE of a query", "/events?diff=true&q=blue&mode=lexical"),
-            ("live SSE of a saved query", "/queries/blue/events?diff=true"),
+            ("live SSE of a saved query", "/queries/blue/events?diff=true&owner=carol"),
         ];
         let streams = streams.map(|(way, path)| (way, server.events(who, path, None))).into();
         let mut client = server.connect_clean(who, "live");
