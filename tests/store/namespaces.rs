@@ -189,10 +189,10 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
         .expect("it is new");
     store.write(write("urn:x", Precondition::Any, Operation::Purge)).expect("it is due");
     check(&store, "a purge");
-    store.local().put_query("q", b"{}".into()).expect("it is written");
+    store.local().put_query(None, "q", b"{}".into()).expect("it is written");
     store.local().put_key("k", b"{}".into()).expect("it is written");
     check(&store, "a query and a key");
-    store.local().remove_query("q").expect("it is written");
+    store.local().remove_query(None, "q").expect("it is written");
     store.local().remove_key("k").expect("it is written");
     check(&store, "their removal");
     let refused = vec![write("urn:n", Precondition::Any, put("{}")), write("urn:a", Precondition::Absent, put("{}"))];
