@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentdex::{
     access::{Access, AccessRequest, Caller, NamespaceNumber, Owner, Principal, Role, Visibility},
-    store::{Author, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, restore},
+    store::{Author, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, restore},
 };
 
 use super::*;
@@ -189,7 +189,11 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
         .expect("it is new");
     store.write(write("urn:x", Precondition::Any, Operation::Purge)).expect("it is due");
     check(&store, "a purge");
+    let of_alice = Some(owner("alice"));
     store.local().put_query(None, "q", b"{}".into()).expect("it is written");
+    store.local().put_query(of_alice.as_ref(), "q", b"[]".into()).expect("it is written");
+    let query = |owner, query: &str| StoredQuery { owner, name: "q".into(), query: query.into() };
+    assert_eq!(store.local().queries().expect("they are read"), [query(of_alice, "[]"), query(None, "{}")]);
     store.local().put_key("k", b"{}".into()).expect("it is written");
     check(&store, "a query and a key");
     store.local().remove_query(None, "q").expect("it is written");

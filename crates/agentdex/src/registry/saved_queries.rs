@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     access::{Access, AccessRequest, Visibility},
     search::{Search, saved::SavedQuery},
-    store::LoggedChange,
+    store::{LoggedChange, StoredQuery},
 };
 
 /// How long it takes until saved queries are started again.
@@ -263,9 +263,9 @@ impl Registry {
     /// Reads the saved queries, and starts to find out what they match.
     pub(super) fn load_queries(&self) -> Result<()> {
         let queries = &self.0.queries;
-        for (owner, name, json) in self.0.store.local().queries()? {
+        for StoredQuery { owner, name, query } in self.0.store.local().queries()? {
             // What is wrong is not logged: it has words of the query.
-            let stored = serde_json::from_slice(&json).ok();
+            let stored = serde_json::from_slice(&query).ok();
             let Some(stored) =
                 stored.filter(|stored: &Stored| (&stored.named.owner, &stored.named.name) == (&owner, &name))
             else {

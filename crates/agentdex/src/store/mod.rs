@@ -532,16 +532,18 @@ impl LocalState<'_> {
         self.moves(|local| local.move_value(Kind::Session, name, None))
     }
 
-    /// The saved queries, each with its owner and name.
+    /// The saved queries.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
-    pub fn queries(&self) -> Result<Vec<(Option<Owner>, String, Vec<u8>)>> {
+    pub fn queries(&self) -> Result<Vec<StoredQuery>> {
         let all = self.store.view.local.values(Kind::Query)?.into_iter();
         let taken_apart = all.map(|(key, query)| {
-            let Some((owner, name)) = key.split_once('\0') else { return Ok((None, key, query)) };
-            let owner = owner.parse().map_err(|_| layout::corrupt())?;
-            Ok((Some(owner), name.to_owned(), query))
+            let Some((owner, name)) = key.split_once('\0') else {
+                return Ok(StoredQuery { owner: None, name: key, query });
+            };
+            let owner = Some(owner.parse().map_err(|_| layout::corrupt())?);
+            Ok(StoredQuery { owner, name: name.to_owned(), query })
         });
         taken_apart.collect()
     }
@@ -616,6 +618,17 @@ impl LocalState<'_> {
         self.store.view.check_open_to_writes()?;
         if change(&self.store.view.local)? { self.store.handle.committer.write_local_soon() } else { Ok(()) }
     }
+}
+
+/// A saved query of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredQuery {
+    /// Its owner.
+    pub owner: Option<Owner>,
+    /// Its name.
+    pub name: String,
+    /// The query, as it was given.
+    pub query: Vec<u8>,
 }
 
 /// The end of the key of a saved query.
