@@ -57,7 +57,7 @@ const RULES: [Rules; 6] = [
 
 /// The operations that only the owner of what they are about may use, and admins; and what others get, to whom a namespace
 /// that they are no member of isn't there.
-const OWNED: [(&str, &str, u16); 8] = [
+const OWNED: [(&str, &str, u16); 9] = [
     ("PUT", "/things/{id}", 403),
     ("PATCH", "/things/{id}", 403),
     ("DELETE", "/things/{id}", 403),
@@ -66,6 +66,7 @@ const OWNED: [(&str, &str, u16); 8] = [
     ("DELETE", "/imports/{id}", 403),
     ("PUT", "/namespaces/{name}", 403),
     ("DELETE", "/namespaces/{name}", 404),
+    ("DELETE", "/queries/{name}", 403),
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
@@ -178,7 +179,7 @@ impl Doors {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (page, made) = (Page::start(&card()), AtomicUsize::new(0));
         let doors = Doors { registry, urls, keys, page, made, runtime, client: client() };
-        doors.setup("PUT", "/queries/known", JSON, json!({"q": "weather"}).to_string());
+        doors.setup("PUT", "/queries/known?visibility=public", JSON, json!({"q": "weather"}).to_string());
         doors.setup("PUT", "/things/urn:roles:known", TD, thing("urn:roles:known"));
         doors.import("urn:roles:tracked");
         for (format, document) in documents() {
@@ -259,8 +260,13 @@ impl Doors {
             }
             ("PUT", "/queries/{name}") => (path.replace("{name}", &name), JSON, json!({"q": "weather"}).to_string()),
             ("DELETE", "/queries/{name}") => {
-                self.setup("PUT", &format!("/queries/{name}"), JSON, json!({"q": "weather"}).to_string());
-                none(path.replace("{name}", &name))
+                self.setup(
+                    "PUT",
+                    &format!("/queries/{name}?visibility=public"),
+                    JSON,
+                    json!({"q": "weather"}).to_string(),
+                );
+                none(format!("{}?owner=us", path.replace("{name}", &name)))
             }
             ("DELETE", "/keys/{id}") => {
                 let new = NewKey { role: Role::Read, owner: "guests".parse().unwrap(), ttl: None };
@@ -304,7 +310,9 @@ impl Doors {
                 let (method, params) = crate::aos::calls().swap_remove(0);
                 body(crate::aos::request(1, method, &params))
             }
-            ("GET", "/queries/{name}" | "/queries/{name}/events") => none(path.replace("{name}", "known")),
+            ("GET", "/queries/{name}" | "/queries/{name}/events") => {
+                none(format!("{}?owner=us", path.replace("{name}", "known")))
+            }
             _ => {
                 let path = path.replace("{id}", "urn:roles:known").replace("{language}", "xpath");
                 none(path.replace("{type}", "thing_created"))

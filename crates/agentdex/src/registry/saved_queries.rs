@@ -260,6 +260,16 @@ impl Registry {
         self.0.queries.named_events(change, |access| grants.as_ref().is_none_or(|grants| grants.see(access)))
     }
 
+    /// The same for all saved queries, whoever sees them: for messages that are made once for all readers, each of whom is
+    /// sent those of the queries that it [sees](Registry::sees_query).
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Index`].
+    #[doc(hidden)]
+    pub fn query_events_for_all(&self, change: &LoggedChange) -> Result<Vec<SavedQueryEvent>> {
+        self.0.queries.named_events(change, |_| true)
+    }
+
     /// Reads the saved queries, and starts to find out what they match.
     pub(super) fn load_queries(&self) -> Result<()> {
         let queries = &self.0.queries;

@@ -249,7 +249,7 @@ impl Feed {
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
             .map(|topic| Message::new(Family::Capability, topic));
         let thing = Message::new(Family::Thing, self.topics.thing(&change.id));
-        let queries = self.registry.saved_query_events(change).unwrap_or_else(|error| {
+        let queries = self.registry.query_events_for_all(change).unwrap_or_else(|error| {
             tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
             Vec::new()
         });
