@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentdex::{
-    access::{NewKey, Role, Rules},
-    registry,
+    access::{AccessRequest, NewKey, Role, Rules, Visibility},
+    registry::{self, Write},
 };
 use agentdex_server::http;
 use serde_json::{Value, json};
@@ -132,6 +132,61 @@ fn parts_have_the_access_of_their_document_at_each_step() {
     office.assert_all(&["desk", "m0", "m1", "m2", "m3"], "bob private -");
     office.call(&office.bob, "DELETE", &format!("/things/{DESK}")).send().expect(204);
     office.assert_all(&[], "");
+}
+
+#[test]
+fn put_that_asks_for_an_access_moves_the_parts_too() {
+    let office = Office::start();
+    let members = json!({"members": ["bob"]}).to_string();
+    office.call(&office.alice, "PUT", "/namespaces/crew").body("application/json", members).send().expect(201);
+    office.import(&office.alice, "", 3).expect(201);
+    office.set_access(&office.admin, "urn:agentspec:local:m2", json!({"owner": "bob"})).expect(204);
+    let path = format!("/things/{DESK}");
+    let mut description = office.call(&office.alice, "GET", &path).send().expect(200).json();
+    description.as_object_mut().unwrap().remove("registration");
+    let mut put = |key: &str, title: &str, parameters: &str| {
+        description["title"] = title.into();
+        let call = office.call(key, "PUT", &format!("{path}{parameters}"));
+        call.body("application/td+json", description.to_string())
+    };
+    let accesses =
+        || office.accesses().into_iter().map(|(name, access)| format!("{name} {access}")).collect::<Vec<_>>();
+    let bobs = "m2 bob public -";
+    let public = ["desk alice public -", "m0 alice public -", "m1 alice public -", bobs];
+    let last = || office.registry.get("/changes").json()["last"].as_u64().unwrap();
+
+    // Nothing of what isn't done.
+    put(&office.alice, "A", "?visibility=private&dry_run=true").send().expect(200);
+    put(&office.bob, "B", "?visibility=private").send().expect(403);
+    put(&office.alice, "C", "?visibility=private").header("if-match", "\"77\"").send().expect(412);
+    assert_eq!(accesses(), public);
+
+    // The text of the document with the access of all of it.
+    let before = last();
+    put(&office.alice, "D", "?visibility=private").send().expect(204);
+    assert_eq!(accesses(), ["desk alice private -", "m0 alice private -", "m1 alice private -", bobs]);
+    // One change each, the parts right after the document, as those of one transaction are.
+    assert_eq!(last(), before + 3);
+    for id in ["desk", "m0", "m1"] {
+        office.call(&office.bob, "GET", &format!("/things/urn:agentspec:local:{id}")).send().expect(404);
+    }
+    assert_eq!(office.call(&office.alice, "GET", &path).send().expect(200).json()["title"], "D");
+    // By an admin, and without a word of access.
+    put(&office.admin, "E", "?visibility=namespace&namespace=crew").send().expect(204);
+    let crew = ["desk alice namespace crew", "m0 alice namespace crew", "m1 alice namespace crew", bobs];
+    assert_eq!(accesses(), crew);
+    put(&office.alice, "F", "").send().expect(204);
+    assert_eq!(accesses(), crew);
+    office.call(&office.bob, "GET", "/things/urn:agentspec:local:m0").send().expect(200);
+    // The same text again: the access alone changes.
+    put(&office.alice, "F", "?visibility=public").send().expect(204);
+    let public = ["desk alice public crew", "m0 alice public crew", "m1 alice public crew", bobs];
+    assert_eq!(accesses(), public);
+    // A patch of a program.
+    let access = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    let patch = Write::patch(DESK, r#"{"title": "G"}"#).with_access(access);
+    office.registry.registry().write_blocking(patch).unwrap();
+    assert!(accesses()[..3].iter().all(|access| access.contains("alice private")), "{:?}", accesses());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     access::{Access, AccessRequest},
     change::{DeletionReason, Precondition, Seq},
-    store::{self, Operation},
+    store::{self, Author, Operation},
     td::{self, Document, Identity, Json, Violation},
 };
 
@@ -213,16 +213,17 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let (effect, seq) = self.commit(vec![write], &commit).await.map_err(|error| match (error, precondition) {
-            (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
-                Error::AlreadyExists { id }
-            }
-            (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
-                Error::Contended { id, attempts: 1 }
-            }
-            (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
-            (error, _) => error,
-        })?;
+        let (effect, seq) =
+            self.commit_with_parts(write, &commit).await.map_err(|error| match (error, precondition) {
+                (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
+                    Error::AlreadyExists { id }
+                }
+                (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
+                    Error::Contended { id, attempts: 1 }
+                }
+                (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
+                (error, _) => error,
+            })?;
         if was_tracked {
             self.0.network.reschedule(&self.0.store, &id).await;
         }
@@ -387,7 +388,7 @@ impl Registry {
             let Prepared { mut write, mut warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_tracked = self.is_tracked(&id)?;
-            match self.commit(vec![write], commit).await {
+            match self.commit_with_parts(write, commit).await {
                 Ok((effect, seq)) => {
                     if was_tracked {
                         self.0.network.reschedule(&self.0.store, &id).await;
@@ -456,35 +457,46 @@ impl Registry {
         &self,
         id: &str,
         precondition: Option<Precondition>,
-        mut commit: Commit,
+        commit: Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
-        let asked = commit.author.access.clone();
+        if self.find_record(&id)?.is_none() {
+            return Err(Error::NotFound { id });
+        }
+        let expected = precondition.unwrap_or(Precondition::Present);
+        let write = store::Write { id: id.clone(), precondition: expected, operation: Operation::Access, actor };
+        let (effect, seq) = self.commit_with_parts(write, &commit).await?;
+        Ok(Written { id, effect, seq, warnings: Vec::new() })
+    }
+
+    /// Commits the write of a Thing, and where it asks for an access, in the same batch that the Things of parts of its
+    /// document have that access too.
+    async fn commit_with_parts(&self, write: store::Write, commit: &Commit) -> Result<(Effect, Seq)> {
+        let asked = &commit.author.access;
+        if *asked == AccessRequest::default() || !matches!(write.operation, Operation::Put { .. } | Operation::Access) {
+            return self.commit(vec![write], commit).await;
+        }
         for _ in 0..PATCH_ATTEMPTS {
-            let Some(record) = self.find_record(&id)? else { return Err(Error::NotFound { id }) };
-            let parts = parts::changes_of_access(&self.0.store, &record)?;
-            let mut expected = precondition.unwrap_or(Precondition::Present);
-            let has_parts = !parts.is_empty();
-            if has_parts {
-                // Another description may have other parts, and parts get the access that the document has then.
-                check(&id, expected, Some(record.seq))?;
-                expected = Precondition::Seq(record.seq);
-                let Access { owner, visibility, namespace, number } = asked.applied_to(&record.access);
-                commit.author.access =
-                    AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace), number };
-            }
-            let write =
-                store::Write { id: id.clone(), precondition: expected, operation: Operation::Access, actor: None };
-            let mut writes = [vec![write], parts].concat();
-            writes.iter_mut().for_each(|write| write.actor = actor.clone());
-            match self.commit(writes, &commit).await {
-                Ok((effect, seq)) => return Ok(Written { id, effect, seq, warnings: Vec::new() }),
-                Err(Error::PreconditionFailed { .. }) if has_parts => {}
-                Err(error) => return Err(error),
+            let record = self.0.store.find(&write.id)?;
+            let parts = record.as_ref().map(|record| parts::changes_of_access(&self.0.store, record)).transpose()?;
+            let (Some(record), Some(parts)) = (record, parts.filter(|parts| !parts.is_empty())) else {
+                return self.commit(vec![write], commit).await;
+            };
+            // Another description may have other parts, and parts get the access that the document has then.
+            check(&write.id, write.precondition, Some(record.seq))?;
+            let Access { owner, visibility, namespace, number } = asked.applied_to(&record.access);
+            let access = AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace), number };
+            let author = Author { access, ..commit.author.clone() };
+            let first = store::Write { precondition: Precondition::Seq(record.seq), ..write.clone() };
+            let parts = parts.into_iter().map(|part| store::Write { actor: write.actor.clone(), ..part });
+            let writes = std::iter::once(first).chain(parts).collect();
+            match self.commit(writes, &Commit { author, ..*commit }).await {
+                Err(Error::PreconditionFailed { .. }) => {}
+                committed => return committed,
             }
         }
-        Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
+        Err(Error::Contended { id: write.id, attempts: PATCH_ATTEMPTS })
     }
 }
 
