@@ -85,18 +85,20 @@ impl Registry {
         }
         let relevance = self.relevance(query.query.as_deref())?;
         let seq = self.shapes_at_the_end()?;
-        let (expired, unseen) = (self.expired()?, self.unseen_ids());
+        let (expired, grants, known) = (self.expired()?, self.grants(), self.0.shapes.read());
+        let unseen = self.unseen_ids();
+        let hidden = expired.iter().chain(&unseen).map(String::as_str).chain(known.unseen_by(grants.as_deref()));
         let request = Request {
             have: have.as_ref(),
             want: want.as_ref(),
             relevance: &relevance,
             near_misses: query.near_misses,
-            hidden: &expired.iter().chain(&unseen).map(String::as_str).collect(),
+            hidden: &hidden.collect(),
             limit: query.limit.min(MAX_LIMIT),
             offset: query.offset,
             deadline: Instant::now() + TIME_BUDGET,
         };
-        Ok(CompatibleAnswer { found: self.0.shapes.read().find(&request)?, seq })
+        Ok(CompatibleAnswer { found: known.index.find(&request)?, seq })
     }
 
     /// Finds, for each capability of a Thing, at most `limit` capabilities of others that can take what it gives,
@@ -108,10 +110,11 @@ impl Registry {
         let id = td::normalize_id(id)?.into_owned();
         let seq = self.shapes_at_the_end()?;
         let Some(thing) = self.find(&id)? else { return Ok(None) };
-        let (expired, unseen) = (self.expired()?, self.unseen_ids());
-        let hidden: HashSet<&str> = expired.iter().chain(&unseen).map(String::as_str).chain([id.as_str()]).collect();
+        let (expired, grants, known) = (self.expired()?, self.grants(), self.0.shapes.read());
+        let unseen = self.unseen_ids();
+        let hidden = expired.iter().chain(&unseen).map(String::as_str).chain(known.unseen_by(grants.as_deref()));
+        let hidden: HashSet<&str> = hidden.chain([id.as_str()]).collect();
         let deadline = Instant::now() + TIME_BUDGET;
-        let index = self.0.shapes.read();
         let find = |have: Option<&Data>, want: Option<&Data>| {
             // By its type alone nearly everything would fit.
             if !have.or(want).is_some_and(Data::has_names) {
@@ -119,7 +122,7 @@ impl Registry {
             }
             let (relevance, limit) = (&Relevance::new(), limit.min(MAX_LIMIT));
             let request = Request { have, want, relevance, near_misses, hidden: &hidden, limit, offset: 0, deadline };
-            index.find(&request).map(|found| found.hits)
+            known.index.find(&request).map(|found| found.hits)
         };
         let mut capabilities = Vec::new();
         for (capability, needed, given) in shapes(thing.text())?.iter() {

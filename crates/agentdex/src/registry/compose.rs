@@ -64,17 +64,20 @@ impl Registry {
         };
         let relevance = self.relevance(query.query.as_deref())?;
         let seq = self.shapes_at_the_end()?;
-        let (expired, unseen) = (self.expired()?, self.unseen_ids());
+        let (expired, grants, shapes) = (self.expired()?, self.grants(), self.0.shapes.read());
+        let unseen = self.unseen_ids();
+        let hidden = expired.iter().chain(&unseen).map(String::as_str).chain(shapes.unseen_by(grants.as_deref()));
         let request = ComposeRequest {
             have: &have,
             want: &want,
             relevance: &relevance,
-            hidden: &expired.iter().chain(&unseen).map(String::as_str).collect(),
+            hidden: &hidden.collect(),
             max_steps: query.max_steps,
             limit: query.limit.min(MAX_CHAINS),
             deadline: Instant::now() + TIME_BUDGET,
         };
-        let composed = self.0.shapes.read().compose(&request);
+        let composed = shapes.index.compose(&request);
+        drop(shapes);
         let mut things = HashMap::new();
         let mut chains = Vec::with_capacity(composed.chains.len());
         for chain in composed.chains {

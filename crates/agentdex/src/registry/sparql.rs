@@ -85,7 +85,8 @@ impl Registry {
     pub fn query_sparql(&self, query: &Query, format: Format) -> Result<Vec<u8>> {
         let sparql = self.sparql()?;
         let _turn = Turn::take(&sparql.running)?;
-        let (snapshot, mut hidden) = sparql.quads.visible()?.ok_or_else(|| self.reading_statements(sparql))?;
+        let visible = sparql.quads.visible(self.grants().as_deref())?;
+        let (snapshot, mut hidden) = visible.ok_or_else(|| self.reading_statements(sparql))?;
         hidden.extend(self.expired()?.iter().cloned());
         hidden.extend(self.unseen_ids());
         query.evaluate(&snapshot, &hidden, format)

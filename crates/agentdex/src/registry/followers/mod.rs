@@ -13,6 +13,7 @@ mod queries;
 mod runner;
 mod search;
 mod shapes;
+mod taken_in;
 mod unseen;
 mod vectors;
 mod waiting;

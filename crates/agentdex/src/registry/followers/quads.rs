@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
 use super::{
     follower::{Durability, Follower, changed},
     runner::Shared,
+    taken_in::TakenIn,
     unseen::Unseen,
 };
 use crate::{
     Error, Result,
+    access::{Access, Grants},
     change::Position,
     search::sparql::{QuadStore, Snapshot},
     store::{LoggedChange, Record, Store},
@@ -34,7 +36,22 @@ pub(in crate::registry) struct Sparql {
 /// What queries see: the statements as they were last committed, and what was removed since.
 pub(in crate::registry) struct Quads {
     store: Store,
-    shown: Mutex<Option<(Snapshot, Unseen)>>,
+    shown: Mutex<Shown>,
+}
+
+#[derive(Default)]
+struct Shown {
+    snapshot: Option<(Snapshot, Unseen)>,
+    /// Who saw what the statements say.
+    taken_in: TakenIn,
+}
+
+/// Who sees what was taken in since the last commit.
+#[derive(Default)]
+struct Accesses {
+    /// Whether that is all there is.
+    is_all: bool,
+    changed: Vec<(String, Option<Access>)>,
 }
 
 impl Quads {
@@ -42,34 +59,41 @@ impl Quads {
         Arc::new(Quads { store, shown: Mutex::default() })
     }
 
-    /// The statements, and the ids of Things that were removed since they were read; none where there are none yet.
+    /// The statements, and the ids of Things that were removed since they were read, or that somebody with these grants
+    /// didn't see as they say; none where there are none yet.
     ///
     /// # Errors
     /// [`Error::Store`]
-    pub(in crate::registry) fn visible(&self) -> Result<Option<(Snapshot, Vec<String>)>> {
+    pub(in crate::registry) fn visible(&self, grants: Option<&Grants>) -> Result<Option<(Snapshot, Vec<String>)>> {
         let mut shown = self.lock();
-        let Some((snapshot, unseen)) = &mut *shown else { return Ok(None) };
+        let Some((snapshot, unseen)) = &mut shown.snapshot else { return Ok(None) };
         if !unseen.read_on(&self.store)? {
             // What was removed can't be told any more.
-            *shown = None;
+            shown.snapshot = None;
             return Ok(None);
         }
-        Ok(Some((snapshot.clone(), unseen.newly_deleted().to_vec())))
+        let (snapshot, mut hidden) = (snapshot.clone(), unseen.newly_deleted().to_vec());
+        hidden.extend(shown.taken_in.unseen_by(grants).map(str::to_owned));
+        Ok(Some((snapshot, hidden)))
     }
 
-    fn show(&self, snapshot: Snapshot, position: Position) {
+    fn show(&self, snapshot: Snapshot, accesses: Accesses, position: Position) {
         let mut shown = self.lock();
-        let unseen = match shown.take() {
+        if accesses.is_all {
+            shown.taken_in = TakenIn::default();
+        }
+        accesses.changed.iter().for_each(|(id, access)| shown.taken_in.put(id, access.as_ref()));
+        let unseen = match shown.snapshot.take() {
             Some((_, mut unseen)) => {
                 unseen.shown(position.seq);
                 unseen
             }
             None => Unseen::after(position.seq),
         };
-        *shown = Some((snapshot, unseen));
+        shown.snapshot = Some((snapshot, unseen));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(Snapshot, Unseen)>> {
+    fn lock(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,6 +103,7 @@ pub(in crate::registry) struct QuadFollower {
     store: Store,
     quads: Arc<Quads>,
     statements: QuadStore,
+    accesses: Accesses,
     /// None before they were read.
     position: Option<Position>,
     expander: Expander,
@@ -86,8 +111,8 @@ pub(in crate::registry) struct QuadFollower {
 
 impl QuadFollower {
     pub(in crate::registry) fn new(store: Store, quads: Arc<Quads>) -> QuadFollower {
-        let statements = QuadStore::new();
-        QuadFollower { store, quads, statements, position: None, expander: Expander::new() }
+        let (statements, accesses) = (QuadStore::new(), Accesses::default());
+        QuadFollower { store, quads, statements, accesses, position: None, expander: Expander::new() }
     }
 
     /// Starts to read a description, with what the registry knows of it that only changes with it.
@@ -105,6 +130,7 @@ impl QuadFollower {
     /// Takes in descriptions, which are read side by side.
     fn put_all(&mut self, records: &[Record]) -> Result<()> {
         let pending: Vec<Pending> = records.iter().map(|record| self.start(record)).collect::<Result<_>>()?;
+        self.accesses.changed.extend(records.iter().map(|record| (record.id.clone(), Some(record.access.clone()))));
         records
             .iter()
             .zip(pending)
@@ -141,7 +167,10 @@ impl Follower for QuadFollower {
             for thing in things.by_ref().take(RECORDS_AT_ONCE) {
                 match thing? {
                     (_, Some(record)) => records.push(record),
-                    (id, None) => self.statements.remove(id),
+                    (id, None) => {
+                        self.accesses.changed.push((id.to_owned(), None));
+                        self.statements.remove(id);
+                    }
                 }
             }
             self.put_all(&records)?;
@@ -150,7 +179,7 @@ impl Follower for QuadFollower {
     }
 
     fn commit(&mut self, position: Position, _: Durability) -> Result<()> {
-        self.quads.show(self.statements.commit(), position);
+        self.quads.show(self.statements.commit(), std::mem::take(&mut self.accesses), position);
         self.position = Some(position);
         Ok(())
     }
@@ -158,6 +187,7 @@ impl Follower for QuadFollower {
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
         self.position = None;
         self.statements = QuadStore::new();
+        self.accesses = Accesses { is_all: true, ..Accesses::default() };
         for portion in 1_usize.. {
             let part: Vec<Record> = records.take(RECORDS_AT_ONCE).collect::<Result<_>>()?;
             if part.is_empty() {
@@ -171,5 +201,31 @@ impl Follower for QuadFollower {
         // What its threads remember of all those descriptions is of no use for the next.
         self.expander = Expander::new();
         self.commit(position, Durability::System)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::followers::taken_in::tests::{STEPS, Writer};
+
+    #[test]
+    fn statements_are_hidden_from_who_did_not_see_what_they_say() {
+        let writer = Writer::new();
+        let quads = Quads::new(writer.store.clone());
+        let mut follower = QuadFollower::new(writer.store.clone(), quads.clone());
+        follower.rebuild(&mut std::iter::empty(), writer.position()).unwrap();
+        let is_hidden = |grants: Option<&Grants>| !quads.visible(grants).unwrap().unwrap().1.is_empty();
+        for (visibility, text) in STEPS {
+            let change = writer.put(visibility, text);
+            // The statements are those of before; who may see them is too.
+            let was_private = text == "public again";
+            assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (was_private, false), "before {text}");
+            follower.apply(&[change]).unwrap();
+            follower.commit(writer.position(), Durability::Process).unwrap();
+            let is_private = text == "private";
+            assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (is_private, false), "after {text}");
+            assert!(!is_hidden(Some(&writer.owner())), "its owner sees it");
+        }
     }
 }

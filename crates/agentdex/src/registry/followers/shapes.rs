@@ -2,9 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::follower::{Durability, Follower, changed};
+use super::{
+    follower::{Durability, Follower, changed},
+    taken_in::TakenIn,
+};
 use crate::{
     Result,
+    access::Grants,
     change::Position,
     search::compatible::{ShapeIndex, shapes},
     store::{LoggedChange, Record, Store},
@@ -12,14 +16,28 @@ use crate::{
 
 /// The shapes of all Things, as far as the log was read.
 #[derive(Default)]
-pub(in crate::registry) struct SharedShapes(RwLock<ShapeIndex>);
+pub(in crate::registry) struct SharedShapes(RwLock<KnownShapes>);
+
+/// The shapes, and who saw the descriptions that they are of.
+#[derive(Default)]
+pub(in crate::registry) struct KnownShapes {
+    pub index: ShapeIndex,
+    taken_in: TakenIn,
+}
+
+impl KnownShapes {
+    /// The ids of Things that somebody with these grants didn't see as their shapes are.
+    pub fn unseen_by(&self, grants: Option<&Grants>) -> impl Iterator<Item = &str> {
+        self.taken_in.unseen_by(grants)
+    }
+}
 
 impl SharedShapes {
-    pub(in crate::registry) fn read(&self) -> RwLockReadGuard<'_, ShapeIndex> {
+    pub(in crate::registry) fn read(&self) -> RwLockReadGuard<'_, KnownShapes> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut ShapeIndex)) {
+    fn change(&self, change: impl FnOnce(&mut KnownShapes)) {
         change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -50,11 +68,14 @@ impl Follower for ShapesFollower {
     fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
         for thing in changed(&self.store, changes) {
             let (id, record) = thing?;
-            let shapes = record.map(|record| shapes(&record.text)).transpose()?;
+            let shapes = record.as_ref().map(|record| shapes(&record.text)).transpose()?;
             // Locked for each Thing alone: searches don't wait for all of them.
-            self.shared.change(|index| match shapes {
-                Some(shapes) => index.put(id, shapes),
-                None => index.remove(id),
+            self.shared.change(|known| {
+                known.taken_in.put(id, record.as_ref().map(|record| &record.access));
+                match shapes {
+                    Some(shapes) => known.index.put(id, shapes),
+                    None => known.index.remove(id),
+                }
             });
         }
         Ok(())
@@ -66,13 +87,38 @@ impl Follower for ShapesFollower {
     }
 
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
-        let mut built = ShapeIndex::default();
+        let mut built = KnownShapes::default();
         for record in records {
             let record = record?;
-            built.put(&record.id, shapes(&record.text)?);
+            built.taken_in.put(&record.id, Some(&record.access));
+            built.index.put(&record.id, shapes(&record.text)?);
         }
-        self.shared.change(|index| *index = built);
+        self.shared.change(|known| *known = built);
         self.position = Some(position);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::followers::taken_in::tests::{STEPS, Writer};
+
+    #[test]
+    fn shapes_are_hidden_from_who_did_not_see_the_description() {
+        let writer = Writer::new();
+        let shared = Arc::new(SharedShapes::default());
+        let mut follower = ShapesFollower::new(writer.store.clone(), shared.clone());
+        let is_hidden = |grants: Option<&Grants>| shared.read().unseen_by(grants).next().is_some();
+        for (visibility, text) in STEPS {
+            let change = writer.put(visibility, text);
+            // The shapes are those of before; who may see them is too.
+            let was_private = text == "public again";
+            assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (was_private, false), "before {text}");
+            follower.apply(&[change]).unwrap();
+            let is_private = text == "private";
+            assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (is_private, false), "after {text}");
+            assert!(!is_hidden(Some(&writer.owner())), "its owner sees it");
+        }
     }
 }
