@@ -30,14 +30,14 @@ use crate::support::{closed_address, eventually, nth, skipped};
 const LAST: &str = "test/last";
 
 /// A Mosquitto of its own, with its state in a directory.
-struct Broker {
+pub struct Broker {
     directory: TempDir,
-    port: u16,
+    pub port: u16,
     process: Option<Child>,
 }
 
 impl Broker {
-    fn open() -> Broker {
+    pub fn open() -> Broker {
         Broker::start("allow_anonymous true", |_| {})
     }
 
@@ -59,7 +59,7 @@ impl Broker {
         broker
     }
 
-    fn go_on(&mut self) {
+    pub fn go_on(&mut self) {
         let child = Command::new("mosquitto")
             .arg("-c")
             .arg(self.directory.path().join("mosquitto.conf"))
@@ -72,7 +72,7 @@ impl Broker {
     }
 
     /// Ends it as an operator does: it keeps its state.
-    fn halt(&mut self) {
+    pub fn halt(&mut self) {
         let mut process = self.process.take().unwrap();
         Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap();
         process.wait().unwrap();
@@ -83,7 +83,7 @@ impl Broker {
         fs::remove_file(self.directory.path().join("mosquitto.db")).unwrap();
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("mqtt://127.0.0.1:{}", self.port)
     }
 

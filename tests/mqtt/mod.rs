@@ -1,7 +1,7 @@
 //! Changes over MQTT, as clients that others wrote receive them.
 
 mod access;
-mod broker;
+pub mod broker;
 mod decisions;
 mod events;
 mod groups;

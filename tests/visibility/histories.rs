@@ -14,11 +14,12 @@ use serde_json::json;
 
 use super::{
     oracle::{Moment, Part},
-    readers::{self, Gathered, Live, Marker, Seen},
+    readers::{self, AtBroker, Gathered, Live, Marker, Seen},
     server::{Server, Who, trim},
     world::{Random, World, id_of},
 };
 use crate::{
+    mqtt::{broker::Broker, support::has_mosquitto},
     process::agentdex,
     support::{Event, eventually},
 };
@@ -26,6 +27,8 @@ use crate::{
 /// With it, documents with parts, namespaces and saved queries matter in the few rounds of a run.
 const SEED: u64 = 14;
 const ROUNDS: usize = 4;
+/// How often it is read what a broker retains, until that is right.
+const MOST_ATTEMPTS: usize = 20;
 
 /// The ways that have to show somebody something that isn't public, or the test would find nothing there.
 const WAYS: [&str; 12] = [
@@ -68,6 +71,8 @@ fn random_histories_show_nobody_what_it_may_not_see() {
 struct History {
     world: World,
     seen: Vec<Seen>,
+    /// Who reads at the broker that the server publishes to, if there is one.
+    at_broker: Option<AtBroker>,
     /// Readers that resumed, and don't know then what is there.
     astray: Vec<String>,
 }
@@ -77,13 +82,17 @@ type Leak<'a> = (&'a Seen, Marker);
 
 impl History {
     fn run(seed: u64) -> History {
-        let mut server = Server::start();
+        let broker = has_mosquitto().then(Broker::open);
+        let url = broker.as_ref().map(Broker::url);
+        let arguments = url.as_ref().map(|url| ["--mqtt-url", url]);
+        let mut server = Server::with(arguments.as_ref().map_or(&[][..], |arguments| &arguments[..]));
         let mut random = Random(seed ^ 0xffff);
         server
             .json(Who::Carol, "PUT", "/queries/blue?visibility=public", &json!({"q": "blue", "mode": "lexical"}))
             .expect(201);
         readers::all(&mut Gathered::default(), |who, _| readers::leave(&server, who));
-        let mut history = History { world: World::new(seed), seen: Vec::new(), astray: Vec::new() };
+        let at_broker = broker.map(AtBroker::new);
+        let mut history = History { world: World::new(seed), seen: Vec::new(), at_broker, astray: Vec::new() };
         history.world.read_log(&server);
         let (mut positions, mut log) = (vec![Moment::default()], String::new());
         for round in 0..ROUNDS {
@@ -132,7 +141,9 @@ impl History {
         });
         log += &server.log();
         history.gather(&server, |_, gathered| {
-            let shown = log.lines().filter(|line| line.contains("zqt") || line.contains("zqk"));
+            // What is sent to a broker is read there; its client logs the topics.
+            let is_ours = |line: &&str| !line.contains(" rumqttc::");
+            let shown = log.lines().filter(is_ours).filter(|line| line.contains("zqt") || line.contains("zqk"));
             shown.for_each(|line| gathered.add(Who::Nobody, "log lines", "", line));
         });
         history
@@ -200,12 +211,39 @@ impl History {
 
     /// Gathers what readers get of what is there, and what is purged meanwhile.
     fn gather(&mut self, server: &Server, read: impl FnOnce(&str, &mut Gathered)) {
+        let before = self.world.now;
         let end = server.put_end();
         self.world.read_log(server);
         let (from, mut gathered) = (self.world.now, Gathered::default());
         read(&end, &mut gathered);
         self.world.read_log(server);
         self.seen.extend(gathered.between(from, self.world.now));
+        self.read_at_broker(server, &end, before);
+    }
+
+    /// Reads what the broker has got up to an end, which was put after a moment, and what it retains.
+    fn read_at_broker(&mut self, server: &Server, end: &str, before: Moment) {
+        let Some(at_broker) = &mut self.at_broker else { return };
+        let (from, mut gathered) = (self.world.now, Gathered::default());
+        let since = at_broker.read(end, before, &mut gathered);
+        // Until it is right: after a restore everything is published again.
+        for attempts in 1.. {
+            let mut retained = Gathered::default();
+            let ids = at_broker.read_retained(server, &mut retained);
+            self.world.read_log(server);
+            let (now, record) = (self.world.now, &self.world.record);
+            let is_right = record.moments(from, now).iter().any(|then| record.seen_at(Who::Nobody, *then) == ids);
+            if !is_right && attempts < MOST_ATTEMPTS {
+                continue;
+            }
+            if !is_right {
+                let there = record.seen_at(Who::Nobody, now);
+                self.astray.push(format!("a broker retains {ids:?} at {now:?} where there is {there:?}"));
+            }
+            self.seen.extend(gathered.between(since, now));
+            self.seen.extend(retained.between(from, now));
+            return;
+        }
     }
 
     fn leaks(&self) -> Vec<Leak<'_>> {
@@ -225,11 +263,16 @@ impl History {
                 let part = if self.world.is_imported(text) { Part::Key } else { part };
                 let is_live = seen.is_live && record.saw_between(seen.who, text, seen.from, seen.to);
                 let may = |now: &Moment| record.may_have(seen.who, text, part, *now);
-                is_live || !seen.is_live && moments.iter().any(may)
+                // A broker gets again what it has confirmed shortly before the server ended.
+                is_live || (!seen.is_live || seen.way.ends_with("broker")) && moments.iter().any(may)
             }
             Marker::Id(number) => {
                 let id = id_of(number);
-                let knows = moments.iter().any(|now| record.may_know(seen.who, &id, *now));
+                // The id of an agent that the reporter doesn't see is a word of the reporter.
+                let reporter = Who::ALL.into_iter().find(|who| who.owner() == seen.request);
+                let reporter = reporter.filter(|_| seen.way == readers::DECISIONS);
+                let is_a_word = |now| reporter.is_some_and(|who| !record.seen_at(who, now).contains(&id));
+                let knows = moments.iter().any(|now| is_a_word(*now) || record.may_know(seen.who, &id, *now));
                 knows && (!seen.is_of_query || self.knows_blue(seen, &id, moments))
             }
         }

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 use super::server::{
     Message, Server,
     Who::{self, Admin, Alice, Bob, Carol, Dana, Nobody},
-    agent, disconnect, messages_up_to, read_up_to,
+    agent, connect_to, disconnect, messages_up_to, read_up_to,
 };
-use crate::support::Event;
+use crate::{
+    mqtt::{broker::Broker, support::has_mosquitto},
+    support::{Event, eventually},
+};
 
 const A: &str = "urn:past:a";
 
@@ -151,6 +154,13 @@ fn what_was_public_and_is_gone_stays_readable_from_where_it_was_public() {
     let v1 = put(&server, Alice, A, "v1", "?visibility=private");
     let v2 = set_and_put(&server, "v2");
     let v3 = put(&server, Alice, A, "v3", "");
+    // It begins with the text of then, also while there is a later one.
+    let begun = [(v2, "created v2".to_owned()), (v3, "updated v3".to_owned())];
+    for who in [Nobody, Bob] {
+        assert_eq!(changes(&server, who, 0, A), begun);
+        let events = server.replay(who, "/events?diff=true", 0);
+        assert_eq!(lines_of_events(&events, A), ["created v2", "updated v3"]);
+    }
     let gone = remove(&server, Alice, A);
     let stranger: &[(u64, &str)] = &[(v2, "created v2"), (v3, "updated v3"), (gone, "deleted -")];
     let all: &[(u64, &str)] = &[(v1, "created v1"), (v2, "updated v2"), (v3, "updated v3"), (gone, "deleted -")];
@@ -185,17 +195,25 @@ fn former_member_gets_one_deletion_where_it_left() {
     assert_eq!(lines_of_messages(&seen, A), ["created early"]);
     let before = server.last();
     let left = members(&server, Alice, "n", &[]);
+    // The deletion has the capabilities of the text that it saw, whatever there is later.
+    put(&server, Alice, A, "later-secret", "?visibility=private");
+    let messages = server.resume_session(Bob, "past");
+    assert_eq!(lines_of_messages(&messages, A), ["deleted -"]);
+    let of_key = |key: &str| messages.iter().filter(|message| message.topic.contains(key)).count();
+    assert_eq!((of_key("capabilities/early/thing_deleted"), of_key("later-secret")), (1, 0), "{messages:?}");
     remove(&server, Alice, A);
     let told = changes(&server, Bob, before, A);
     assert!(matches!(&told[..], [(seq, line)] if line == "deleted -" && (before + 1..=left).contains(seq)), "{told:?}");
     let events = server.replay(Bob, "/events?diff=true", before);
     assert_eq!(lines_of_events(&events, A), ["deleted -"]);
+    // Its end is none of Bob's business.
     let messages = server.resume_session(Bob, "past");
-    assert_eq!(lines_of_messages(&messages, A), ["deleted -"]);
+    assert!(lines_of_messages(&messages, A).is_empty(), "{messages:?}");
     // The same for who reads from the very beginning: it sees none of the texts any more.
     let told = changes(&server, Bob, 0, A);
     assert!(matches!(&told[..], [(seq, line)] if line == "deleted -" && (before + 1..=left).contains(seq)), "{told:?}");
     assert_unknown(&server, &[Nobody, Dana, Carol], A, "early");
+    assert_unknown(&server, &[Nobody, Dana, Bob, Carol], A, "later-secret");
 }
 
 #[test]
@@ -223,7 +241,7 @@ fn what_has_expired_is_there_until_it_is_purged() {
     let mut td = agent("urn:past:b", "hidden", "hidden");
     td["registration"] = json!({"ttl": 1});
     server.put(Alice, "urn:past:b", &td, "?visibility=private").expect(201);
-    crate::support::eventually("the purge", || {
+    eventually("the purge", || {
         changes(&server, Alice, 0, "urn:past:b").last().is_some_and(|(_, line)| line == "deleted -")
     });
     assert_unknown(&server, &[Nobody, Dana, Bob, Carol], "urn:past:b", "hidden");
@@ -299,6 +317,58 @@ fn payload_that_one_reader_caused_is_not_sent_to_another() {
         let messages = format!("{:?}", server.resume_session(Bob, "past"));
         assert!(!messages.contains("v2-secret"), "{messages}");
     }
+}
+
+#[test]
+fn broker_that_was_away_gets_nothing_that_is_hidden_by_then() {
+    if !has_mosquitto() {
+        return;
+    }
+    let mut broker = Broker::open();
+    let server = Server::with(&["--mqtt-url", &broker.url()]);
+    let mut client = connect_to(&broker, "past", 3600);
+    client.subscribe(&[("agentdex/#", 1)]);
+    // What was there before the first connection is published without events.
+    messages_up_to(&mut client, &server.put_end());
+    put(&server, Alice, A, "first", "");
+    put(&server, Alice, "urn:past:b", "seen", "");
+    let end = server.put_end();
+    assert_eq!(lines_of_messages(&messages_up_to(&mut client, &end), A), ["created first"]);
+    disconnect(client);
+    broker.halt();
+    // What was public while the broker was away, and is hidden when it is there again, was never there for it.
+    put(&server, Alice, A, "second", "");
+    set(&server, Alice, A, "private");
+    put(&server, Alice, A, "third-secret", "");
+    put(&server, Alice, "urn:past:c", "fourth-secret", "");
+    remove(&server, Alice, "urn:past:c");
+    put(&server, Alice, "urn:past:c", "fifth-secret", "?visibility=private");
+    put(&server, Alice, "urn:past:d", "sixth-secret", "?visibility=private");
+    put(&server, Alice, "urn:past:d", "seventh", "?visibility=public");
+    let end = server.put_end();
+    broker.go_on();
+    let mut client = connect_to(&broker, "past", 3600);
+    let messages = messages_up_to(&mut client, &end);
+    assert_eq!(lines_of_messages(&messages, A), ["deleted -"]);
+    assert_eq!(lines_of_messages(&messages, "urn:past:d"), ["created seventh"]);
+    // A life that was public to its end stays readable.
+    assert_eq!(lines_of_messages(&messages, "urn:past:c"), ["created fourth-secret", "deleted -"]);
+    let all = format!("{messages:?}");
+    // The deletion has the capability of the last text that everybody saw, in its topic.
+    assert!(messages.iter().all(|message| !message.payload.contains("second")), "{all}");
+    for secret in ["third-secret", "fifth-secret", "sixth-secret"] {
+        assert!(!all.contains(secret), "{secret}: {all}");
+    }
+    // What is retained is what everybody sees.
+    let mut reader = connect_to(&broker, "reader", 0);
+    reader.subscribe(&[("agentdex/things/#", 1)]);
+    let retained = messages_up_to(&mut reader, &server.put_end());
+    let mut ids: Vec<_> = retained.iter().map(|message| message.topic.replace("%3A", ":")).collect();
+    ids.retain(|topic| topic.contains("past"));
+    ids.sort();
+    assert_eq!(ids, ["agentdex/things/urn:past:b", "agentdex/things/urn:past:d"]);
+    disconnect(client);
+    disconnect(reader);
 }
 
 /// Access and words before and after, and the events that a stranger gets of a query of `merger`, by both ways.
@@ -422,8 +492,10 @@ fn new_member_reads_nothing_of_before_its_time() {
     put(&server, Alice, b, "first-secret", "?visibility=namespace&namespace=crew");
     put(&server, Alice, b, "second", "");
     members(&server, Alice, "crew", &[Bob]);
-    let lines: Vec<_> = changes(&server, Bob, 0, b).into_iter().map(|(_, line)| line).collect();
-    assert_eq!(lines, ["created second"]);
+    let lines = |server: &Server| changes(server, Bob, 0, b).into_iter().map(|(_, line)| line).collect::<Vec<_>>();
+    assert_eq!(lines(&server), ["created second"]);
+    put(&server, Alice, b, "third", "");
+    assert_eq!(lines(&server), ["created second", "updated third"]);
     assert_unknown(&server, &[Bob, Carol], b, "first-secret");
 }
 

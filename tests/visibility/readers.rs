@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::{
     oracle::{Moment, Part},
-    server::{Message, Server, Who, disconnect, messages_up_to, read_up_to},
+    server::{Message, Server, Who, connect_to, disconnect, messages_up_to, read_up_to},
     world::World,
 };
 use crate::{
-    mqtt::wire::Client,
+    mqtt::{broker::Broker, wire::Client},
     support::{Answer, Event, EventStream},
 };
 
@@ -294,5 +294,58 @@ impl Live {
         let messages = messages_up_to(&mut self.client, end);
         disconnect(self.client);
         gathered.add_messages(self.who, "live MQTT", "live MQTT of a saved query", &messages);
+    }
+}
+
+/// The decisions about agents that everybody sees, or of which their reporter, whose name is the request, knows nothing.
+pub const DECISIONS: &str = "live MQTT of the guardian at a broker";
+
+/// Somebody who reads at a broker that the server publishes to, where everybody may: it gets what nobody in particular sees.
+pub struct AtBroker {
+    broker: Broker,
+    client: Client,
+    /// Before this moment was put what it has read last.
+    since: Moment,
+}
+
+impl AtBroker {
+    pub fn new(broker: Broker) -> AtBroker {
+        let mut client = connect_to(&broker, "all", 3600);
+        client.subscribe(&[("agentdex/#", 1)]);
+        AtBroker { broker, client, since: Moment::default() }
+    }
+
+    /// Reads up to an end that was put after a moment; returns the moment from which on what it got has happened.
+    pub fn read(&mut self, end: &str, before: Moment, gathered: &mut Gathered) -> Moment {
+        let messages = messages_up_to(&mut self.client, end);
+        let of_guardian = |message: &Message| message.topic.starts_with("agentdex/guardian/");
+        let (decisions, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(of_guardian);
+        for decision in decisions {
+            let entry: serde_json::Value = serde_json::from_str(&decision.payload).unwrap();
+            let reporter = entry["reporter"].as_str().unwrap_or_default();
+            gathered.add(Who::Nobody, DECISIONS, reporter, &format!("{} {}", decision.topic, decision.payload));
+        }
+        gathered.add_messages(Who::Nobody, "live MQTT of a broker", "live MQTT of a query at a broker", &others);
+        std::mem::replace(&mut self.since, before)
+    }
+
+    /// Reads what the broker retains; returns the ids of agents among it.
+    pub fn read_retained(&self, server: &Server, gathered: &mut Gathered) -> BTreeSet<String> {
+        let mut client = connect_to(&self.broker, "retained", 0);
+        client.subscribe(&[("agentdex/things/#", 1)]);
+        // What is published now comes after all that is retained.
+        let messages = messages_up_to(&mut client, &server.put_end());
+        disconnect(client);
+        gathered.add_messages(Who::Nobody, "retained MQTT of a broker", "retained MQTT of a broker", &messages);
+        let mut ids = BTreeSet::new();
+        for Message { topic, payload } in messages {
+            let id = topic.trim_start_matches("agentdex/things/").replace("%3A", ":");
+            match payload.is_empty() {
+                true => drop(ids.remove(&id)),
+                false => drop(ids.insert(id)),
+            }
+        }
+        ids.retain(|id| id.contains("zqi"));
+        ids
     }
 }

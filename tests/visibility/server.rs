@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     mqtt::{
+        broker::Broker,
         support::PATIENCE,
         wire::{Client, Hello, PUBLISH, Version},
     },
@@ -289,6 +290,16 @@ impl Server {
         disconnect(client);
         messages
     }
+}
+
+/// A connection to a broker that the server publishes to, with a session that outlives it by so many seconds.
+pub fn connect_to(broker: &Broker, client_id: &str, seconds: u32) -> Client {
+    // Session expiry interval.
+    let properties = [&[0x11][..], &seconds.to_be_bytes()].concat();
+    let hello = Hello { client_id, clean: seconds == 0, keep_alive: 0, properties, ..Hello::default() };
+    let (client, connack) = Client::connect(broker.port, Version::V5, &hello);
+    assert_eq!(connack[1], 0, "the broker refuses");
+    client
 }
 
 /// Drops all but the last entries of the log of a server that is stopped.

@@ -63,12 +63,12 @@ pub(super) mod tests {
         }
 
         pub fn position(&self) -> Position {
-            Position { epoch: self.store.epoch(), seq: self.store.last_seq() }
+            Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() }
         }
 
         /// Shows the Thing to somebody with another text; returns the change.
         pub fn put(&self, visibility: Visibility, text: &str) -> Arc<LoggedChange> {
-            let since = self.store.last_seq();
+            let since = *self.store.durable().borrow();
             let owner = Some("alice".parse().unwrap());
             let access = AccessRequest { owner, visibility: Some(visibility), ..AccessRequest::default() };
             let text =
