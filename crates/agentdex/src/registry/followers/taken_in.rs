@@ -34,7 +34,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         access::{AccessRequest, Caller, Visibility},
-        change::{Position, Precondition},
+        change::Precondition,
         store::{Author, Expiry, Logged, LoggedChange, Operation, Options, Store, Write},
     };
 
@@ -60,10 +60,6 @@ pub(super) mod tests {
 
         pub fn owner(&self) -> Grants {
             Grants { owner: Some("alice".parse().unwrap()), ..Grants::default() }
-        }
-
-        pub fn position(&self) -> Position {
-            Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() }
         }
 
         /// Shows the Thing to somebody with another text; returns the change.
