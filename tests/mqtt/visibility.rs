@@ -281,3 +281,26 @@ fn no_payload_that_one_reader_caused_goes_to_another() {
         assert!(messages.iter().any(|(_, body)| body.contains("Version three")) && !secret(&messages), "{messages:?}");
     }
 }
+
+#[test]
+fn session_that_saw_everything_and_comes_back_with_less_reads_the_state_again() {
+    let server = Server::with(guarded());
+    let (admin, reader) = (key(&server, "ops", Role::Admin), key(&server, "ops", Role::Read));
+    put(&server, PRIVATE, Visibility::Private);
+    put(&server, PUBLIC, Visibility::Public);
+    let (mut client, _) = connect(&server, "one", &admin);
+    client.subscribe(&[("agentdex/#", 1)]);
+    let held = up_to(&mut client, PUBLIC);
+    assert!(held.iter().any(|(topic, _)| topic.contains(PRIVATE)), "{held:?}");
+    drop(client);
+    // With the same role it goes on.
+    let (mut client, has_session) = connect(&server, "one", &admin);
+    assert!(has_session);
+    client.assert_nothing_comes();
+    drop(client);
+    let (mut client, has_session) = connect(&server, "one", &reader);
+    assert!(has_session);
+    let first = client.receive();
+    assert_eq!(first.kind, PUBLISH);
+    assert!(first.topic().starts_with("agentdex/events/resync/"), "{}", first.topic());
+}
