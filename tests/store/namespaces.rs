@@ -222,6 +222,30 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
 }
 
 #[test]
+fn same_text_with_another_access_keeps_its_original() {
+    let store = TestStore::open();
+    let original = Original { format: "a2a".into(), media_type: "application/json".into(), bytes: b"{}".into() };
+    let Operation::Put { text, capabilities, expiry, patch, created, .. } = put("{}") else { panic!("it is a put") };
+    let import = Operation::Put { text, capabilities, expiry, patch, original: Some(original.clone()), created };
+    store
+        .submit_as(alice(AccessRequest::default()), vec![write("urn:a", Precondition::Any, import)])
+        .wait()
+        .expect("new");
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    let ttl = Expiry { ttl: Some(60), expires: Some(Timestamp::now().plus_seconds(60)) };
+    let again = write("urn:a", Precondition::Any, put_expiring("{}", ttl));
+    let outcome = store.submit_as(alice(private), vec![again]).wait().expect("she may");
+    assert_eq!(outcome, [Outcome::Updated(nth(2))]);
+    let record = store.find("urn:a").expect("reading succeeds").expect("it is there");
+    assert_eq!(
+        (record.access.visibility, record.expiry.ttl, record.format.as_deref()),
+        (Visibility::Private, Some(60), Some("a2a"))
+    );
+    assert_eq!(store.original("urn:a").expect("reading succeeds"), Some(original));
+    assert_eq!(store.check().expect("reading succeeds").faults, []);
+}
+
+#[test]
 fn other_sum_is_a_fault() {
     let mut store = TestStore::open();
     store.put("urn:a", "{}");

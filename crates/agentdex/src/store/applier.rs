@@ -281,6 +281,13 @@ impl<'a> Applier<'a> {
         // Followers index the format: where it alone changes, there is a change with an empty patch.
         let has_other_format = particulars.original.is_some_and(|original| old.format != Some(&original.format));
         let access = self.author.access.applied_to(&live.access);
+        if patch.is_none() && particulars.original.is_none() && access != live.access {
+            // The same text, seen by others: what it was converted from stays with it.
+            let mut record = *old;
+            self.attach(&particulars, &mut record)?;
+            let found = Found { record, access: live.access.clone(), expiry: particulars.expiry };
+            return self.set_access(particulars.id, &found, actor);
+        }
         let changes_anyway = has_other_format || access != live.access;
         let Some(patch) = patch.or_else(|| changes_anyway.then(|| "{}".to_owned())) else {
             return self.renew(particulars, live);
