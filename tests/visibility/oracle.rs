@@ -53,6 +53,8 @@ pub struct Membership {
     pub namespace: u32,
     pub since: Moment,
     pub until: Option<Moment>,
+    /// The time in which somebody was a member in any case: when a request was under way, it may have been one or not.
+    pub surely: (Moment, Option<Moment>),
 }
 
 /// The parts of a text that are looked for.
@@ -105,8 +107,12 @@ impl Record {
             Some(from) => {
                 life.steps_until(now).any(|(step, until)| step.text == text && until.is_none_or(|until| until > from))
             }
-            // The deletion has the keys of the last text that it saw.
-            None => part == Part::Key && self.last_seen(who, life, now) == Some(text),
+            // The deletion has the keys of the last text that it saw. Which one that is can depend on a membership that began
+            // or ended just then.
+            None => {
+                let is_last = |surely| self.last_seen(who, life, now, surely) == Some(text);
+                part == Part::Key && (is_last(false) || is_last(true))
+            }
         })
     }
 
@@ -122,13 +128,14 @@ impl Record {
     /// True if a text was there and seen at some moment between two.
     pub fn saw_between(&self, who: Who, text: u32, from: Moment, to: Moment) -> bool {
         self.lives.iter().any(|life| {
-            life.steps_until(to).any(|(step, until)| step.text == text && self.saw(who, step, until, from, to))
+            life.steps_until(to).any(|(step, until)| step.text == text && self.saw(who, step, until, (from, to), false))
         })
     }
 
     /// The last text of a life that somebody saw when it was there.
-    fn last_seen(&self, who: Who, life: &Life, now: Moment) -> Option<u32> {
-        let seen = |(step, until): &(&Step, Option<Moment>)| self.saw(who, step, *until, Moment::default(), now);
+    fn last_seen(&self, who: Who, life: &Life, now: Moment, surely: bool) -> Option<u32> {
+        let seen =
+            |(step, until): &(&Step, Option<Moment>)| self.saw(who, step, *until, (Moment::default(), now), surely);
         life.steps_until(now).rev().find(seen).map(|(step, _)| step.text)
     }
 
@@ -137,7 +144,7 @@ impl Record {
         let of_id = self.lives.iter().filter(|life| life.id == id);
         of_id
             .into_iter()
-            .any(|life| self.seen_from(who, life, now).is_some() || self.last_seen(who, life, now).is_some())
+            .any(|life| self.seen_from(who, life, now).is_some() || self.last_seen(who, life, now, false).is_some())
     }
 
     /// The moment from which the present grants of somebody admit an access.
@@ -158,7 +165,7 @@ impl Record {
     }
 
     /// True if a step was seen at its time, between two moments, by the grants of that time.
-    fn saw(&self, who: Who, step: &Step, until: Option<Moment>, from: Moment, to: Moment) -> bool {
+    fn saw(&self, who: Who, step: &Step, until: Option<Moment>, (from, to): (Moment, Moment), surely: bool) -> bool {
         let meets = |since: Moment, until: Option<Moment>| since <= to && until.is_none_or(|until| until >= from);
         if !meets(step.at, until) {
             return false;
@@ -168,10 +175,11 @@ impl Record {
             Visibility::Public => true,
             Visibility::Private => false,
             Visibility::Namespace(number) => self.memberships.iter().any(|membership| {
-                let begins_in_time = until.is_none_or(|until| membership.since < until);
-                let ends_in_time = membership.until.is_none_or(|end| end > step.at);
+                let (since, end) = if surely { membership.surely } else { (membership.since, membership.until) };
+                let begins_in_time = until.is_none_or(|until| since < until);
+                let ends_in_time = end.is_none_or(|end| end > step.at);
                 let is_its = membership.who == who && membership.namespace == number;
-                is_its && begins_in_time && ends_in_time && meets(membership.since, membership.until)
+                is_its && begins_in_time && ends_in_time && meets(since, end)
             }),
         }
     }
@@ -210,6 +218,7 @@ mod tests {
             namespace: 1,
             since: at(*since),
             until: until.map(at),
+            surely: (at(*since), until.map(at)),
         };
         Record { lives: vec![life], memberships: memberships.iter().map(of_bob).collect() }
     }

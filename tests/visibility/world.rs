@@ -237,6 +237,7 @@ impl World {
         let step = self.now.1 + 1;
         self.now.1 = step;
         let (joined_at, left_at) = (Moment(before, step), Moment(after, step));
+        let (surely_joined, surely_left) = (Moment(after, step), Moment(before, step));
         let all = |claim: &Claim| claim.members.iter().copied().chain([claim.owner]).collect::<BTreeSet<_>>();
         let old = self.claims.remove(name);
         let number = old.as_ref().map_or(self.namespaces + 1, |claim| claim.number);
@@ -247,10 +248,17 @@ impl World {
         for membership in &mut self.record.memberships {
             if membership.namespace == number && membership.until.is_none() && !is.contains(&membership.who) {
                 membership.until = Some(left_at);
+                membership.surely.1 = Some(surely_left);
             }
         }
-        let joined =
-            is.difference(&was).map(|who| Membership { who: *who, namespace: number, since: joined_at, until: None });
+        let membership = |who: &Who| Membership {
+            who: *who,
+            namespace: number,
+            since: joined_at,
+            until: None,
+            surely: (surely_joined, None),
+        };
+        let joined = is.difference(&was).map(membership);
         self.record.memberships.extend(joined);
         self.claims.extend(new.map(|new| (name, new)));
     }
