@@ -264,7 +264,7 @@ pub enum Error {
         id: String,
         /// The namespace.
         namespace: Namespace,
-        /// Whether nobody is a member of it any more.
+        /// True if nobody is a member of it any more.
         is_given_up: bool,
     },
     /// A flush failed; the store takes no writes until it is opened again.

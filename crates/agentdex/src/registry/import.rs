@@ -14,7 +14,7 @@ use crate::{
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
-/// How often an import is tried where others change its Things.
+/// The number of attempts of an import where others change its Things.
 const ATTEMPTS: u32 = 5;
 
 /// What happens to Things that exist already.

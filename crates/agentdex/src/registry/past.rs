@@ -16,10 +16,10 @@ use crate::{
     td::{self, merge_patch},
 };
 
-/// How many changes of a Thing are read at once.
+/// The number of changes of a Thing that are read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// What the caller of a registry gets of an entry of the log: of a change at most one, of a membership one of each Thing
+/// An entry of the log as the caller of a registry sees it: of a change at most one, of a membership one of each Thing
 /// that it brings into its sight or takes out of it, ascending by id. All have the position of the entry.
 pub struct Seen(Content);
 
@@ -104,7 +104,7 @@ impl Registry {
         })
     }
 
-    /// Whether nothing is hidden from its caller.
+    /// True if nothing is hidden from its caller.
     fn sees_all(&self) -> bool {
         self.grants().is_none()
     }
@@ -119,7 +119,7 @@ impl Registry {
         ids
     }
 
-    /// What a membership is to its caller for a Thing.
+    /// The change that a membership is to its caller for a Thing.
     fn seen_by_membership(&self, membership: &Membership, id: &str) -> Result<Option<Arc<LoggedChange>>> {
         let (Some(grants), lives) = (self.grants(), self.lives(id)?) else { return Ok(None) };
         for life in lives.iter() {

@@ -22,7 +22,7 @@ pub struct Changes {
     pub last: Seq,
     /// The oldest entry that the log still has; a position beyond `last` where it has none.
     pub oldest: Seq,
-    /// Whether entries after the asked position are gone, or it lies beyond the end: a resync is needed.
+    /// True if entries after the asked position are gone, or it lies beyond the end: a resync is needed.
     pub truncated: bool,
 }
 

@@ -158,7 +158,7 @@ impl Registry {
         Ok(self.0.queries.unname(&key))
     }
 
-    /// What changes mean for the query of that name; none if there is none that the caller sees.
+    /// The events of the query of that name; none if there is none that the caller sees.
     pub fn query_events(&self, name: impl Into<QueryName>) -> Option<QueryEvents> {
         let saved = self.find_saved(name.into())?;
         Some(QueryEvents::of_saved(&self.0.queries, saved.watched, self.1.clone()))
@@ -250,7 +250,7 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// What a change as a reader sees it means for the saved queries that the caller sees. Reads the log up to the change
+    /// The events that a change as a reader sees it is for the saved queries that the caller sees. Reads the log up to the change
     /// where nobody has.
     ///
     /// # Errors

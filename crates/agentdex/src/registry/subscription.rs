@@ -69,7 +69,7 @@ pub struct Subscription {
     is_lost: bool,
     has_ended: bool,
     ahead: VecDeque<Logged>,
-    /// What the reader gets of the entry before those, and the position of that: it is reached with the last of it.
+    /// The changes that the reader gets of the entry before those, and the position of that: it is reached with the last of it.
     seen: vec::IntoIter<Result<Arc<LoggedChange>>>,
     entry: Option<Seq>,
     /// The wait for the next change that a poll has begun.

@@ -23,7 +23,7 @@ pub(super) enum Sight {
     Nothing,
 }
 
-/// What a reader gets of an entry of the log about a Thing.
+/// The form in which a reader gets an entry of the log about a Thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
     Nothing,
@@ -57,7 +57,7 @@ pub(super) fn could_see(life: &Life, grants: &Grants) -> Sight {
     left.map_or(Sight::Nothing, Sight::Left)
 }
 
-/// What a reader gets of the entry at a position. `log_start` is the position before the oldest entry of the log.
+/// The form in which a reader gets the entry at a position. `log_start` is the position before the oldest entry of the log.
 pub(super) fn shown(life: &Life, grants: &Grants, at: Seq, log_start: Seq) -> Shown {
     match could_see(life, grants) {
         Sight::Nothing => Shown::Nothing,
@@ -73,7 +73,7 @@ pub(super) fn shown(life: &Life, grants: &Grants, at: Seq, log_start: Seq) -> Sh
     }
 }
 
-/// Whether the log still has the creation of a life.
+/// True if the log still has the creation of a life.
 pub(super) fn has_creation(life: &Life, log_start: Seq) -> bool {
     life.created.is_some_and(|created| created > log_start)
 }
@@ -138,7 +138,7 @@ mod tests {
         Grants { owner: Some("alice".parse().unwrap()), ..Grants::default() }
     }
 
-    /// What a reader gets of entries.
+    /// The forms in which a reader gets entries.
     fn gets(life: &Life, grants: &Grants, positions: &[u64], log_start: u64) -> Vec<Shown> {
         positions.iter().map(|at| shown(life, grants, Seq(*at), Seq(log_start))).collect()
     }

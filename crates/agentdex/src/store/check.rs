@@ -45,7 +45,7 @@ pub struct Checked {
     pub changes: u64,
     /// The faults, at most 1,000.
     pub faults: Vec<Fault>,
-    /// What is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed.
+    /// Notes about what is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed.
     pub notes: Vec<Fault>,
 }
 
@@ -84,7 +84,7 @@ struct Content {
     faults: Vec<Fault>,
 }
 
-/// What a record says of itself.
+/// The parts of a record that are compared.
 struct Stored {
     seq: Seq,
     text: Digest,

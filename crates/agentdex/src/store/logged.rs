@@ -37,7 +37,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Whether it is about an owner.
+    /// True if it is about an owner.
     pub fn concerns(&self, owner: &Owner) -> bool {
         self.joined.contains(owner) || self.left.contains(owner)
     }

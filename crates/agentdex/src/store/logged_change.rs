@@ -16,7 +16,7 @@ pub struct LoggedChange {
     pub(super) renditions: Renditions,
 }
 
-/// What makes a change one for its reader.
+/// The reason why a change is one for its reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOrigin {
     /// It is the entry of the log as it is.
@@ -35,7 +35,7 @@ impl LoggedChange {
         LoggedChange { change, origin, renditions: Renditions::default() }
     }
 
-    /// What makes it a change for its reader.
+    /// The reason why it is a change for its reader.
     #[doc(hidden)]
     pub fn origin(&self) -> &ChangeOrigin {
         &self.origin

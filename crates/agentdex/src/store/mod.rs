@@ -393,7 +393,7 @@ impl Store {
         self.handle.committer.submit(transaction)
     }
 
-    /// What a caller sees beside what is public; none: everything.
+    /// The grants of a caller beside what is public; none: it sees everything.
     pub fn grants(&self, caller: &Caller) -> Option<Arc<Grants>> {
         match caller {
             Caller::Trusted => None,
@@ -403,7 +403,7 @@ impl Store {
         }
     }
 
-    /// What an owner sees beside what is public.
+    /// The grants of an owner beside what is public.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         self.view.namespaces.grants_of(owner)
     }

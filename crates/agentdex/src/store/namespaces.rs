@@ -27,7 +27,7 @@ use crate::{
 pub struct NamespaceRecord {
     /// Its name. Of several of one name at most one is not given up.
     pub name: Namespace,
-    /// Who has claimed it; none of one that an older version knew by its name alone.
+    /// Its owner; none of one that an older version knew by its name alone.
     pub owner: Option<Owner>,
     /// The moment of the claim.
     pub created: Timestamp,
@@ -52,7 +52,7 @@ pub struct Interval {
 }
 
 impl NamespaceRecord {
-    /// Whether somebody is a member now; of one that was given up nobody is.
+    /// True if somebody is a member now; of one that was given up nobody is.
     pub fn has(&self, owner: &Owner) -> bool {
         self.members.get(owner).is_some_and(|times| times.last().is_some_and(|time| time.until.is_none()))
     }
@@ -102,11 +102,11 @@ impl NamespaceRecord {
 /// A change of a namespace.
 #[derive(Debug, Clone)]
 pub struct NamespaceWrite {
-    /// Which one; none: a new one.
+    /// Its number; none: a new one.
     pub number: Option<NamespaceNumber>,
-    /// What it is from then on, but for the times of its members.
+    /// Its record from then on, but for the times of its members.
     pub record: NamespaceRecord,
-    /// Who its members are from then on, its owner among them; none: it is given up.
+    /// Its members from then on, its owner among them; none: it is given up.
     pub members: Option<BTreeSet<Owner>>,
 }
 
@@ -119,7 +119,7 @@ struct Known {
     by_number: BTreeMap<NamespaceNumber, Arc<NamespaceRecord>>,
     /// Those that aren't given up.
     by_name: BTreeMap<Namespace, NamespaceNumber>,
-    /// What those see who are or were members of some.
+    /// The grants of those who are or were members of some.
     grants: HashMap<Owner, Arc<Grants>>,
 }
 
@@ -178,7 +178,7 @@ impl Namespaces {
         Ok(Namespaces(RwLock::new(known)))
     }
 
-    /// What an owner sees beside what is public.
+    /// The grants of an owner beside what is public.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         let known = self.read().grants.get(owner).cloned();
         known.unwrap_or_else(|| Arc::new(Grants { owner: Some(owner.clone()), ..Grants::default() }))

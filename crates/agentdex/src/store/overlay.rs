@@ -115,7 +115,7 @@ pub(super) struct Sealed {
     pub batch: Batch,
     /// The keys that it writes or removes.
     pub keys: Vec<IVec>,
-    /// What readers are to see until it is durable.
+    /// The former values, which readers are to see until it is durable.
     pub before: Before,
     /// The state of the store once it is written.
     pub state: State,

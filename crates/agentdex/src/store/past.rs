@@ -100,7 +100,7 @@ impl Life {
     }
 }
 
-/// What is known of an id.
+/// An id of which not everybody saw everything.
 #[derive(Debug)]
 struct Known {
     last: Seq,

@@ -127,7 +127,7 @@ impl RecentEntry {
         }
     }
 
-    /// What readers get; none if it left the cache meanwhile, unread.
+    /// The entry as readers get it; none if it left the cache meanwhile, unread.
     pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Logged> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let logged = match std::mem::replace(&mut *state, State::Dropped) {

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// A key and what is under it.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
-/// A batch is written when it has so many bytes.
+/// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Makes a store in a directory that doesn't exist or is empty, and returns how many records it has. Its life is a new

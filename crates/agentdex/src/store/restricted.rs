@@ -103,7 +103,7 @@ impl Restricted {
         ids
     }
 
-    /// Whether there is one that is in a namespace.
+    /// True if there is one that is in a namespace.
     pub fn has_namespace(&self, number: NamespaceNumber) -> bool {
         self.read().by_access.keys().any(|access| access.number == Some(number))
     }

@@ -40,10 +40,10 @@ const FROM: u32 = 3;
 const MADE: &str = "store.upgrade";
 /// The folder of the one before, where two folders can't be exchanged at once.
 const BEFORE: &str = "store.format-3";
-/// A batch is written when it has so many bytes.
+/// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Whether a tree is one of the format before.
+/// True if a tree is one of the format before.
 pub(super) fn is_due(tree: &sled::Tree) -> Result<bool> {
     let version = tree.get(layout::FORMAT_KEY).map_err(reading)?;
     Ok(version.is_some_and(|version| *version == FROM.to_be_bytes()))
@@ -118,7 +118,7 @@ fn writing(source: sled::Error) -> Error {
     Error::Store { doing: "upgrading", source: source.into() }
 }
 
-/// What the log says of an id, as far as it was read.
+/// The state of an id in the log, as far as it was read.
 struct Known {
     /// The position of the creation of its present life; 0 where the log doesn't have that.
     life: Seq,
@@ -295,7 +295,7 @@ impl<'o> Upgrade<'o> {
     }
 }
 
-/// Whether two accesses are the same but for the numbers of their namespaces.
+/// True if two accesses are the same but for the numbers of their namespaces.
 fn is_same(one: &Access, other: &Access) -> bool {
     one.owner == other.owner && one.visibility == other.visibility && one.namespace == other.namespace
 }

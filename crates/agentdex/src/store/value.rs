@@ -27,13 +27,13 @@ pub(super) struct State {
     pub last: Seq,
     /// How many records there are, expired ones included.
     pub records: u64,
-    /// How many entries the log has.
+    /// The number of entries of the log.
     pub entries: u64,
-    /// How many batches were written.
+    /// The number of batches that were written.
     pub commit: u64,
     /// The sum of what counts.
     pub sum: Sum,
-    /// How many numbers namespaces were given.
+    /// The number of numbers that namespaces were given.
     pub namespaces: u64,
 }
 
@@ -276,7 +276,7 @@ pub(super) struct Entry {
     pub content: Content,
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     /// A record is another one.
@@ -299,7 +299,7 @@ pub(super) struct ChangeEntry {
     pub body: Body,
 }
 
-/// Who has become a member of a namespace, and who no longer is, as it lies in the log.
+/// The new and the former members of a namespace, as they lie in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MembershipEntry {
     pub number: NamespaceNumber,

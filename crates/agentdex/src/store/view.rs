@@ -34,7 +34,7 @@ pub(super) struct View {
     pub tree: Arc<Tree>,
     pub epoch: Epoch,
     pub registry_id: Uuid,
-    /// Where it came from, if it was not made here.
+    /// The store that it was restored from, if it was.
     pub origin: Option<Origin>,
     pub options: Options,
     pub log: Log,

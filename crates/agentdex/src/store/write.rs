@@ -147,7 +147,7 @@ impl Default for Author {
 pub(super) struct Transaction {
     pub author: Author,
     pub writes: Vec<Write>,
-    /// Which namespace is another, if one is.
+    /// The change of a namespace, if there is one.
     pub namespace: Option<NamespaceWrite>,
     /// Whether the writes are applied and taken back, so that their outcomes are all that comes of them.
     pub dry_run: bool,

@@ -43,7 +43,7 @@ struct Page {
     /// Up to where the log was read: what the caller doesn't see is passed over.
     #[serde(skip)]
     read: Seq,
-    /// Where it ends within an entry of the log: the position to go on from.
+    /// The place to go on from, where it ends within an entry of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Cursor>,
     last: Seq,

@@ -106,27 +106,27 @@ impl Context {
         self.trusted.durable()
     }
 
-    /// Whether all entries after a position are in memory, and at most `most`.
+    /// True if all entries after a position are in memory, and at most `most`.
     pub(super) fn has_near(&self, since: Seq, most: usize) -> bool {
         self.trusted.cached_entries(since, most + 1).is_some_and(|cached| cached.len() <= most)
     }
 
-    /// Whether it answers SPARQL queries.
+    /// True if it answers SPARQL queries.
     pub(super) fn answers_sparql(&self) -> bool {
         self.trusted.answers_sparql()
     }
 
-    /// Who issues the tokens that are taken, if any are.
+    /// The issuer of the tokens that are taken, if any are.
     pub(super) fn issuer(&self) -> Option<&IssuerOptions> {
         self.trusted.issuer()
     }
 
-    /// How a browser signs in, if it can.
+    /// The sign-in of a browser, if there is one.
     pub(super) fn sign_in(&self) -> Option<Arc<SignIn>> {
         self.trusted.sign_in()
     }
 
-    /// Who a key or token stands for.
+    /// The caller that a key or token stands for.
     pub(super) async fn authenticate(&self, token: &str) -> Result<Caller, Unauthenticated> {
         self.trusted.authenticate(token).await
     }

@@ -257,7 +257,7 @@ struct Subscription {
     pending: VecDeque<Bytes>,
     /// The entry after the position, as far as it isn't sent yet.
     current: Option<Current>,
-    /// What comes after that, as far as it was read.
+    /// The entries after that, as far as they were read.
     ahead: VecDeque<Logged>,
     open: Open,
 }

@@ -11,7 +11,7 @@ use crate::{Epoch, Position, Seq, change::Cursor};
 /// The position that a response shows, as `since` takes it.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("agentdex-position");
 
-/// What a reader has read already.
+/// The place up to which a reader has read.
 pub(super) struct Since {
     /// The log that `seq` counts in; none where the reader doesn't say.
     epoch: Option<Epoch>,

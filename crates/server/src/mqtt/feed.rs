@@ -20,7 +20,7 @@ use crate::{
     store::{Logged, LoggedChange, Slot},
 };
 
-/// How many entries are read from the log at once.
+/// The number of entries that are read from the log at once.
 const ENTRIES_AT_ONCE: usize = 64;
 
 /// What is published of a change.
@@ -72,7 +72,7 @@ pub(super) struct Message {
     query: Option<QueryId>,
 }
 
-/// What tells a message of a change from its others, whatever kind of change it is for a reader: the family, and the
+/// The difference of a message of a change from its others, whatever kind of change it is for a reader: the family, and the
 /// level of the capability or query.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessageKey {
@@ -111,7 +111,7 @@ impl Message {
     }
 }
 
-/// Where a change carries its event, and a description of its Thing.
+/// The slots in which a change carries its event, and a description of its Thing.
 const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
 const THING: Slot<Described> = Slot::numbered(3, |described| size_of::<Described>() + described.payload.len());
 /// Where it carries its messages: the endpoint and the publisher may have other topics.

@@ -42,14 +42,14 @@ pub(in crate::registry) struct Quads {
 #[derive(Default)]
 struct Shown {
     snapshot: Option<(Snapshot, Unseen)>,
-    /// Who saw what the statements say.
+    /// The access with which each description was taken in.
     taken_in: TakenIn,
 }
 
-/// Who sees what was taken in since the last commit.
+/// The access of what was taken in since the last commit.
 #[derive(Default)]
 struct Accesses {
-    /// Whether that is all there is.
+    /// True if that is all there is.
     is_all: bool,
     changed: Vec<(String, Option<Access>)>,
 }

@@ -77,7 +77,7 @@ impl<'r> Guardian<'r> {
         Entries::new(self.state.entries.subscribe(), self.registry)
     }
 
-    /// How it works.
+    /// Its options.
     pub fn options(&self) -> &Options {
         &self.state.options
     }

@@ -9,17 +9,17 @@ use crate::policy::Policy;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// What it decides by.
+    /// The policy that it decides by.
     pub policy: Arc<Policy>,
-    /// Whether everything is allowed, and what would have been denied or modified is only reported.
+    /// True if everything is allowed, and what would have been denied or modified is only reported.
     pub dry_run: bool,
-    /// Whether what is exchanged is stored in the trail; otherwise only hashes of it are.
+    /// True if what is exchanged is stored in the trail; otherwise only hashes of it are.
     pub store_content: bool,
     /// The most live sessions; with more, those whose last step is longest ago are forgotten.
     pub max_sessions: usize,
     /// After how long without a step a session is forgotten.
     pub session_idle: Duration,
-    /// How much of the trail is kept.
+    /// The limits of the trail that is kept.
     pub retention: Retention,
     /// A file that each decision is appended to as an event of OCSF; none: there is none.
     pub ocsf: Option<PathBuf>,

@@ -25,11 +25,11 @@ use crate::{
     store::Store,
 };
 
-/// How often the trail reaches the operating system.
+/// The interval at which the trail reaches the operating system.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
-/// How often old files and idle sessions are removed.
+/// The interval at which old files and idle sessions are removed.
 const TIDY_EVERY: Duration = Duration::from_secs(30);
-/// How far a subscriber may be behind before it misses entries.
+/// The maximum number of entries that a subscriber may be behind before it misses some.
 const BACKLOG: usize = 4096;
 
 /// The guardian of a registry: options, sessions and trail.
@@ -44,7 +44,7 @@ pub(in crate::registry) struct State {
     tidying: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
-/// What was counted since the start.
+/// The counters since the start.
 #[derive(Default)]
 pub(super) struct Counts {
     decisions: [AtomicU64; Decision::ALL.len()],
@@ -91,7 +91,7 @@ impl State {
         Ok(guardian)
     }
 
-    /// What an [`Agents`] of this policy reads.
+    /// The reader of agents for this policy.
     pub(in crate::registry) fn agents(store: &Store, options: &Options) -> Arc<Agents> {
         Arc::new(Agents::new(store.clone(), options.policy.clone()))
     }

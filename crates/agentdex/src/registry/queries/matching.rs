@@ -167,7 +167,7 @@ impl Matching {
         self.since.get(&number).map(|since| (*since).max(self.forgotten))
     }
 
-    /// What a change as a reader sees it means for all queries: it matched before and was seen, it matches after and is
+    /// The events that a change as a reader sees it is for all queries: it matched before and was seen, it matches after and is
     /// seen. The log was read up to it. `format` is that of the Thing, where a membership made it a change.
     pub fn events_of(&mut self, change: &LoggedChange, format: Option<&str>) -> Result<Vec<(QueryNo, MatchKind)>> {
         let events = self.events(change.seq);

@@ -239,7 +239,7 @@ impl Queries {
         self.names().by_number(number).is_some_and(is_admitted)
     }
 
-    /// What a change as a reader sees it means for queries that have a name and an access that is accepted. Reads the log
+    /// The events that a change as a reader sees it is for queries that have a name and an access that is accepted. Reads the log
     /// up to it where nobody has.
     pub fn named_events(
         &self,
@@ -334,7 +334,7 @@ impl QueryEvents {
         self.queries.read_up_to(seq)
     }
 
-    /// What a change as a reader sees it means for the query, once the log was read up to it; none: nothing.
+    /// The event that a change as a reader sees it is for the query, once the log was read up to it; none: nothing.
     ///
     /// # Errors
     /// [`Error::Index`]

@@ -40,7 +40,7 @@ pub(super) struct Place {
     message: MessageKey,
 }
 
-/// What a member that asked for a message gets.
+/// The answer to a member that asked for a message.
 pub(super) enum Assigned {
     /// A change as the member sees it, the index among its messages, and the place to acknowledge.
     Message(Arc<LoggedChange>, usize, Place),
@@ -49,11 +49,11 @@ pub(super) enum Assigned {
     Nothing,
 }
 
-/// What a member of a group sees.
+/// The view of a member of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everything,
-    /// What its owner sees.
+    /// That of its owner.
     OwnersView,
 }
 
@@ -98,9 +98,9 @@ impl Member {
 pub(super) struct Positions {
     /// The position up to which everything is acknowledged.
     pub seq: Seq,
-    /// Where members who see everything go on; none where there are none.
+    /// The position from which members who see everything go on; none where there are none.
     pub everything: Option<Seq>,
-    /// Where the other members go on.
+    /// The position from which the other members go on.
     pub owners_view: Option<Seq>,
 }
 
@@ -125,7 +125,7 @@ struct State {
     saved: Option<Positions>,
 }
 
-/// How far the members of one scope have come.
+/// The progress of the members of one scope.
 struct Progress {
     /// True if there are such members.
     is_present: bool,

@@ -38,7 +38,7 @@ pub(super) struct Progress {
     /// Changes before this one were missed, which the client has to be notified of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resync: Option<Seq>,
-    /// Whether the client saw everything: then it may hold what it is not to see any more without being told to drop it.
+    /// True if the client saw everything: it may then hold Things that it is not to see any more, and gets no deletion of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub saw_everything: bool,
     /// The subscription whose retained descriptions are being sent, and the last of them that was.

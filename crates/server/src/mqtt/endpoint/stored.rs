@@ -42,10 +42,10 @@ pub(super) struct StoredSubscription {
 pub(super) struct StoredGroup {
     pub epoch: Epoch,
     pub seq: Seq,
-    /// Where members who see everything go on; none where there are none.
+    /// The position from which members who see everything go on; none where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     everything: Option<Seq>,
-    /// Where the other members go on.
+    /// The position from which the other members go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owners_view: Option<Seq>,
 }
