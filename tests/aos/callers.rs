@@ -1,10 +1,9 @@
 //! The guardian and its callers: an agent that a caller doesn't see is not registered for it, and its sessions are its own.
 
 use agentdex::{
-    access::{Caller, NewKey, Principal, Role, Rules},
+    access::{Caller, Principal, Role},
     registry,
 };
-use agentdex_server::http;
 use serde_json::{Value, json};
 
 use super::{calls, fixture, request};
@@ -24,13 +23,8 @@ struct Callers {
 impl Callers {
     /// Alice's agent, with that access.
     fn start(access: &str) -> Callers {
-        let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
-        let http_options = http::Options { access: rules, ..Default::default() };
-        let registry = TestRegistry::start_with(registry::Options::default(), http_options);
-        let key = |owner: &str, role| {
-            let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
-            registry.registry().keys().create(new).unwrap().1
-        };
+        let registry = TestRegistry::guarded();
+        let key = |owner, role| registry.key(owner, role);
         let (alice, bob, admin) = (key("alice", Role::Register), key("bob", Role::Register), key("root", Role::Admin));
         let callers = Callers { registry, alice, bob, admin };
         callers.put(&callers.alice, "/namespaces/crew", json!({"members": ["bob"]})).expect(201);

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use agentdex::{
-    access::{AccessRequest, NewKey, Role, Rules, Visibility},
-    registry::{self, Write},
+    access::{AccessRequest, Role, Visibility},
+    registry::Write,
 };
-use agentdex_server::http;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Call, TestRegistry};
@@ -46,13 +45,8 @@ struct Office {
 
 impl Office {
     fn start() -> Office {
-        let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
-        let http_options = http::Options { access: rules, ..Default::default() };
-        let registry = TestRegistry::start_with(registry::Options::default(), http_options);
-        let key = |owner: &str, role| {
-            let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
-            registry.registry().keys().create(new).unwrap().1
-        };
+        let registry = TestRegistry::guarded();
+        let key = |owner, role| registry.key(owner, role);
         let (alice, bob, admin) = (key("alice", Role::Register), key("bob", Role::Register), key("ops", Role::Admin));
         Office { registry, alice, bob, admin }
     }

@@ -16,7 +16,7 @@ use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time:
 
 use agentdex::{
     Registry,
-    access::Rules,
+    access::{NewKey, Role, Rules},
     consumer::Consumer,
     fetch::{self, AllowList, Fetcher},
     registry::{self, FollowerStatus, IssuerOptions, tracked_sources::Tracking},
@@ -53,6 +53,18 @@ impl TestRegistry {
     /// Starts an empty one with the default options.
     pub fn start() -> TestRegistry {
         TestRegistry::start_with(registry::Options::default(), http::Options::default())
+    }
+
+    /// One that authenticates its clients, and lets others read what is public.
+    pub fn guarded() -> TestRegistry {
+        let access = Rules { authentication: true, public_read: true, ..Rules::default() };
+        TestRegistry::start_with(registry::Options::default(), http::Options { access, ..Default::default() })
+    }
+
+    /// A new key of an owner.
+    pub fn key(&self, owner: &str, role: Role) -> String {
+        let new = NewKey { role, owner: owner.parse().unwrap(), ttl: None };
+        self.registry().keys().create(new).unwrap().1
     }
 
     /// Starts an empty one.

@@ -6,20 +6,18 @@ use serde_json::{Number, Value};
 
 use super::{
     formats,
+    numbers::{compare_bounds, range},
     outcome::{Certainty, Note, Outcome, Step, Verdict},
-    schema::{
-        At, Bound, Branches, Count, Kinds, Lists, Node, Numbers, Objects, Schema, Texts, compare, has_value, whole,
-    },
+    schema::{At, Bound, Branches, Count, Kinds, Lists, Node, Numbers, Objects, Schema, Texts, compare, has_value},
     units,
     values::{Admits, Judge, multiple},
+    wording::{article, cut, listed, shown},
 };
 
 /// The maximum number of steps of a comparison.
 const MAX_STEPS: u32 = 20_000;
 /// The depth to which schemas are compared, also those that refer to themselves.
 const MAX_DEPTH: usize = 100;
-/// The number of integers of a range that are compared with values one by one.
-const MAX_RANGE: i128 = 64;
 
 /// Decides, without words.
 pub(in crate::search) fn decide(giver: &Schema, taker: &Schema) -> Verdict {
@@ -659,36 +657,6 @@ impl GivenJudge<'_> {
     }
 }
 
-/// Compares ends of ranges; of whole numbers an exclusive end is the next number.
-fn compare_bounds(one: &Bound, two: &Bound, is_least: bool, is_whole: bool) -> std::cmp::Ordering {
-    let step = if is_least { 1 } else { -1 };
-    let inclusive = |bound: &Bound| {
-        let at = whole(&bound.at).filter(|_| is_whole)?;
-        Some(if bound.is_exclusive { at.saturating_add(step) } else { at })
-    };
-    if let (Some(one), Some(two)) = (inclusive(one), inclusive(two)) {
-        return one.cmp(&two);
-    }
-    let exclusive = |bound: &Bound| i8::from(bound.is_exclusive) * if is_least { 1 } else { -1 };
-    compare(&one.at, &two.at).then(exclusive(one).cmp(&exclusive(two)))
-}
-
-/// The integers of a short range.
-fn range(numbers: Option<&Numbers>) -> Vec<Value> {
-    let end = |bound: &Option<Bound>, step: i128| {
-        let bound = bound.as_ref()?;
-        Some(if bound.is_exclusive { whole(&bound.at)? + step } else { whole(&bound.at)? })
-    };
-    let ends = numbers.and_then(|numbers| Some((end(&numbers.least, 1)?, end(&numbers.most, -1)?, &numbers.multiples)));
-    let Some((least, most, multiples)) = ends.filter(|(least, most, _)| (0..MAX_RANGE).contains(&(most - least)))
-    else {
-        return Vec::new();
-    };
-    let numbers = (least..=most).filter_map(|number| i64::try_from(number).ok());
-    let is_one = |number: &i64| multiples.iter().all(|of| multiple(&(*number).into(), of) != Some(false));
-    numbers.filter(is_one).map(Value::from).collect()
-}
-
 fn is_media(own: &str, wanted: &str) -> bool {
     let plain = |media: &'_ str| media.split(';').next().unwrap_or_default().trim().to_owned();
     let (own, wanted) = (plain(own), plain(wanted));
@@ -696,35 +664,4 @@ fn is_media(own: &str, wanted: &str) -> bool {
         || wanted == "*/*"
         || wanted.strip_suffix("/*").is_some_and(|kind| own.split('/').next() == Some(kind))
         || own.rsplit_once('+').is_some_and(|(_, suffix)| wanted == format!("application/{suffix}"))
-}
-
-/// A value in few letters.
-fn shown(value: &Value) -> String {
-    cut(&value.to_string())
-}
-
-fn listed(values: &[Value]) -> String {
-    const SHOWN: usize = 4;
-    let mut all: Vec<String> = values.iter().take(SHOWN).map(shown).collect();
-    if values.len() > SHOWN {
-        all.push(format!("{} others", values.len() - SHOWN));
-    }
-    all.join(" or ")
-}
-
-fn cut(text: &str) -> String {
-    const LENGTH: usize = 40;
-    match text.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-/// A type with its article.
-fn article(name: &str) -> String {
-    match name {
-        "null" | "any type" => name.to_owned(),
-        _ if name.starts_with(['a', 'i', 'o']) => format!("an {name}"),
-        _ => format!("a {name}"),
-    }
 }

@@ -14,7 +14,8 @@
 //! a string, numbers and booleans to each other) may fail.
 //!
 //! - `schema`: schemas as they are compared, flat and small; `read` makes them, with `$ref` resolved and `allOf` merged.
-//! - `decide`: the comparison. `values` judges the values of `enum` and `const`, `formats` and `units` are tables.
+//! - `decide`: the comparison. `values` judges the values of `enum` and `const`, `formats` and `units` are tables,
+//!   `numbers` has ranges, `wording` the values as doubts name them.
 //!
 //! Schemas are anybody's: reading them and comparing them is limited in size, depth and steps.
 
@@ -22,12 +23,14 @@ mod decide;
 mod formats;
 mod merge;
 mod nodes;
+mod numbers;
 mod outcome;
 mod parts;
 mod read;
 mod schema;
 mod units;
 mod values;
+mod wording;
 
 pub(in crate::search) use self::{
     decide::{decide, explain},
