@@ -235,6 +235,30 @@ pub enum Error {
         /// Whether it is this process that has it open.
         by_this_process: bool,
     },
+    /// The store is older than it was: what was acknowledged is missing.
+    #[error(
+        "{}: the store is older than it was: it ends with the position {found}, and had come to {expected}; {} missing",
+        path.display(),
+        missing(*commits)
+    )]
+    StoreBehind {
+        /// The data directory.
+        path: PathBuf,
+        /// The number of commits that are missing.
+        commits: u64,
+        /// The last position that it has.
+        found: Seq,
+        /// The last position that it had.
+        expected: Seq,
+    },
+    /// The store is not what was written.
+    #[error("{}: the store is damaged: {found}", path.display())]
+    StoreDamaged {
+        /// The data directory.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
     /// The data directory was written by a version that this one doesn't know.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
     UnsupportedStoreFormat {
@@ -435,6 +459,8 @@ impl Error {
             Error::NotSerializable { .. } => "not-serializable",
             Error::InvalidBackup { .. } => "invalid-backup",
             Error::StoreInUse { .. } => "store-in-use",
+            Error::StoreBehind { .. } => "store-behind",
+            Error::StoreDamaged { .. } => "store-damaged",
             Error::UnsupportedStoreFormat { .. } => "unsupported-store-format",
             Error::Store { .. } => "store-failed",
             Error::Index { .. } => "index-failed",
@@ -588,6 +614,10 @@ fn not_member(is_given_up: bool) -> &'static str {
         "and you are no member of it: give another visibility or namespace with the write, or let its owner add you with \
          PUT /namespaces/{name}"
     }
+}
+
+fn missing(commits: u64) -> String {
+    if commits == 1 { "1 commit is".to_owned() } else { format!("{commits} commits are") }
 }
 
 fn holder(by_this_process: bool) -> &'static str {

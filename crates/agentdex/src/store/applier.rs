@@ -60,6 +60,8 @@ pub(super) struct Applier<'a> {
     namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     /// The number of the last entry of the audit trail.
     audited: u64,
+    /// True if somebody sees less afterwards.
+    narrows: bool,
     author: Author,
     overlay: Overlay<'a>,
 }
@@ -95,6 +97,8 @@ pub(super) struct Staged {
     pub restricted: Vec<(String, Access)>,
     pub namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     pub audited: u64,
+    /// True if it takes a right away.
+    pub revokes: bool,
 }
 
 impl<'a> Applier<'a> {
@@ -102,13 +106,15 @@ impl<'a> Applier<'a> {
     pub fn new(tree: &'a sled::Tree, state: State, audited: u64, gaps: Gaps, moment: Moment) -> Applier<'a> {
         let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        Applier { gaps, moment, state, entries, moved, restricted, namespaces, audited, author, overlay }
+        let narrows = false;
+        Applier { gaps, moment, state, entries, moved, restricted, namespaces, audited, narrows, author, overlay }
     }
 
     /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
         let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
         let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
+        let narrows = self.narrows;
         let Transaction { author, writes, namespace, dry_run } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
@@ -128,7 +134,7 @@ impl<'a> Applier<'a> {
             self.note(note);
         }
         if outcomes.is_err() || dry_run {
-            self.audited = audited;
+            (self.audited, self.narrows) = (audited, narrows);
             self.overlay.take_back();
             self.state = state;
             self.entries.truncate(entries);
@@ -170,9 +176,10 @@ impl<'a> Applier<'a> {
         if self.overlay.is_empty() {
             return Ok(None);
         }
-        let Applier { overlay, state, entries, moved, restricted, namespaces, audited, .. } = self;
+        let Applier { overlay, state, entries, moved, restricted, namespaces, audited, narrows, .. } = self;
         let sealed = overlay.seal(state)?;
-        Ok(Some(Staged { sealed, entries, moved, restricted, namespaces, audited }))
+        let revokes = narrows || sealed.revokes;
+        Ok(Some(Staged { sealed, entries, moved, restricted, namespaces, audited, revokes }))
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
@@ -481,6 +488,7 @@ impl<'a> Applier<'a> {
         let (id, before) = (id.to_owned(), live.record.capability_keys()?);
         let (kind, end, body) = (ChangeKind::Updated, None, Body::Text(patch));
         let access_before = live.access.clone();
+        self.narrows |= access_before != access_after && !access_after.is_public();
         Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
     }
 

@@ -5,17 +5,19 @@ use std::{
     fmt,
 };
 
+use sled::IVec;
+
 use super::{
+    damage::Gap,
     layout,
     namespaces::NamespaceRecord,
-    snapshot::Snapshot,
     sum::{Digest, Sum},
     value::{self, Body, Content as EntryContent, Entry, State, StoredRecord},
 };
 use crate::{
     Result,
     access::{Access, Namespace, NamespaceNumber, Visibility},
-    change::{Seq, Timestamp},
+    change::{ChangeKind, Seq, Timestamp},
 };
 
 /// The most faults that are listed.
@@ -49,13 +51,17 @@ pub struct Checked {
     pub notes: Vec<Fault>,
 }
 
-/// Reads all of a snapshot.
-pub(super) fn check(snapshot: Snapshot) -> Result<Checked> {
+/// Reads keys and values, and compares them; `gaps` says afterwards what of them couldn't be read.
+pub(super) fn check(
+    pairs: impl Iterator<Item = Result<(IVec, IVec)>>,
+    gaps: impl FnOnce() -> Vec<Gap>,
+) -> Result<Checked> {
     let mut content = Content::default();
-    for pair in snapshot {
+    for pair in pairs {
         let (key, value) = pair?;
         content.read(&key, &value);
     }
+    gaps().iter().for_each(|gap| content.fault(gap.to_string(), "the page that they are on is damaged"));
     Ok(content.compare())
 }
 
@@ -71,8 +77,7 @@ struct Content {
     metadata: Vec<String>,
     expiries: HashMap<String, Option<Timestamp>>,
     due: HashMap<String, usize>,
-    /// By seq: the position before, and whether the text of a creation lies apart.
-    log: BTreeMap<Seq, (Seq, bool)>,
+    log: BTreeMap<Seq, Logged>,
     /// By id: the last entry in which not everybody saw it, as the log has it and as is noted.
     unseen: BTreeMap<String, Seq>,
     noted: BTreeMap<String, Seq>,
@@ -84,9 +89,19 @@ struct Content {
     faults: Vec<Fault>,
 }
 
+/// The parts of an entry of the log that are compared.
+struct Logged {
+    previous: Seq,
+    /// True if the text that it created lies apart.
+    is_apart: bool,
+    /// The kind of a change.
+    kind: Option<ChangeKind>,
+}
+
 /// The parts of a record that are compared.
 struct Stored {
     seq: Seq,
+    is_creation: bool,
     text: Digest,
     original: Option<Digest>,
     has_expiry: bool,
@@ -117,12 +132,12 @@ impl Content {
             b"m/" if key == layout::STATE_KEY => self.state = State::decode(value).ok()?,
             b"r/" => {
                 let record = StoredRecord::decode(value).ok()?;
-                let StoredRecord { seq, text, original, has_expiry, .. } = record;
+                let StoredRecord { seq, is_creation, text, original, has_expiry, .. } = record;
                 let Access { visibility, namespace, number, .. } = record.access().ok()?;
                 if let (Visibility::Namespace, Some(namespace), Some(number)) = (visibility, namespace, number) {
                     self.shown.push((id()?, number, namespace));
                 }
-                self.records.insert(id()?, Stored { seq, text, original, has_expiry });
+                self.records.insert(id()?, Stored { seq, is_creation, text, original, has_expiry });
             }
             b"t/" => {
                 self.texts.insert(layout::seq_of_key(key).ok()?, Digest::of(value));
@@ -142,7 +157,8 @@ impl Content {
                 let seq = layout::seq_of_key(key).ok()?;
                 let entry = Entry::decode(seq, value).ok()?;
                 let is_apart = entry.change().is_some_and(|change| change.body == Body::Apart);
-                self.log.insert(seq, (entry.previous, is_apart));
+                let kind = entry.change().map(|change| change.kind);
+                self.log.insert(seq, Logged { previous: entry.previous, is_apart, kind });
                 if let EntryContent::Change(change) = entry.content
                     && (!change.access_before.is_public() || !change.access_after.is_public())
                 {
@@ -166,7 +182,7 @@ impl Content {
 
     fn compare(mut self) -> Checked {
         let (records, log) = (std::mem::take(&mut self.records), std::mem::take(&mut self.log));
-        for (id, Stored { seq, text, original, has_expiry }) in &records {
+        for (id, Stored { seq, text, original, has_expiry, .. }) in &records {
             let place = format!("the record {id:?}");
             match self.texts.get(seq) {
                 None => self.fault(&place, "its text is missing"),
@@ -204,7 +220,8 @@ impl Content {
                 self.fault(format!("the metadata of {id:?}"), "there is no such record");
             }
         }
-        self.compare_log(&log);
+        let unlisted = records.values().filter(|record| record.is_creation).map(|record| record.seq).collect();
+        self.compare_log(&log, &unlisted);
         if self.state.records != records.len() as u64 {
             let message = format!("{} are counted, {} are there", self.state.records, records.len());
             self.fault("the number of records", message);
@@ -222,7 +239,7 @@ impl Content {
         }
         let current: BTreeSet<Seq> = records.values().map(|record| record.seq).collect();
         for seq in std::mem::take(&mut self.texts).into_keys() {
-            if !current.contains(&seq) && log.get(&seq).is_none_or(|(_, is_apart)| !is_apart) {
+            if !current.contains(&seq) && log.get(&seq).is_none_or(|entry| !entry.is_apart) {
                 self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
             }
         }
@@ -238,16 +255,21 @@ impl Content {
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
     }
 
-    fn compare_log(&mut self, log: &BTreeMap<Seq, (Seq, bool)>) {
-        let trimmed_to = log.values().next().map_or(self.state.last, |(previous, _)| *previous);
+    /// `unlisted` are the creations that the history doesn't list yet.
+    fn compare_log(&mut self, log: &BTreeMap<Seq, Logged>, unlisted: &BTreeSet<Seq>) {
+        let trimmed_to = log.values().next().map_or(self.state.last, |first| first.previous);
         let mut before = trimmed_to;
-        for (seq, (previous, is_apart)) in log {
+        let history: BTreeSet<Seq> = std::mem::take(&mut self.history).into_iter().collect();
+        for (seq, Logged { previous, is_apart, kind }) in log {
             if *previous != before {
                 let message = format!("it comes after the change {previous}, and the log has {before} there");
                 self.fault(format!("the log before {seq}"), message);
             }
             if *is_apart && !self.texts.contains_key(seq) {
                 self.fault(format!("the change {seq}"), "the description that it created is missing");
+            }
+            if kind.is_some() && !history.contains(seq) && !unlisted.contains(seq) {
+                self.fault("the history", format!("it lacks the change {seq}"));
             }
             before = *seq;
         }
@@ -259,7 +281,7 @@ impl Content {
         if counted != changes {
             self.fault("the number of changes", format!("{counted} are counted, {changes} are there"));
         }
-        for seq in std::mem::take(&mut self.history) {
+        for seq in history {
             if !log.contains_key(&seq) {
                 self.fault("the history", format!("it lists the change {seq}, which the log doesn't have"));
             }

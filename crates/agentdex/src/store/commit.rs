@@ -30,6 +30,7 @@ use super::{
     sync::DataFiles,
     value::State,
     view::View,
+    witness::Witness,
     write::{Outcome, Transaction},
 };
 use crate::{Error, Result, change::Timestamp};
@@ -48,11 +49,13 @@ pub(super) struct Committer {
     background: std::sync::Condvar,
     /// Held during a commit, or what else must not happen meanwhile.
     work: Mutex<Work>,
+    witness: Arc<Witness>,
 }
 
 /// What only one thread at a time has.
 struct Work {
     files: DataFiles,
+    witness: Arc<Witness>,
     state: State,
     /// Time as the log knows it: it doesn't go back.
     at: Timestamp,
@@ -61,12 +64,12 @@ struct Work {
 }
 
 impl Committer {
-    pub fn new(view: Arc<View>, files: DataFiles, state: State) -> Committer {
+    pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Committer {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
         // The clock may have been set back since.
         let at = view.log.last_moment();
-        let work = Mutex::new(Work { files, state, at, next_grace });
-        Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work }
+        let work = Mutex::new(Work { files, witness: witness.clone(), state, at, next_grace });
+        Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work, witness }
     }
 
     /// Takes a transaction, which is committed once its ticket is waited for, polled or dropped, or with another.
@@ -106,7 +109,11 @@ impl Committer {
     /// Wakes all who wait for changes, and releases the directory. To be called once all is committed.
     pub fn release(&self) {
         self.view.log.end();
-        let _work = self.work();
+        self.witness.end();
+        let mut work = self.work();
+        if let Err(error) = work.close(&self.view) {
+            tracing::warn!(error, "the end of the store isn't witnessed");
+        }
         self.view.tree.close();
     }
 
@@ -130,6 +137,13 @@ impl Committer {
             if !view.audit.trim_step(&mut work.state, &view.tree, too_old, retained)? && !has_more {
                 return work.trim_namespaces(view);
             }
+        }
+    }
+
+    /// What the witness's thread does: has what is durable witnessed.
+    pub fn run_witness(&self) {
+        if let Err(error) = self.witness.run() {
+            self.view.close(witnessing(&self.witness, &error));
         }
     }
 
@@ -262,6 +276,11 @@ impl Committer {
     }
 }
 
+/// The reason for which a store is closed whose witness can't be written.
+fn witnessing(witness: &Witness, error: &std::io::Error) -> String {
+    format!("writing {}: {error}", witness.path().display())
+}
+
 enum Errand {
     Lead,
     WriteLocal,
@@ -335,13 +354,24 @@ impl Work {
         Ok(())
     }
 
+    /// Syncs what isn't, and has that witnessed.
+    fn close(&mut self, view: &View) -> std::result::Result<(), String> {
+        if view.closed.get().is_some() {
+            return Ok(());
+        }
+        let Ok(db) = view.tree.db() else { return Ok(()) };
+        db.flush().map_err(|error| error.to_string())?;
+        self.files.sync().map_err(|error| error.to_string())?;
+        self.witness.close(view.slot(&self.state)).map_err(|error| witnessing(&self.witness, &error))
+    }
+
     fn make_durable(&mut self, view: &View, staged: Result<Option<Staged>>) -> std::result::Result<(), String> {
-        let Some(Staged { sealed, mut entries, moved, restricted, namespaces, audited }) =
+        let Some(Staged { sealed, mut entries, moved, restricted, namespaces, audited, revokes }) =
             staged.map_err(|error| error.to_string())?
         else {
             return Ok(());
         };
-        let Sealed { batch, keys, before, state } = sealed;
+        let Sealed { batch, keys, before, state, .. } = sealed;
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
         view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
@@ -351,6 +381,10 @@ impl Work {
         }
         db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
+        self.witness.note(view.slot(&state));
+        if revokes {
+            self.witness.write().map_err(|error| witnessing(&self.witness, &error))?;
+        }
         self.state = state;
         view.past.publish(entries.iter_mut().filter_map(RecentEntry::stored_change));
         view.log.cache(entries);

@@ -1,24 +1,40 @@
-//! Records that can't be read: reported by their ids, once each, while all others are served.
+//! What can't be read: reported once each, while all else is served.
 
 use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    ops::Bound,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::Error;
+use sled::IVec;
 
-/// The most ids that are remembered; what is damaged beyond is reported again and again.
+use super::layout;
+use crate::{Error, change::Seq};
+
+/// The most ids, and the most gaps, that are remembered; what is damaged beyond is reported again and again.
 const MOST_REPORTED: usize = 10_000;
 
-/// The ids that were reported.
+/// Keys that can't be read, because the page is damaged that they are on: from the first of them on, up to the second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Gap(pub IVec, pub IVec);
+
+/// What was reported.
 #[derive(Default)]
-pub(super) struct Damage(Mutex<BTreeSet<String>>);
+pub(super) struct Damage(Mutex<Reported>);
+
+#[derive(Default)]
+struct Reported {
+    ids: BTreeSet<String>,
+    /// By their first keys.
+    gaps: BTreeMap<IVec, IVec>,
+}
 
 impl Damage {
     /// Reports a record that can't be read.
     pub fn report(&self, id: &str, error: &Error) {
-        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if reported.contains(id) {
+        let mut reported = self.lock();
+        if reported.ids.contains(id) {
             return;
         }
         let reason = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -26,15 +42,82 @@ impl Damage {
             id,
             reason,
             "a record is damaged and not served; `agentdex check` lists all faults, `agentdex restore` makes a directory from a \
-             backup"
+             backup, `agentdex salvage` one of what can be read"
         );
-        if reported.len() < MOST_REPORTED {
-            reported.insert(id.to_owned());
+        if reported.ids.len() < MOST_REPORTED {
+            reported.ids.insert(id.to_owned());
         }
     }
 
-    /// How many were reported.
+    /// Reports an entry of the log that can't be read.
+    pub fn report_change(&self, seq: Seq, error: &Error) {
+        let key = layout::log_key(seq);
+        let end = layout::key_after(&key);
+        self.report_gap(Gap(key, end), &error.to_string());
+    }
+
+    /// Reports keys that can't be read.
+    pub fn report_gap(&self, gap: Gap, reason: &str) {
+        let mut reported = self.lock();
+        if reported.gaps.contains_key(&gap.0) {
+            return;
+        }
+        tracing::error!(
+            what = %gap,
+            reason,
+            "a page of the store is damaged: what was on it isn't served; `agentdex check` lists all faults, \
+             `agentdex salvage` makes a directory of what can be read"
+        );
+        if reported.gaps.len() < MOST_REPORTED {
+            reported.gaps.insert(gap.0, gap.1);
+        }
+    }
+
+    /// The end of the gap that a key lies in.
+    pub fn end_of_gap(&self, key: &IVec) -> Option<IVec> {
+        let reported = self.lock();
+        let (_, end) = reported.gaps.range((Bound::Unbounded, Bound::Included(key.clone()))).next_back()?;
+        (end > key).then(|| end.clone())
+    }
+
+    /// The gaps that were reported.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.lock().gaps.iter().map(|(start, end)| Gap(start.clone(), end.clone())).collect()
+    }
+
+    /// How many records and gaps were reported.
     pub fn count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        let reported = self.lock();
+        reported.ids.len() + reported.gaps.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reported> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = self.0.get(..2).unwrap_or_default();
+        let what = match prefix {
+            b"r/" => "the records",
+            b"t/" => "the texts",
+            b"o/" => "the originals",
+            b"l/" => "the changes",
+            b"h/" => "the history",
+            b"e/" | b"x/" => "the expiries",
+            b"a/" => "the audit trail",
+            _ => "keys",
+        };
+        let name = |key: &IVec| match prefix {
+            b"t/" | b"o/" | b"l/" | b"a/" if key.starts_with(prefix) && key.len() == 10 => {
+                layout::seq_of_key(key).map_or_else(|_| "the end".to_owned(), |seq| seq.to_string())
+            }
+            _ if key.starts_with(prefix) => {
+                format!("{:?}", String::from_utf8_lossy(key.get(2..100.min(key.len())).unwrap_or_default()))
+            }
+            _ => "the end".to_owned(),
+        };
+        write!(f, "{what} from {} to {}", name(&self.0), name(&self.1))
     }
 }

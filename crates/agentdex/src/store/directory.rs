@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{held::Held, layout::FORMAT_VERSION, options::Options};
+use super::{held::Held, layout::FORMAT_VERSION, options::Options, tree::reading};
 use crate::{Error, Result};
 
 /// The format of a directory that this program has not written.
@@ -23,7 +23,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// The unit of sled's log. A page (some sixteen records) over a quarter of it goes to a file of its
 /// own, which is slow; sled's own half a megabyte would do that to Things of 8 KB, this to such of 32.
 /// A directory keeps the value that it was created with: another one is another format.
-const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
+pub(super) const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
 
 pub(super) fn create_directory(directory: &Path) -> Result<()> {
     let mut builder = DirBuilder::new();
@@ -72,13 +72,30 @@ pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) ->
                 return Err(match error {
                     // Another segment size, compression or version of sled: none of ours.
                     sled::Error::Unsupported(_) => unsupported(directory, FOREIGN.into()),
-                    error => Error::Store { doing: "opening", source: error.into() },
+                    error => reading(error),
                 });
             }
             Err(_) if started.elapsed() > LOCK_PATIENCE => {
                 return Err(Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) });
             }
             Err(_) => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// Waits until no other process has the tree of a directory open.
+pub(super) fn wait_for_lock(directory: &Path) -> Result<()> {
+    let in_use = || Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) };
+    let failed = |source| Error::Io { doing: format!("opening the store in {}", directory.display()), source };
+    let log = fs::File::open(directory.join(STORE).join("db")).map_err(failed)?;
+    let started = Instant::now();
+    loop {
+        match rustix::fs::flock(&log, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() > LOCK_PATIENCE => return Err(in_use()),
+            Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(Duration::from_millis(20)),
+            // Where nothing can be locked, sled finds that out as well.
+            Err(_) => return Ok(()),
         }
     }
 }

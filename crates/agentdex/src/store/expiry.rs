@@ -17,12 +17,7 @@ use std::{
 
 use sled::IVec;
 
-use super::{
-    layout,
-    tree::{Tree, reading},
-    value,
-    write::Expiry,
-};
+use super::{layout, tree::Tree, value, write::Expiry};
 use crate::{Result, change::Timestamp};
 
 /// The most expiries that are looked through for one question.
@@ -82,10 +77,10 @@ impl Expiries {
         Expiries { tree, grace, expired: Mutex::new(expired) }
     }
 
-    /// The durable expiry of a record.
-    pub fn of(&self, id: &str) -> Result<Expiry> {
-        let Some(bytes) = self.tree.get(&layout::expiry_key(id))? else { return Ok(Expiry::default()) };
-        value::decode_expiry(&bytes).map(|expiry| extended(expiry, self.grace.pending()))
+    /// The durable expiry of a record; none where there is none.
+    pub fn of(&self, id: &str) -> Result<Option<Expiry>> {
+        let Some(bytes) = self.tree.get(&layout::expiry_key(id))? else { return Ok(None) };
+        value::decode_expiry(&bytes).map(|expiry| Some(extended(expiry, self.grace.pending())))
     }
 
     /// See [`super::Store::expired`].
@@ -155,7 +150,7 @@ impl Expiries {
         let pending = self.grace.pending();
         for (key, _) in pairs {
             // What has a grace moves to a later key once that is in the tree.
-            if pending.is_none() || self.of(layout::id_of_due_key(&key)?)?.is_due(now) {
+            if pending.is_none() || self.of(layout::id_of_due_key(&key)?)?.is_some_and(|expiry| expiry.is_due(now)) {
                 expired.keys.insert(key);
                 expired.ids = None;
             }
@@ -167,9 +162,8 @@ impl Expiries {
     /// The next expiries in the order of ids, at most `limit`: id and key.
     pub fn page(&self, start: &IVec, limit: usize) -> Result<Vec<(String, IVec)>> {
         let db = self.tree.db()?;
-        let range = db.range(start.clone()..IVec::from(layout::AFTER_EXPIRIES));
-        let named = |key: IVec| Ok((layout::name_of(&key, layout::EXPIRIES)?, key));
-        range.keys().take(limit).map(|key| named(key.map_err(reading)?)).collect()
+        let named = |(key, _): (IVec, IVec)| Ok((layout::name_of(&key, layout::EXPIRIES)?, key));
+        self.tree.pairs(&db, start, layout::AFTER_EXPIRIES).take(limit).map(|pair| named(pair?)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Expired> {

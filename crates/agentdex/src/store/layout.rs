@@ -6,7 +6,7 @@
 //! | `m/epoch` | epoch: u64 | drawn when the store was created |
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
 //! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
-//! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, of which epoch and position |
+//! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
 //! | `m/clock` | – | for the time that is set back by hand |
 //! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; no tag is known yet |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
@@ -43,6 +43,7 @@ use crate::{
     Error, Result,
     access::NamespaceNumber,
     change::{Seq, Timestamp},
+    error::BoxError,
 };
 
 /// The version of the layout that is read and written.
@@ -53,8 +54,11 @@ pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
 pub(super) const REGISTRY_KEY: &[u8] = b"m/registry";
 pub(super) const STATE_KEY: &[u8] = b"m/state";
 pub(super) const ORIGIN_KEY: &[u8] = b"m/origin";
+pub(super) const AUDIT_START_KEY: &[u8] = b"m/audit";
 pub(super) const CLOCK_KEY: &[u8] = b"m/clock";
 
+/// A key after all others.
+pub(super) const AFTER_ALL: &[u8] = &[0xff];
 pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
@@ -131,6 +135,21 @@ pub(super) fn history_key(id: &str, seq: Seq) -> IVec {
     join(&[b"h/", id.as_bytes(), &[0], &seq.0.to_be_bytes()])
 }
 
+/// The first key after all that begin with a prefix.
+pub(super) fn after_prefix(prefix: &[u8]) -> IVec {
+    let mut after = prefix.to_vec();
+    if let Some(last) = after.last_mut() {
+        // None of them ends with the greatest byte.
+        *last = last.saturating_add(1);
+    }
+    after.into()
+}
+
+/// True for the key of an API key or a namespace.
+pub(super) fn grants(key: &[u8]) -> bool {
+    key.starts_with(KEYS) || key.starts_with(NAMESPACES)
+}
+
 /// The seq at the end of a [`log_key`] or [`history_key`].
 pub(super) fn seq_of_key(key: &[u8]) -> Result<Seq> {
     key.last_chunk().map(|bytes| Seq(u64::from_be_bytes(*bytes))).ok_or_else(corrupt)
@@ -162,6 +181,14 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
 /// What fails with a value that isn't what the layout says.
 const DECODING: &str = "decoding a value";
 
+/// What fails with a page that can't be read.
+const UNREADABLE: &str = "reading a page";
+
+/// A page that can't be read.
+pub(super) fn unreadable(source: BoxError) -> Error {
+    Error::Store { doing: UNREADABLE, source }
+}
+
 /// A value that isn't what the layout says.
 pub(super) fn corrupt() -> Error {
     Error::Store { doing: DECODING, source: "the value does not have the documented layout".into() }
@@ -173,9 +200,9 @@ pub(super) fn unknown_part(tag: u8) -> Error {
     Error::Store { doing: DECODING, source: source.into() }
 }
 
-/// Whether an error is that of such a value.
+/// Whether an error is that of such a page or value.
 pub(super) fn is_corrupt(error: &Error) -> bool {
-    matches!(error, Error::Store { doing: DECODING, .. })
+    matches!(error, Error::Store { doing: DECODING | UNREADABLE, .. })
 }
 
 #[cfg(test)]

@@ -213,8 +213,15 @@ impl Log {
         // Again, with the descriptions that lie apart.
         let (mut position, mut bytes) = (since, 0);
         for (key, value) in pairs.into_iter().take(limit) {
+            let seq = layout::seq_of_key(&key)?;
+            let entry = match self.logged(seq, &value) {
+                Err(error) if layout::is_corrupt(&error) => {
+                    self.tree.damage.report_change(seq, &error);
+                    None
+                }
+                read => read?,
+            };
             // Trimmed while it was being read, or lost.
-            let entry = self.logged(layout::seq_of_key(&key)?, &value)?;
             let Some(entry) = entry.filter(|entry| entry.follows(position)) else {
                 part.oldest = self.start().oldest;
                 part.truncated = true;
@@ -227,9 +234,8 @@ impl Log {
                 break;
             }
         }
-        if part.entries.is_empty() {
-            part.truncated |= since < self.start().trimmed_to;
-        }
+        // Nothing before the end: it was trimmed, or can't be read.
+        part.truncated |= part.entries.is_empty();
         self.loaded().extend(&part.entries);
         Ok(part)
     }
@@ -258,17 +264,22 @@ impl Log {
         let last = self.last();
         // Before the list: what the record no longer tells is in the list by then.
         let creation = creations.creation(id)?.filter(|seq| *seq > since && *seq <= last);
-        let range = layout::history_key(id, since.next())..layout::history_key(id, last.next());
+        let (start, end) = (layout::history_key(id, since.next()), layout::history_key(id, last.next()));
         let db = self.tree.db()?;
-        let listed = db.range(range).keys().map(|key| layout::seq_of_key(&key.map_err(reading)?));
+        let listed = self.tree.pairs(&db, &start, &end).map(|pair| layout::seq_of_key(&pair?.0));
         let mut seqs: Vec<Seq> = listed.take(limit).collect::<Result<_>>()?;
         seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
         seqs.truncate(limit);
         let mut changes = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            if let Some(entry) = self.tree.get(&layout::log_key(seq))? {
-                let entry = self.logged(seq, &entry)?;
-                changes.extend(entry.and_then(|entry| Some(Change::clone(entry.change()?))));
+            match self
+                .tree
+                .get(&layout::log_key(seq))
+                .and_then(|entry| entry.map(|entry| self.logged(seq, &entry)).transpose())
+            {
+                Ok(entry) => changes.extend(entry.flatten().and_then(|entry| Some(Change::clone(entry.change()?)))),
+                Err(error) if layout::is_corrupt(&error) => self.tree.damage.report_change(seq, &error),
+                Err(error) => return Err(error),
             }
         }
         Ok(changes)
@@ -278,13 +289,11 @@ impl Log {
     /// the end of the log moves.
     pub fn lives(&self, id: &str, creations: &impl Creations) -> Result<Lives> {
         let creation = creations.creation(id)?;
-        let range = layout::history_key(id, Seq::ZERO)..layout::history_key(id, Seq(u64::MAX));
+        let (start, end) = (layout::history_key(id, Seq::ZERO), layout::history_key(id, Seq(u64::MAX)));
         let db = self.tree.db()?;
-        let mut seqs = db
-            .range(range)
-            .keys()
-            .map(|key| layout::seq_of_key(&key.map_err(reading)?))
-            .collect::<Result<Vec<Seq>>>()?;
+        // Who saw a part of it isn't known where another part can't be read.
+        let listed = self.tree.all_pairs(&db, &start, &end);
+        let mut seqs = listed.map(|pair| layout::seq_of_key(&pair?.0)).collect::<Result<Vec<Seq>>>()?;
         seqs.extend(creation.filter(|creation| !seqs.contains(creation)));
         let mut lives = Lives::default();
         for seq in seqs {
@@ -332,15 +341,17 @@ impl Log {
         let end = layout::log_key(state.last.next());
         let db = self.tree.db()?;
         let mut overlay = Overlay::new(&db);
-        let mut entries = db.range(layout::log_key(Seq::ZERO)..end);
+        let mut entries = self.tree.pairs(&db, &layout::log_key(Seq::ZERO), &end);
         start.oldest = loop {
-            let Some((key, value)) = entries.next().transpose().map_err(reading)? else { break state.last.next() };
+            let Some((key, value)) = entries.next().transpose()? else { break state.last.next() };
             let seq = layout::seq_of_key(&key)?;
-            let entry = Entry::decode(seq, &value)?;
-            if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && entry.at >= too_old) {
+            // One that is damaged goes like any other.
+            let entry = Entry::decode(seq, &value).ok();
+            let is_old = entry.as_ref().is_none_or(|entry| entry.at < too_old);
+            if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && !is_old) {
                 break seq;
             }
-            if let Some(change) = entry.change() {
+            if let Some(change) = entry.as_ref().and_then(Entry::change) {
                 if change.body == Body::Apart && !self.is_current(seq, &change.id)? {
                     overlay.set(layout::text_key(seq), None);
                 }

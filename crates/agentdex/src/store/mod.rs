@@ -4,19 +4,21 @@
 //!   whatever bytes
 //! - `upgrade`: the format before made into this one
 //! - `sum`: by which damage is noticed
+//! - `witness`, `recovery`: what the store had come to, beside it; what sled's recovery overwrites, until it is compared
 //! - `directory`, `open`, `sync`: the lock and the format version; what is loaded; what sled leaves out of a flush
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
 //! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
 //! - `space`: whether the disk has room for them
-//! - `damage`: records that can't be read
+//! - `damage`, `panics`: what can't be read, and what sled makes of it
 //! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
 //! - `log`, `logged`, `recent`, `reader`: the changes, and who became a member of a namespace
 //! - `past`: the lives of ids of which not everybody saw everything
 //! - `namespaces`: who is and was a member of which
 //! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
-//! - `check`: whether all of it fits together
+//! - `check`, `inspect`, `copy`: whether all of it fits together, also of a store that doesn't open
+//! - `salvage`, `mend`: what can be read of a damaged one
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
 //! - `restricted`: the Things that not everybody sees
@@ -29,30 +31,36 @@ mod applier;
 mod audit;
 mod check;
 mod commit;
+mod copy;
 mod damage;
 mod directory;
 mod expiry;
 mod gaps;
 mod held;
+mod inspect;
 mod layout;
 mod local;
 mod log;
 mod logged;
 mod logged_change;
+mod mend;
 mod namespaces;
 mod open;
 mod options;
 mod overlay;
+mod panics;
 mod past;
 mod queue;
 mod reader;
 mod recent;
 mod records;
+mod recovery;
 mod renditions;
 mod reply;
 mod reread;
 mod restore;
 mod restricted;
+mod salvage;
 mod saving;
 mod snapshot;
 mod space;
@@ -62,6 +70,7 @@ mod tree;
 mod upgrade;
 mod value;
 mod view;
+mod witness;
 mod write;
 
 use std::{
@@ -76,6 +85,7 @@ use self::write::Transaction;
 use self::{
     commit::Committer,
     local::{Kind, Local},
+    open::Opened,
     view::View,
 };
 use crate::{
@@ -89,6 +99,8 @@ pub use agentdex_api::{AuditEntry, Audited};
 pub use self::{
     check::{Checked, Fault},
     commit::Ticket,
+    copy::Copy,
+    inspect::{Inspection, Verdict, inspect},
     log::Part,
     logged::{Logged, Membership},
     logged_change::{ChangeOrigin, LoggedChange},
@@ -100,12 +112,13 @@ pub use self::{
     renditions::Slot,
     reread::reread,
     restore::{Pair, restore},
+    salvage::{Salvaged, accept_rollback, salvage},
     snapshot::Snapshot,
     write::{Author, Expiry, Operation, Original, Outcome, Patch, Write},
 };
 
 #[doc(hidden)]
-pub use self::{gaps::Gaps, options::FlushHook};
+pub use self::{gaps::Gaps, options::FlushHook, panics::is_caught as is_panic_caught};
 
 /// The durable home of all records. Cloning is cheap; the last clone closes it.
 #[derive(Clone)]
@@ -114,21 +127,22 @@ pub struct Store {
     handle: Arc<Handle>,
 }
 
-/// The committer, and the thread of its own.
+/// The committer, and the threads of its own.
 struct Handle {
     committer: Arc<Committer>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Option<[JoinHandle<()>; 2]>>,
 }
 
 impl Handle {
     /// Lets the committer finish what it was given, and waits for it.
     fn close(&self) {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some([committing, witnessing]) = threads.take() {
             self.committer.close();
             // A panic in it was dealt with there.
-            let _ = thread.join();
+            let _ = committing.join();
             self.committer.release();
+            let _ = witnessing.join();
         }
     }
 }
@@ -144,16 +158,19 @@ impl Store {
     /// ttl. The directory is made readable by its owner only; the store's files are in `store`.
     ///
     /// # Errors
-    /// [`crate::Error::StoreInUse`], [`crate::Error::UnsupportedStoreFormat`], [`crate::Error::Store`],
-    /// [`crate::Error::Io`].
+    /// [`crate::Error::StoreInUse`], [`crate::Error::UnsupportedStoreFormat`], [`crate::Error::StoreBehind`] and
+    /// [`crate::Error::StoreDamaged`] (then nothing was written), [`crate::Error::Store`], [`crate::Error::Io`].
     pub fn open(directory: &Path, options: Options) -> Result<Store> {
-        let (view, file, state) = open::open(directory, options)?;
+        let Opened { view, files, witness, state } = open::open(directory, options)?;
         let view = Arc::new(view);
-        let committer = Arc::new(Committer::new(view.clone(), file, state));
-        let running = committer.clone();
-        let thread = thread::Builder::new().name("committer".into()).spawn(move || running.run());
-        let thread = thread.map_err(|source| Error::Io { doing: "starting the committer".into(), source })?;
-        Ok(Store { view, handle: Arc::new(Handle { committer, thread: Mutex::new(Some(thread)) }) })
+        let committer = Arc::new(Committer::new(view.clone(), files, Arc::new(witness), state));
+        let start = |name: &str, run: fn(&Committer)| {
+            let running = committer.clone();
+            let thread = thread::Builder::new().name(name.into()).spawn(move || run(&running));
+            thread.map_err(|source| Error::Io { doing: format!("starting the thread {name}"), source })
+        };
+        let threads = [start("committer", Committer::run)?, start("witness", Committer::run_witness)?];
+        Ok(Store { view, handle: Arc::new(Handle { committer, threads: Mutex::new(Some(threads)) }) })
     }
 
     /// Finishes what was submitted, then takes no more writes, wakes all who wait for changes, and releases the
@@ -299,7 +316,12 @@ impl Store {
 
     /// How many damaged records were found so far.
     pub fn damaged(&self) -> usize {
-        self.view.damage.count()
+        self.view.tree.damage.count()
+    }
+
+    /// True if it was opened without a witness that tells what it had come to, though there should have been one.
+    pub fn is_unwitnessed(&self) -> bool {
+        self.view.is_unwitnessed
     }
 
     /// How many bytes its disk has left; none where the system doesn't tell.
@@ -369,7 +391,14 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Store`]
     pub fn lives(&self, id: &str) -> Result<Arc<Lives>> {
-        self.view.past.lives(id, || self.view.log.lives(id, &*self.view))
+        let walk = || match self.view.log.lives(id, &*self.view) {
+            Err(error) if layout::is_corrupt(&error) => {
+                self.view.tree.damage.report(id, &error);
+                Ok(Lives::unknown())
+            }
+            lives => lives,
+        };
+        self.view.past.lives(id, walk)
     }
 
     /// The ids of Things that are shown to a namespace.
@@ -466,7 +495,8 @@ impl Store {
     /// # Errors
     /// As [`Store::snapshot`], and [`crate::Error::Store`].
     pub fn check(&self) -> Result<Checked> {
-        check::check(self.snapshot()?)
+        let snapshot = self.handle.committer.snapshot()?.passing_over_damage();
+        check::check(snapshot, || self.view.tree.damage.gaps())
     }
 
     /// Drops what the log needs no longer. Called from time to time by the registry.

@@ -1,7 +1,7 @@
-//! Opening: the format, and what is loaded into memory.
+//! Opening: what is there is compared with the witness before anything is written or served; then it is loaded into memory.
 
 use std::{
-    io,
+    fs, io,
     path::Path,
     sync::{Arc, OnceLock, atomic::AtomicU64},
 };
@@ -10,8 +10,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
-    damage::Damage,
-    directory::{FOREIGN, STORE, check_version, create_directory, open_tree, unsupported},
+    directory::{FOREIGN, STORE, check_version, create_directory, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -20,47 +19,114 @@ use super::{
     namespaces::Namespaces,
     options::Options,
     overlay::Overlay,
+    panics,
     past::Past,
+    recovery::{self, Undo},
     restricted::Restricted,
     saving::Saving,
     space::Space,
+    sum::Sum,
     sync::DataFiles,
     tree::{Tree, reading},
     upgrade,
-    value::{Origin, State},
+    value::{Entry, Origin, State},
     view::View,
+    witness::{self, Seen, Slot, Witness},
 };
 use crate::{
     Error, Result,
-    change::{Epoch, Timestamp},
+    change::{Epoch, Seq, Timestamp},
 };
 
-/// Opens or creates what is under `directory`.
-pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFiles, State)> {
+/// A store that is open.
+pub(super) struct Opened {
+    pub view: View,
+    pub files: DataFiles,
+    pub witness: Witness,
+    pub state: State,
+}
+
+/// Opens or creates what is under `directory`. Where it falls short of its witness, it is left as it is.
+pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     upgrade::finish(directory)?;
+    let seen = Seen::read(directory).map_err(|source| Error::Io { doing: "reading the witness".into(), source })?;
+    let is_there = fs::metadata(directory.join(STORE).join("db")).is_ok_and(|file| file.len() > 0);
+    if let Some(slot) = seen.slot().filter(|_| !is_there) {
+        return Err(witness::behind(directory, slot, 0, Seq::ZERO));
+    }
     create_directory(directory)?;
+    if !is_there {
+        return load(directory, options, &seen, false);
+    }
+    wait_for_lock(directory)?;
+    let undo = keep(directory);
+    let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
+    let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
+    let loaded = loaded.map_err(|error| as_damage(directory, error));
+    let undone = match (&loaded, undo) {
+        (_, None) | (Err(Error::StoreInUse { .. }), _) => Ok(()),
+        (Ok(_), Some(undo)) => undo.forget(),
+        (Err(_), Some(undo)) => undo.put_back(),
+    };
+    if let Err(error) = undone {
+        tracing::warn!(%error, "what was kept of the store while it was opened can't be dealt with");
+    }
+    loaded
+}
+
+/// Keeps what a recovery overwrites, where there is room for it.
+fn keep(directory: &Path) -> Option<Undo> {
+    let kept = Undo::keep(directory).inspect_err(|error| {
+        tracing::warn!(%error, "what the recovery of the store overwrites can't be kept");
+        if let Err(error) = recovery::clean(directory) {
+            tracing::warn!(%error, "what was kept of it can't be removed");
+        }
+    });
+    kept.ok()
+}
+
+/// What failed in a store that is there, as damage where it is that.
+fn as_damage(directory: &Path, error: Error) -> Error {
+    let is_damage = layout::is_corrupt(&error);
+    match error {
+        Error::Store { source, .. } if is_damage => {
+            Error::StoreDamaged { path: directory.to_owned(), found: format!("its files can't be read ({source})") }
+        }
+        error => error,
+    }
+}
+
+fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Result<Opened> {
     let mut tree = open_tree(directory, &options)?;
-    if upgrade::is_due(&tree)? {
+    let is_upgraded = upgrade::is_due(&tree)?;
+    if is_upgraded {
         tree = upgrade::upgrade(directory, tree, &options)?;
     }
-    upgrade::clean(directory);
     let (epoch, registry_id) = match tree.get(layout::FORMAT_KEY).map_err(reading)? {
         Some(version) => {
             check_version(directory, &version)?;
             identity(&tree)?
         }
-        None => initialize(directory, &tree)?,
+        None => initialize(directory, &tree, seen)?,
     };
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
+    let slot = Slot::of(epoch, registry_id, &state);
+    witness::judge(directory, seen, &slot, || Sum::read(&tree))?;
     let start = Start::read(&tree, state.last)?;
+    check_end(directory, &tree, &state)?;
     let grace = Grace::new(&tree, Timestamp::now());
-    let synced = tree.flush().map_err(io::Error::from).and_then(|_| DataFiles::open(&directory.join(STORE)));
-    let files = synced.map_err(|source| Error::Store { doing: "flushing at the start", source: source.into() })?;
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
     let (restricted, audit) = (Restricted::load(&tree)?, Audit::load(&tree)?);
     let origin = tree.get(layout::ORIGIN_KEY)?.map(|bytes| Origin::decode(&bytes)).transpose()?;
+    let is_unwitnessed = is_there && !is_upgraded && seen.slot().is_none();
+    if is_unwitnessed {
+        tracing::warn!(
+            ?seen,
+            "the witness of the store is gone: whether the store is as far as it was can't be told. It is written again"
+        );
+    }
     let view = View {
         log: Log::new(tree.clone(), epoch, start, state.last),
         expiries: Expiries::new(tree.clone(), grace),
@@ -76,11 +142,31 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<(View, DataFile
         local,
         saving: Saving::default(),
         space: Space::of(directory),
-        damage: Damage::default(),
+        is_unwitnessed,
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
     };
-    Ok((view, files, state))
+    // From here on it is written.
+    upgrade::clean(directory);
+    let failed = |source: io::Error| Error::Store { doing: "flushing at the start", source: source.into() };
+    view.tree.db()?.flush().map_err(io::Error::from).map_err(failed)?;
+    let files = DataFiles::open(&directory.join(STORE)).map_err(failed)?;
+    let witness = Witness::open(directory, seen, slot)
+        .map_err(|source| Error::Io { doing: "writing the witness of the store".into(), source })?;
+    Ok(Opened { view, files, witness, state })
+}
+
+/// Fails where the log doesn't end as the state of the store says.
+pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> Result<()> {
+    let last = tree.get(layout::log_key(state.last)).map_err(reading)?;
+    match last.map(|entry| Entry::decode(state.last, &entry)) {
+        Some(Ok(_)) => Ok(()),
+        None if state.entries == 0 => Ok(()),
+        _ => {
+            let found = format!("its last change, {}, is missing", state.last);
+            Err(Error::StoreDamaged { path: directory.to_owned(), found })
+        }
+    }
 }
 
 pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
@@ -91,10 +177,13 @@ pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
     Ok((Epoch(u64::from_be_bytes(epoch)), registry))
 }
 
-fn initialize(directory: &Path, tree: &sled::Db) -> Result<(Epoch, Uuid)> {
-    let foreign = !tree.is_empty() || tree.tree_names().len() > 1;
-    if foreign {
+fn initialize(directory: &Path, tree: &sled::Db, seen: &Seen) -> Result<(Epoch, Uuid)> {
+    let is_foreign = !tree.is_empty() || tree.tree_names().len() > 1;
+    if is_foreign {
         return Err(unsupported(directory, FOREIGN.into()));
+    }
+    if let Some(slot) = seen.slot() {
+        return Err(witness::behind(directory, slot, 0, Seq::ZERO));
     }
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let registry_id = Uuid::new_v4();

@@ -85,6 +85,7 @@ impl<'a> Overlay<'a> {
     pub fn seal(mut self, mut state: State) -> Result<Sealed> {
         let (mut batch, mut before) = (Batch::default(), Before::new());
         let mut keys = Vec::with_capacity(self.staged.len() + 1);
+        let mut revokes = false;
         for (key, value) in self.staged {
             keys.push(key.clone());
             let held = self.before.remove(&key);
@@ -94,6 +95,7 @@ impl<'a> Overlay<'a> {
                     None => self.tree.get(&key).map_err(reading)?,
                 };
                 state.sum.replace(&key, held.as_deref(), value.as_deref());
+                revokes |= held.is_some() && layout::grants(&key);
             }
             if let Some(held) = held {
                 before.insert(key.clone(), held);
@@ -106,7 +108,7 @@ impl<'a> Overlay<'a> {
         state.commit += 1;
         batch.insert(layout::STATE_KEY, state.encode());
         keys.push(layout::STATE_KEY.into());
-        Ok(Sealed { batch, keys, before, state })
+        Ok(Sealed { batch, keys, before, state, revokes })
     }
 }
 
@@ -119,4 +121,6 @@ pub(super) struct Sealed {
     pub before: Before,
     /// The state of the store once it is written.
     pub state: State,
+    /// True if it changes or removes a key or a namespace.
+    pub revokes: bool,
 }

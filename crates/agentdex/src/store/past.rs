@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Result,
-    access::Access,
+    access::{Access, Visibility},
     change::{ChangeKind, Seq},
 };
 
@@ -50,6 +50,11 @@ pub struct Lives {
 }
 
 impl Lives {
+    /// Those of an id of which the log can't be read: only admins see anything of it.
+    pub(super) fn unknown() -> Lives {
+        Lives::default().with_present(Access { visibility: Visibility::Private, ..Access::default() })
+    }
+
     /// The life to which an entry of the log belongs.
     pub fn at(&self, seq: Seq) -> Option<&Life> {
         self.all.iter().find(|life| life.takes_in(seq))
@@ -215,7 +220,7 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::Visibility, change::DeletionReason, store::value::Body};
+    use crate::{change::DeletionReason, store::value::Body};
 
     fn access(visibility: Visibility) -> Access {
         Access { owner: Some("us".parse().unwrap()), visibility, ..Access::default() }

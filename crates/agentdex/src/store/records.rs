@@ -105,7 +105,7 @@ impl View {
     fn find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
         self.try_find_with(id, read).inspect_err(|error| {
             if layout::is_corrupt(error) {
-                self.damage.report(id, error);
+                self.tree.damage.report(id, error);
             }
         })
     }
@@ -116,8 +116,12 @@ impl View {
             let generation = self.tree.generation();
             let Some(bytes) = self.tree.get(&key)? else { return Ok(None) };
             let stored = StoredRecord::decode(&bytes)?;
-            let expiry = if stored.has_expiry { self.expiries.of(id)? } else { Expiry::default() };
-            let found = read(Header::new(id, &stored, expiry)?)?;
+            let expiry = if stored.has_expiry { self.expiries.of(id)? } else { Some(Expiry::default()) };
+            // One that is lost would make the record eternal.
+            let found = match expiry {
+                Some(expiry) => read(Header::new(id, &stored, expiry)?)?,
+                None => None,
+            };
             let is_unchanged = generation == self.tree.generation();
             // Of another generation, the expiry may be that of another record than the text.
             match found {
@@ -188,7 +192,7 @@ impl Records {
                     self.chunk.push_back((header, is_sure));
                 }
                 Err(error) if layout::is_corrupt(&error) => {
-                    self.view.damage.report(&String::from_utf8_lossy(id), &error);
+                    self.view.tree.damage.report(&String::from_utf8_lossy(id), &error);
                 }
                 Err(error) => return Err(error),
             }
@@ -199,8 +203,9 @@ impl Records {
     fn header(&self, id: &[u8], value: &[u8]) -> Result<(Header, bool)> {
         let id = std::str::from_utf8(id).map_err(|_| layout::corrupt())?;
         let stored = StoredRecord::decode(value)?;
-        let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { Expiry::default() };
-        Ok((Header::new(id, &stored, expiry)?, stored.has_expiry))
+        let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { None };
+        // One that is gone belongs to a record that has changed meanwhile, or is damaged: that is found out when it is read.
+        Ok((Header::new(id, &stored, expiry.unwrap_or_default())?, stored.has_expiry))
     }
 
     /// The next few records as an iterator of their own, so that another thread can read their texts; none after the
@@ -237,7 +242,7 @@ impl Iterator for Records {
                 let id = header.0.id.clone();
                 match self.read(header) {
                     Ok(None) => {}
-                    Err(error) if layout::is_corrupt(&error) => self.view.damage.report(&id, &error),
+                    Err(error) if layout::is_corrupt(&error) => self.view.tree.damage.report(&id, &error),
                     read => return read.transpose(),
                 }
                 continue;

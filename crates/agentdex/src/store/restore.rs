@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use sled::Batch;
+use sled::{Batch, IVec};
 use uuid::Uuid;
 
 use super::{
@@ -11,10 +11,12 @@ use super::{
     open::identity,
     options::Options,
     overlay::Overlay,
+    sum::Sum,
     sync::DataFiles,
     tree::reading,
     upgrade,
-    value::{Origin, State},
+    value::{Origin, OriginKind, State},
+    witness::{Seen, Slot, Witness},
 };
 use crate::{Error, Result};
 
@@ -33,33 +35,18 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<u64> {
     let doing = || format!("restoring into {}", directory.display());
     let failed = |source| Error::Io { doing: doing(), source };
-    match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
-        Ok(true) => {}
-        Ok(false) => {
-            let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "there is something in it; name another");
-            return Err(failed(source));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
-    }
+    check_empty(directory).map_err(failed)?;
     create_directory(directory)?;
     let mut tree = open_tree(directory, &Options::default())?;
-    let writing = |source: sled::Error| Error::Store { doing: "writing a restored store", source: source.into() };
-    let (mut batch, mut bytes) = (Batch::default(), 0);
+    let mut filling = Filling::new(&tree);
     for pair in pairs {
         let (key, value) = pair?;
         // Followers of the life before, which would only rebuild what they have.
-        if key.starts_with(layout::POSITIONS) {
-            continue;
-        }
-        bytes += key.len() + value.len();
-        batch.insert(key, value);
-        if bytes >= BATCH_BYTES {
-            tree.apply_batch(std::mem::take(&mut batch)).map_err(writing)?;
-            bytes = 0;
+        if !key.starts_with(layout::POSITIONS) {
+            filling.put(key.into(), value.into())?;
         }
     }
-    tree.apply_batch(batch).map_err(writing)?;
+    filling.finish()?;
     if upgrade::is_due(&tree)? {
         tree = upgrade::upgrade(directory, tree, &Options::default())?;
     }
@@ -67,14 +54,78 @@ pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) 
     check_version(directory, &version)?;
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
+    if Sum::read(&tree)? != state.sum {
+        return Err(Error::InvalidBackup { reason: "its records aren't those that were stored".into() });
+    }
     let (from, _) = identity(&tree)?;
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let mut overlay = Overlay::new(&tree);
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
-    overlay.set(layout::ORIGIN_KEY.into(), Some(Origin { epoch: from, last: state.last }.encode()));
+    overlay.set(
+        layout::ORIGIN_KEY.into(),
+        Some(Origin { kind: OriginKind::Restored, epoch: from, last: state.last }.encode()),
+    );
+    seal(directory, &tree, overlay, state)?;
+    Ok(state.records)
+}
+
+/// Fails where there is something in a directory.
+pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
+    match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "there is something in it; name another")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes the last batch of a store that isn't open, and syncs it with a witness of its own.
+pub(super) fn seal(directory: &Path, tree: &sled::Db, overlay: Overlay<'_>, state: State) -> Result<()> {
     let sealed = overlay.seal(state)?;
     tree.apply_batch(sealed.batch).map_err(writing)?;
     tree.flush().map_err(writing)?;
+    let failed = |source| Error::Io { doing: format!("syncing {}", directory.display()), source };
     DataFiles::open(&directory.join(STORE)).and_then(|mut files| files.sync()).map_err(failed)?;
-    Ok(state.records)
+    let (epoch, registry) = identity(tree)?;
+    Witness::open(directory, &Seen::Missing, Slot::of(epoch, registry, &sealed.state)).map_err(failed)?;
+    Ok(())
+}
+
+/// A tree that is filled in batches.
+pub(super) struct Filling<'t> {
+    tree: &'t sled::Db,
+    batch: Batch,
+    bytes: usize,
+    /// The sum of what was put that counts.
+    pub sum: Sum,
+}
+
+impl<'t> Filling<'t> {
+    pub fn new(tree: &'t sled::Db) -> Filling<'t> {
+        Filling { tree, batch: Batch::default(), bytes: 0, sum: Sum::default() }
+    }
+
+    /// Puts a key that isn't there yet.
+    pub fn put(&mut self, key: IVec, value: IVec) -> Result<()> {
+        if Sum::counts(&key) {
+            self.sum.replace(&key, None, Some(&value));
+        }
+        self.bytes += key.len() + value.len();
+        self.batch.insert(key, value);
+        if self.bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        self.bytes = 0;
+        self.tree.apply_batch(std::mem::take(&mut self.batch)).map_err(writing)
+    }
+
+    /// Writes what is left.
+    pub fn finish(self) -> Result<Sum> {
+        self.tree.apply_batch(self.batch).map_err(writing)?;
+        Ok(self.sum)
+    }
+}
+
+fn writing(source: sled::Error) -> Error {
+    Error::Store { doing: "writing a store", source: source.into() }
 }

@@ -9,7 +9,6 @@ use sled::IVec;
 use super::{
     layout,
     saving::{MOST_SAVED, Saved, size},
-    tree::reading,
     view::View,
 };
 use crate::{Error, Result, change::Seq};
@@ -28,6 +27,8 @@ pub struct Snapshot {
     records: u64,
     read: vec::IntoIter<(IVec, IVec)>,
     is_done: bool,
+    /// True to pass over what can't be read.
+    passes_over: bool,
 }
 
 impl Snapshot {
@@ -39,7 +40,15 @@ impl Snapshot {
         }
         *saving = Some(Saved::default());
         drop(saving);
-        Ok(Snapshot { view, last, records, read: Vec::new().into_iter(), is_done: false })
+        Ok(Snapshot { view, last, records, read: Vec::new().into_iter(), is_done: false, passes_over: false })
+    }
+
+    /// The same without what can't be read, which is an error otherwise.
+    pub(super) fn passing_over_damage(self) -> Snapshot {
+        // Taken apart it would end.
+        let mut snapshot = self;
+        snapshot.passes_over = true;
+        snapshot
     }
 
     /// The end of the log.
@@ -64,8 +73,13 @@ impl Snapshot {
         }
         let (mut found, mut bytes) = (BTreeMap::new(), 0);
         let mut last = None;
-        for pair in db.range(saved.next.clone()..) {
-            let (key, value) = pair.map_err(reading)?;
+        let tree = &self.view.tree;
+        let pairs = match self.passes_over {
+            true => tree.pairs(&db, &saved.next, layout::AFTER_ALL),
+            false => tree.all_pairs(&db, &saved.next, layout::AFTER_ALL),
+        };
+        for pair in pairs {
+            let (key, value) = pair?;
             bytes += value.len();
             last = Some(key.clone());
             found.insert(key, value);

@@ -2,7 +2,8 @@
 
 use ring::digest::{Context, SHA256};
 
-use super::layout;
+use super::{layout, tree::reading};
+use crate::Result;
 
 /// The first half of the SHA-256 of a text or an original.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,8 +29,9 @@ pub(super) struct Sum(pub u128);
 
 impl Sum {
     /// The prefixes of the keys that count.
-    pub const COUNTED: [&[u8]; 8] = [
+    pub const COUNTED: [&[u8]; 9] = [
         layout::RECORDS,
+        layout::METADATA,
         layout::EDITS,
         layout::RESTRICTED,
         layout::KEYS,
@@ -42,6 +44,18 @@ impl Sum {
     /// True for a key that counts.
     pub fn counts(key: &[u8]) -> bool {
         Sum::COUNTED.iter().any(|prefix| key.starts_with(prefix))
+    }
+
+    /// The sum of what a tree has.
+    pub fn read(tree: &sled::Tree) -> Result<Sum> {
+        let mut sum = Sum::default();
+        for prefix in Sum::COUNTED {
+            for pair in tree.scan_prefix(prefix) {
+                let (key, value) = pair.map_err(reading)?;
+                sum.replace(&key, None, Some(&value));
+            }
+        }
+        Ok(sum)
     }
 
     /// Takes what was under a key out, and what is there now in.
@@ -91,7 +105,7 @@ mod tests {
         {
             assert!(!Sum::counts(key), "{key:?}");
         }
-        for key in [&b"r/urn:a"[..], b"v/urn:a", b"n/k/1", b"n/n/1", b"n/q/1", b"m/origin"] {
+        for key in [&b"r/urn:a"[..], b"i/urn:a", b"v/urn:a", b"n/k/1", b"n/n/1", b"n/q/1", b"m/origin"] {
             assert!(Sum::counts(key), "{key:?}");
         }
     }

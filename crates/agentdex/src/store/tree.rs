@@ -20,11 +20,20 @@ use std::{
 
 use sled::IVec;
 
-use super::held::Held;
+use super::{
+    damage::{Damage, Gap},
+    held::Held,
+    layout, panics,
+};
 use crate::{Error, Result};
 
 /// What keys held before a batch that isn't durable yet; none where there was nothing.
 pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
+
+/// The longest key in bytes that the end of a damaged page is looked for with.
+const LONGEST_KEY: usize = 2048;
+/// How many more bytes are tried once no byte makes a key readable: it ends with what was found.
+const MOST_LEVELS: usize = 8;
 
 /// How long a close waits for those who read.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -52,12 +61,14 @@ pub(super) struct Tree {
     undurable: RwLock<Before>,
     /// How many groups have become durable: readers of two keys see whether they read one state.
     generation: AtomicU64,
+    /// What of it can't be read.
+    pub damage: Damage,
 }
 
 impl Tree {
     pub fn new(db: sled::Db, held: Held) -> Tree {
         let db = RwLock::new(Some(Arc::new(Open { db, _held: held })));
-        Tree { db, undurable: RwLock::default(), generation: AtomicU64::new(0) }
+        Tree { db, undurable: RwLock::default(), generation: AtomicU64::new(0), damage: Damage::default() }
     }
 
     /// The tree itself, for a short time: what holds it holds up [`Tree::close`].
@@ -86,7 +97,7 @@ impl Tree {
     pub fn get(&self, key: &[u8]) -> Result<Option<IVec>> {
         let started = Instant::now();
         let db = self.db()?;
-        let found = db.get(key).map_err(reading)?;
+        let found = guarded(|| db.get(key))?;
         count_towards_cache(&db, key, started)?;
         let undurable = read(&self.undurable);
         match undurable.get(key) {
@@ -101,12 +112,8 @@ impl Tree {
         let mut found = BTreeMap::new();
         let mut stopped_at = None;
         let db = self.db()?;
-        let mut pairs = db.range(start..end);
-        loop {
-            let started = Instant::now();
-            let Some(pair) = pairs.next() else { break };
-            let (key, value) = pair.map_err(reading)?;
-            count_towards_cache(&db, &key, started)?;
+        for pair in self.pairs(&db, start, end) {
+            let (key, value) = pair?;
             stopped_at = full(&value).then(|| key.clone());
             found.insert(key, value);
             if stopped_at.is_some() {
@@ -126,14 +133,24 @@ impl Tree {
     /// The number of keys of a range, at most `limit`, and the last of them.
     pub fn count(&self, start: &[u8], end: &[u8], limit: usize) -> Result<(usize, Option<IVec>)> {
         let db = self.db()?;
-        let (mut keys, mut count, mut last) = (db.range(start..end).keys(), 0, None);
-        while count < limit {
-            let started = Instant::now();
-            let Some(key) = keys.next().transpose().map_err(reading)? else { break };
-            count_towards_cache(&db, &key, started)?;
-            (count, last) = (count + 1, Some(key));
+        let (mut count, mut last) = (0, None);
+        for pair in self.pairs(&db, start, end).take(limit) {
+            (count, last) = (count + 1, Some(pair?.0));
         }
         Ok((count, last))
+    }
+
+    /// The keys and values of a range as they are in the tree, durable or not, ascending. What is on a page that can't be
+    /// read is reported and passed over.
+    pub fn pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
+        let (start, end) = (IVec::from(start), IVec::from(end));
+        let pairs = db.range(start.clone()..end.clone());
+        Pairs { damage: &self.damage, db, pairs, next: start, end, passes_over: true }
+    }
+
+    /// The same, with an error in place of what can't be read.
+    pub fn all_pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
+        Pairs { passes_over: false, ..self.pairs(db, start, end) }
     }
 
     /// How many groups have become durable.
@@ -165,7 +182,7 @@ fn count_towards_cache(db: &sled::Db, key: &[u8], started: Instant) -> Result<()
     const ACCESSES: usize = 15;
     if started.elapsed() > FROM_MEMORY {
         for _ in 0..ACCESSES {
-            db.get(key).map_err(reading)?;
+            guarded(|| db.get(key))?;
         }
     }
     Ok(())
@@ -180,7 +197,113 @@ pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// See [`Tree::pairs`].
+pub(super) struct Pairs<'t> {
+    damage: &'t Damage,
+    db: &'t sled::Db,
+    pairs: sled::Iter,
+    /// Where the next pair is looked for.
+    next: IVec,
+    end: IVec,
+    /// False to end with an error where a page can't be read.
+    passes_over: bool,
+}
+
+impl Pairs<'_> {
+    /// Goes on after the page that the next key would be on.
+    fn pass_over(&mut self, reason: &Error) {
+        let found = self.damage.end_of_gap(&self.next).unwrap_or_else(|| {
+            let end = first_readable(self.db, &self.next, &self.end);
+            self.damage.report_gap(Gap(self.next.clone(), end.clone()), &reason.to_string());
+            end
+        });
+        self.next = found.min(self.end.clone());
+        self.pairs = self.db.range(self.next.clone()..self.end.clone());
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Result<(IVec, IVec)>;
+
+    fn next(&mut self) -> Option<Result<(IVec, IVec)>> {
+        while self.next < self.end {
+            let started = Instant::now();
+            match guarded(|| self.pairs.next().transpose()) {
+                Ok(None) => self.next = self.end.clone(),
+                Ok(Some((key, value))) => {
+                    if let Err(error) = count_towards_cache(self.db, &key, started) {
+                        return Some(Err(error));
+                    }
+                    self.next = layout::key_after(&key);
+                    return Some(Ok((key, value)));
+                }
+                Err(error) if self.passes_over && layout::is_corrupt(&error) => self.pass_over(&error),
+                Err(error) => {
+                    self.next = self.end.clone();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The first key behind the page that a key is on which can't be read; at most `end`. Nothing tells where a page ends, so it
+/// is looked for byte by byte.
+fn first_readable(db: &sled::Tree, key: &IVec, end: &IVec) -> IVec {
+    let is_readable =
+        |candidate: &[u8]| candidate >= &**end || (candidate > &**key && guarded(|| db.get(candidate)).is_ok());
+    // All that begins with this can't be read, up to the first key that can.
+    let (mut unreadable, mut first, mut levels) = (Vec::new(), end.clone(), 0);
+    while levels < MOST_LEVELS && unreadable.len() < LONGEST_KEY {
+        // The first byte with which it can.
+        let (mut low, mut high) = (0, 256_u16);
+        while low < high {
+            let middle = (low + high) / 2;
+            unreadable.push(middle as u8);
+            match is_readable(&unreadable) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+            unreadable.pop();
+        }
+        if low < 256 {
+            let found = [&unreadable[..], &[low as u8]].concat();
+            (first, levels) = (IVec::from(found), 0);
+        } else {
+            levels += 1;
+        }
+        match low {
+            0 => return first,
+            _ => unreadable.push((low - 1) as u8),
+        }
+    }
+    first
+}
+
+/// A read of the tree, whose panics are errors.
+pub(super) fn guarded<T>(read: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    match panics::caught(read) {
+        Ok(read) => read.map_err(reading),
+        Err(panic) => Err(layout::unreadable(panic.into())),
+    }
+}
+
 /// A read of the tree that failed.
 pub(super) fn reading(source: sled::Error) -> Error {
-    Error::Store { doing: "reading", source: source.into() }
+    match is_damage(&source) {
+        true => layout::unreadable(source.into()),
+        false => Error::Store { doing: "reading", source: source.into() },
+    }
+}
+
+/// True for an error that is for what the files have, and not for a disk that is full, a right that is missing or a file too
+/// many.
+fn is_damage(error: &sled::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    match error {
+        sled::Error::Corruption { .. } | sled::Error::ReportableBug(_) => true,
+        sled::Error::Io(error) => matches!(error.kind(), InvalidData | NotFound | UnexpectedEof),
+        _ => false,
+    }
 }

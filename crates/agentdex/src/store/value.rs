@@ -59,9 +59,21 @@ impl State {
     }
 }
 
+/// The way a store came from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OriginKind {
+    /// From a backup.
+    Restored = 1,
+    /// From what could be read of a damaged one.
+    Salvaged = 2,
+    /// By files that were put back.
+    RolledBack = 3,
+}
+
 /// The content of `m/origin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
+    pub kind: OriginKind,
     /// The life of the store that it was made of.
     pub epoch: Epoch,
     /// The end of the log there.
@@ -69,18 +81,19 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    const RESTORED: u8 = 1;
-
     pub fn encode(&self) -> IVec {
-        join(&[&[Origin::RESTORED], &self.epoch.0.to_be_bytes(), &self.last.0.to_be_bytes()])
+        join(&[&[self.kind as u8], &self.epoch.0.to_be_bytes(), &self.last.0.to_be_bytes()])
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Origin> {
         let mut reader = Reader(bytes);
-        match reader.u8()? {
-            Origin::RESTORED => Ok(Origin { epoch: Epoch(reader.u64()?), last: Seq(reader.u64()?) }),
-            _ => Err(corrupt()),
-        }
+        let kind = match reader.u8()? {
+            1 => OriginKind::Restored,
+            2 => OriginKind::Salvaged,
+            3 => OriginKind::RolledBack,
+            _ => return Err(corrupt()),
+        };
+        Ok(Origin { kind, epoch: Epoch(reader.u64()?), last: Seq(reader.u64()?) })
     }
 }
 

@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
-    damage::Damage,
     expiry::Expiries,
     layout,
     local::Local,
@@ -22,6 +21,7 @@ use super::{
     space::Space,
     tree::Tree,
     value::{Origin, State, StoredRecord},
+    witness::Slot,
 };
 use crate::{
     Error, Result,
@@ -49,8 +49,8 @@ pub(super) struct View {
     pub saving: Saving,
     /// Whether there is room for what is to be committed.
     pub space: Space,
-    /// Which records can't be read.
-    pub damage: Damage,
+    /// True if no witness told what the store had come to when it was opened, though there should have been one.
+    pub is_unwitnessed: bool,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     /// How many records there are, expired ones included.
@@ -74,6 +74,11 @@ impl View {
         self.expiries.publish(moved, || self.tree.show(|| self.records.store(state.records, Ordering::Release)));
         self.restricted.publish_wider(restricted);
         self.log.publish(state.last);
+    }
+
+    /// The slot of the witness for a state of the store.
+    pub fn slot(&self, state: &State) -> Slot {
+        Slot::of(self.epoch, self.registry_id, state)
     }
 
     /// Takes no writes from now on.

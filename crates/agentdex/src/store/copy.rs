@@ -1,0 +1,102 @@
+//! `Copy`: a data directory as it is, in a folder for temporary files: what reads a damaged store may change it.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use uuid::Uuid;
+
+use super::{
+    directory::{STORE, create_directory, wait_for_lock},
+    space::Space,
+    witness,
+};
+use crate::{Error, Result};
+
+/// The folder of the search index.
+const SEARCH: &str = "search";
+
+/// A copy of store, witness and search index; it is removed when this is dropped.
+#[derive(Debug)]
+pub struct Copy(PathBuf);
+
+impl Copy {
+    /// Copies a directory that no process has open. Nothing is written to it.
+    ///
+    /// # Errors
+    /// [`Error::StoreInUse`]; [`Error::DiskFull`] with what is needed in the folder for temporary files (`TMPDIR`);
+    /// [`Error::Io`].
+    pub fn of(directory: &Path) -> Result<Copy> {
+        let failed = |source| Error::Io { doing: format!("copying {}", directory.display()), source };
+        if directory.join(STORE).join("db").exists() {
+            wait_for_lock(directory)?;
+        }
+        let within = env::temp_dir();
+        let needed = [STORE, SEARCH].iter().try_fold(0, |sum, folder| Ok(sum + size(&directory.join(folder))?));
+        let needed = needed.map_err(failed)?;
+        if let Some(free) = Space::of(&within).free().filter(|free| *free < needed) {
+            return Err(Error::DiskFull { path: within, free, needed });
+        }
+        let copy = Copy(within.join(format!("agentdex-{}", Uuid::new_v4())));
+        create_directory(&copy.0)?;
+        for folder in [STORE, SEARCH] {
+            copy_folder(&directory.join(folder), &copy.0.join(folder)).map_err(failed)?;
+        }
+        match fs::copy(directory.join(witness::FILE), copy.0.join(witness::FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            copied => drop(copied.map_err(failed)?),
+        }
+        Ok(copy)
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(%error, path = %self.0.display(), "a temporary copy can't be removed");
+        }
+    }
+}
+
+/// The bytes of all files of a folder; none where there is no such folder.
+fn size(folder: &Path) -> io::Result<u64> {
+    let mut size = 0;
+    for entry in entries(folder)? {
+        let file_type = entry.file_type()?;
+        size += match file_type.is_dir() {
+            true => self::size(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(size)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in entries(from)? {
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+            // A copy of what may only be read is to be opened.
+            let mut permissions = fs::metadata(&to)?.permissions();
+            std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+            fs::set_permissions(&to, permissions)?;
+        }
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.collect(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Inspecting a copy of a store: all that can be read of it, compared with itself and with its witness.
+
+use std::{fs, path::Path};
+
+use super::{
+    check::{self, Checked, Fault},
+    copy::Copy,
+    directory::{STORE, check_version, open_tree},
+    held::Held,
+    layout,
+    open::{check_end, identity},
+    options::Options,
+    panics,
+    sum::Sum,
+    tree::{Tree, guarded},
+    upgrade,
+    value::State,
+    witness::{self, Seen, Slot},
+};
+use crate::{Error, Result, change::Seq};
+
+/// What was found in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// What can be read of it, and all faults.
+    pub checked: Checked,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// What a store comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is there.
+    InOrder,
+    /// What is lost is named in the faults; the registry opens.
+    Damaged,
+    /// The registry doesn't open.
+    Refused,
+    /// It is older than it was, and doesn't open.
+    Behind {
+        /// The number of commits that are missing.
+        commits: u64,
+        /// The last position that it has, and the one that it had.
+        found: Seq,
+        /// The last position that it had.
+        expected: Seq,
+    },
+}
+
+/// Inspects a copy of a data directory.
+///
+/// # Errors
+/// [`Error::UnsupportedStoreFormat`], [`Error::Io`].
+pub fn inspect(copy: &Copy) -> Result<Inspection> {
+    let (directory, seen) = (copy.path(), seen(copy)?);
+    let inspected = read(directory, |tree| {
+        let db = tree.db()?;
+        let checked = check::check(tree.pairs(&db, &[], layout::AFTER_ALL), || tree.damage.gaps())?;
+        Ok((judge(directory, tree, &seen), checked))
+    });
+    let (judged, mut checked) = match inspected {
+        Ok(inspected) => inspected,
+        Err(error) if layout::is_corrupt(&error) => (Err(error), Checked::default()),
+        Err(error) => return Err(error),
+    };
+    let message = match judged {
+        Ok(()) if checked.faults.is_empty() => return Ok(Inspection { checked, verdict: Verdict::InOrder }),
+        Ok(()) => return Ok(Inspection { checked, verdict: Verdict::Damaged }),
+        Err(Error::StoreBehind { commits, found, expected, .. }) => {
+            return Ok(Inspection { checked, verdict: Verdict::Behind { commits, found, expected } });
+        }
+        Err(Error::StoreDamaged { found, .. }) => found,
+        Err(error) => format!("its files can't be read ({})", cause(&error)),
+    };
+    checked.faults.insert(0, Fault { place: "the store".into(), message });
+    Ok(Inspection { checked, verdict: Verdict::Refused })
+}
+
+/// Opens the tree of a copy, whatever its witness says, and reads it. What sled makes of damaged files is an error.
+pub(super) fn read<T>(directory: &Path, read: impl FnOnce(&Tree) -> Result<T>) -> Result<T> {
+    let outcome = panics::caught_opening(|| read(&open(directory)?));
+    outcome.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())))
+}
+
+/// The reason of an error, without what was being done.
+pub(super) fn cause(error: &Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// The witness of a copy.
+pub(super) fn seen(copy: &Copy) -> Result<Seen> {
+    Seen::read(copy.path()).map_err(|source| Error::Io { doing: "reading the witness".into(), source })
+}
+
+/// Opens the tree of a copy, whatever its witness says.
+pub(super) fn open(directory: &Path) -> Result<Tree> {
+    let options = Options::default();
+    // It would be made.
+    if !fs::metadata(directory.join(STORE).join("db")).is_ok_and(|file| file.len() > 0) {
+        return Err(layout::unreadable("its file `store/db` is missing or empty".into()));
+    }
+    let mut db = open_tree(directory, &options)?;
+    if upgrade::is_due(&db)? {
+        db = upgrade::upgrade(directory, db, &options)?;
+    }
+    let version = guarded(|| db.get(layout::FORMAT_KEY))?.ok_or_else(layout::corrupt)?;
+    check_version(directory, &version)?;
+    Ok(Tree::new(db, Held::new(directory)))
+}
+
+/// Compares a tree with its witness.
+pub(super) fn judge(directory: &Path, tree: &Tree, seen: &Seen) -> Result<()> {
+    let db = tree.db()?;
+    let (epoch, registry) = identity(&db)?;
+    let state = State::decode(&tree.get(layout::STATE_KEY)?.ok_or_else(layout::corrupt)?)?;
+    let sum = || panics::caught(|| Sum::read(&db)).unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
+    witness::judge(directory, seen, &Slot::of(epoch, registry, &state), sum)?;
+    check_end(directory, &db, &state)
+}

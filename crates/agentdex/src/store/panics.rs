@@ -1,0 +1,39 @@
+//! Panics of sled, which has some for files that it doesn't expect. They are caught, and become errors.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+thread_local! {
+    /// How many calls of this thread catch panics.
+    static CATCHING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many stores are being opened: that has threads of its own.
+static OPENING: AtomicUsize = AtomicUsize::new(0);
+
+/// True if a panic of this thread is caught and reported: a panic hook has nothing to say of it.
+pub fn is_caught() -> bool {
+    CATCHING.get() > 0 || OPENING.load(Ordering::Acquire) > 0
+}
+
+/// What a read gives, or the text of its panic.
+pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    CATCHING.set(CATCHING.get() + 1);
+    let read = catch_unwind(AssertUnwindSafe(read));
+    CATCHING.set(CATCHING.get() - 1);
+    read.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("sled panicked: {}", text.unwrap_or("it gives no reason"))
+    })
+}
+
+/// The same of what opens a store, with the panics of all its threads.
+pub(super) fn caught_opening<T>(open: impl FnOnce() -> T) -> Result<T, String> {
+    OPENING.fetch_add(1, Ordering::AcqRel);
+    let opened = caught(open);
+    OPENING.fetch_sub(1, Ordering::AcqRel);
+    opened
+}

@@ -1,0 +1,400 @@
+//! `Undo`: what sled's recovery overwrites in a store, kept until the store is known to be whole.
+//!
+//! sled takes the first message of its log that it can't read for the end of what was written, overwrites what comes after
+//! it, and removes the large pages that belong to that. Where a bit is wrong in the middle, that destroys all later writes.
+//! So the end that it will find is found here first, in the same way, and what lies behind it is kept in a folder. A store
+//! that falls short of its witness is put back as it was.
+//!
+//! Nothing of it outlives the process: after a kill at this moment the store is what the recovery left, and the witness
+//! refuses it all the same.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use crc32fast::Hasher;
+
+use super::directory::{SEGMENT_BYTES, STORE};
+
+/// The folder of what is kept, in the data directory.
+const FOLDER: &str = "store.undo";
+pub(super) const SEGMENT: u64 = SEGMENT_BYTES as u64;
+/// The bytes of the head of a segment, and the most of that of a message.
+pub(super) const SEGMENT_HEAD: u64 = 20;
+const MESSAGE_HEAD: u64 = 32;
+
+/// The kinds of messages that matter here; sled's other ones carry a page or a part of it.
+const CORRUPTED: u8 = 0;
+const CAP: u8 = 2;
+const MANIFEST: u8 = 3;
+const BLOBS: [u8; 3] = [7, 9, 11];
+const LAST_KIND: u8 = 11;
+
+/// The bytes that sled reads for a head.
+const READ_AT_ONCE: usize = 128;
+
+/// What a recovery overwrites.
+pub(super) struct Undo {
+    store: PathBuf,
+    kept: PathBuf,
+    /// The length of the log's file.
+    length: u64,
+    /// The parts of it that are kept, at their places in a file of their own.
+    parts: Vec<(u64, u64)>,
+    snapshots: BTreeSet<String>,
+    blobs: Vec<String>,
+}
+
+impl Undo {
+    /// Keeps what the recovery of a store will overwrite. Nobody may have it open.
+    pub fn keep(directory: &Path) -> io::Result<Undo> {
+        let (store, kept) = (directory.join(STORE), directory.join(FOLDER));
+        clean(directory)?;
+        fs::create_dir(&kept)?;
+        let log = File::open(store.join("db"))?;
+        let length = log.metadata()?.len();
+        let snapshots = names(&store)?.into_iter().filter(|name| lsn_of_snapshot(name).is_some()).collect();
+        let mut undo = Undo { store, kept, length, parts: Vec::new(), snapshots, blobs: Vec::new() };
+        for name in &undo.snapshots {
+            copy(&undo.store.join(name), &undo.kept.join(name))?;
+        }
+        let begin = undo.snapshots.iter().filter_map(|name| lsn_of_snapshot(name)).max().unwrap_or_default();
+        let end = Log { file: &log, length, blobs: undo.store.join("blobs") }.end(begin)?;
+        let copy_of_log = File::create(undo.kept.join("db"))?;
+        for (start, length) in end.overwritten {
+            if copy_part(&log, &copy_of_log, start, length.min(undo.length.saturating_sub(start)))? {
+                undo.parts.push((start, length));
+            }
+        }
+        for name in names(&undo.store.join("blobs"))? {
+            if name.parse::<i64>().is_ok_and(|lsn| lsn >= end.lsn) {
+                copy(&undo.store.join("blobs").join(&name), &undo.kept.join(&name))?;
+                undo.blobs.push(name);
+            }
+        }
+        Ok(undo)
+    }
+
+    /// Puts everything back. Nobody may have the store open any more.
+    pub fn put_back(self) -> io::Result<()> {
+        let log = File::options().write(true).open(self.store.join("db"))?;
+        let kept = File::open(self.kept.join("db"))?;
+        for (start, length) in &self.parts {
+            copy_part(&kept, &log, *start, (*length).min(self.length.saturating_sub(*start)))?;
+        }
+        log.set_len(self.length)?;
+        log.sync_all()?;
+        for name in names(&self.store)? {
+            if name.starts_with("snap.") && !self.snapshots.contains(&name) {
+                fs::remove_file(self.store.join(name))?;
+            }
+        }
+        for name in &self.snapshots {
+            put(&self.kept.join(name), &self.store.join(name))?;
+        }
+        for name in &self.blobs {
+            put(&self.kept.join(name), &self.store.join("blobs").join(name))?;
+        }
+        File::open(&self.store)?.sync_all()?;
+        self.forget()
+    }
+
+    /// Keeps nothing any more.
+    pub fn forget(self) -> io::Result<()> {
+        fs::remove_dir_all(&self.kept)
+    }
+}
+
+/// Removes what a process has left that was killed while it opened the store.
+pub(super) fn clean(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory.join(FOLDER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// The place where a recovery will end.
+struct End {
+    /// The position of the first byte behind what it takes.
+    lsn: i64,
+    /// The parts of the file that it overwrites: start and length.
+    overwritten: Vec<(u64, u64)>,
+}
+
+/// sled's log, as its recovery reads it.
+pub(super) struct Log<'f> {
+    pub file: &'f File,
+    pub length: u64,
+    pub blobs: PathBuf,
+}
+
+/// A message of the log, as far as a recovery cares.
+pub(super) enum Message {
+    /// Something of so many bytes.
+    Whole(u64),
+    /// The last position of a batch that begins here, and the bytes of the message.
+    Manifest(i64, u64),
+    /// The segment ends here.
+    Cap,
+    /// Something that can't be read.
+    Bad,
+    /// Something at which the whole recovery ends.
+    Fatal,
+}
+
+/// A segment that is being read.
+struct Segment {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+/// The way of a recovery through segments by their positions.
+struct Walk {
+    segments: BTreeMap<i64, u64>,
+    current: Option<Segment>,
+    lsn: Option<i64>,
+    last: Option<i64>,
+    /// True to go on in the next segment after what can't be read.
+    passes_over_bad: bool,
+}
+
+impl Log<'_> {
+    /// Where a recovery ends that goes on from a snapshot.
+    fn end(&self, begin: i64) -> io::Result<End> {
+        let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
+        let begin = begin / size * size;
+        let (segments, stable) = self.segments(begin)?;
+        let lowest = (stable / size * size).max(0);
+        let (mut expected, mut missing) = (lowest, None);
+        let mut tail = BTreeMap::new();
+        for (lsn, offset) in segments.range(lowest..) {
+            if *lsn != expected {
+                missing = Some(expected);
+                break;
+            }
+            tail.insert(*lsn, *offset);
+            expected += size;
+        }
+        let walk = Walk { segments: tail, current: None, lsn: None, last: missing, passes_over_bad: false };
+        let last = self.walk(walk)?.lsn.unwrap_or(0) - 1;
+        let walk = Walk { segments, current: None, lsn: None, last: Some(last), passes_over_bad: true };
+        let walk = self.walk(walk)?;
+        let lsn = walk.lsn.unwrap_or(begin);
+        let mut overwritten: Vec<(u64, u64)> = walk.segments.into_values().map(|offset| (offset, SEGMENT)).collect();
+        let progress = lsn.rem_euclid(size) as u64;
+        if let Some(segment) = walk.current.filter(|_| progress + MESSAGE_HEAD < SEGMENT) {
+            overwritten.push((segment.offset + progress, SEGMENT - progress));
+        }
+        Ok(End { lsn, overwritten })
+    }
+
+    /// The segments from a position on, and the highest one that any of them knows to be stable.
+    fn segments(&self, begin: i64) -> io::Result<(BTreeMap<i64, u64>, i64)> {
+        let (mut segments, mut stable) = (BTreeMap::new(), begin);
+        let mut offset = 0;
+        while self.length.saturating_sub(offset) >= SEGMENT_HEAD {
+            let mut head = [0; SEGMENT_HEAD as usize];
+            self.file.read_exact_at(&mut head, offset)?;
+            if let Some((lsn, known)) = head_of_segment(&head).filter(|(lsn, _)| *lsn >= begin) {
+                stable = stable.max(known);
+                segments.insert(lsn, offset);
+            }
+            offset += SEGMENT;
+        }
+        Ok((segments, stable))
+    }
+
+    fn walk(&self, mut walk: Walk) -> io::Result<Walk> {
+        let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
+        loop {
+            let place = walk.lsn.unwrap_or(0).rem_euclid(size) as u64;
+            if !(SEGMENT_HEAD..=SEGMENT - MESSAGE_HEAD).contains(&place) {
+                walk.current = None;
+            }
+            if walk.current.is_none() {
+                let next = walk.segments.first_key_value().map(|(lsn, offset)| (*lsn, *offset));
+                let Some((lsn, offset)) = next.filter(|(lsn, _)| walk.last.is_none_or(|last| *lsn <= last)) else {
+                    return Ok(walk);
+                };
+                let length = SEGMENT.min(self.length.saturating_sub(offset));
+                let mut bytes = vec![0; length as usize];
+                self.file.read_exact_at(&mut bytes, offset)?;
+                walk.lsn = Some(lsn + SEGMENT_HEAD as i64);
+                walk.current = Some(Segment { offset, bytes });
+                walk.segments.remove(&lsn);
+            }
+            let (Some(segment), Some(lsn)) = (&walk.current, walk.lsn) else { return Ok(walk) };
+            if walk.last.is_some_and(|last| lsn > last) {
+                return Ok(walk);
+            }
+            let (place, number) = (lsn.rem_euclid(size) as usize, lsn / size);
+            match self.message(&segment.bytes, place, number as u64) {
+                Message::Whole(length) => walk.lsn = Some(lsn + length as i64),
+                Message::Manifest(last, length) => {
+                    if walk.last.is_some_and(|end| last > end) {
+                        return Ok(walk);
+                    }
+                    walk.lsn = Some(lsn + length as i64);
+                }
+                Message::Cap => walk.current = None,
+                Message::Bad if walk.passes_over_bad => walk.current = None,
+                Message::Bad | Message::Fatal => return Ok(walk),
+            }
+        }
+    }
+
+    /// The message at a place of a segment.
+    pub fn message(&self, segment: &[u8], place: usize, number: u64) -> Message {
+        let rest = segment.get(place..).unwrap_or_default();
+        // sled reads zeros where a file ends too early.
+        let mut padded = [0; READ_AT_ONCE];
+        padded.iter_mut().zip(rest).for_each(|(byte, read)| *byte = *read);
+        let Some((head, crc)) = Head::read(&padded) else { return Message::Fatal };
+        let room = SEGMENT_BYTES.saturating_sub(place + head.bytes);
+        let is_known = head.kind != CORRUPTED && head.kind <= LAST_KIND;
+        if head.length > room as u64 || !is_known || head.segment != number {
+            return Message::Bad;
+        }
+        let end = head.bytes + head.length as usize;
+        let rest = if end <= READ_AT_ONCE { &padded[..] } else { rest };
+        let Some(body) = rest.get(head.bytes..end) else { return Message::Fatal };
+        let mut hasher = Hasher::new();
+        hasher.update(body);
+        hasher.update(rest.get(4..head.bytes).unwrap_or_default());
+        if hasher.finalize() ^ u32::MAX != crc {
+            return Message::Bad;
+        }
+        let whole = end as u64;
+        match head.kind {
+            CAP => Message::Cap,
+            MANIFEST => {
+                body.first_chunk().map_or(Message::Fatal, |lsn| Message::Manifest(i64::from_le_bytes(*lsn), whole))
+            }
+            kind if BLOBS.contains(&kind) => match body.first_chunk().map(|lsn| self.blob(i64::from_le_bytes(*lsn))) {
+                Some(Ok(())) => Message::Whole(whole),
+                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Message::Whole(whole),
+                _ => Message::Fatal,
+            },
+            _ => Message::Whole(whole),
+        }
+    }
+
+    /// The number of a segment, as its first message has it.
+    pub fn number_of(&self, segment: &[u8]) -> Option<u64> {
+        let place = SEGMENT_HEAD as usize;
+        let (head, _) = Head::read(segment.get(place..)?)?;
+        match self.message(segment, place, head.segment) {
+            Message::Whole(_) | Message::Manifest(..) | Message::Cap => Some(head.segment),
+            Message::Bad | Message::Fatal => None,
+        }
+    }
+
+    /// Fails for a large page that can't be read.
+    fn blob(&self, lsn: i64) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        File::open(self.blobs.join(lsn.to_string()))?.read_to_end(&mut bytes)?;
+        let Some((crc, rest)) = bytes.split_first_chunk() else { return Err(io::ErrorKind::InvalidData.into()) };
+        match crc32fast::hash(rest) == u32::from_le_bytes(*crc) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// The head of a message.
+struct Head {
+    kind: u8,
+    length: u64,
+    segment: u64,
+    /// Its own bytes.
+    bytes: usize,
+}
+
+impl Head {
+    /// The head with the checksum of the message; none where it ends too early.
+    fn read(bytes: &[u8]) -> Option<(Head, u32)> {
+        let crc = u32::from_le_bytes(*bytes.first_chunk()?);
+        let kind = *bytes.get(4)?;
+        let mut place = 5;
+        let mut next = || {
+            let (number, length) = number(bytes.get(place..)?)?;
+            place += length;
+            Some(number)
+        };
+        let (length, segment, _page) = (next()?, next()?, next()?);
+        Some((Head { kind, length, segment, bytes: place }, crc))
+    }
+}
+
+/// An integer of variable length, and how many bytes it takes.
+pub(super) fn number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let (first, second, third) = (*bytes.first()?, bytes.get(1).copied(), bytes.get(2).copied());
+    match first {
+        0..=240 => Some((u64::from(first), 1)),
+        241..=248 => Some((240 + 256 * (u64::from(first) - 241) + u64::from(second?), 2)),
+        249 => Some((2288 + 256 * u64::from(second?) + u64::from(third?), 3)),
+        250.. => {
+            let length = usize::from(first) - 247;
+            let mut number = [0; 8];
+            number.get_mut(..length)?.copy_from_slice(bytes.get(1..=length)?);
+            Some((u64::from_le_bytes(number), length + 1))
+        }
+    }
+}
+
+/// The position of a segment, and the one that it knows to be stable; none for a head that isn't right.
+pub(super) fn head_of_segment(head: &[u8; SEGMENT_HEAD as usize]) -> Option<(i64, i64)> {
+    let (crc, rest) = head.split_first_chunk()?;
+    if crc32fast::hash(rest) != u32::from_le_bytes(*crc) ^ u32::MAX {
+        return None;
+    }
+    let lsn = |at: usize| Some(i64::from_le_bytes(*rest.get(at..)?.first_chunk()?) ^ i64::MAX);
+    Some((lsn(0)?, lsn(8)?))
+}
+
+/// The position in the name of a snapshot.
+pub(super) fn lsn_of_snapshot(name: &str) -> Option<i64> {
+    let digits = name.strip_prefix("snap.")?;
+    i64::from_str_radix(digits, 16).ok()
+}
+
+/// The names of the files in a folder; none where there is no such folder.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+/// Keeps a file that is never written again, but removed.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
+}
+
+fn put(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() { Ok(()) } else { copy(from, to) }
+}
+
+/// Copies a part of a file to the same place of another, and says if it isn't all zeros.
+fn copy_part(from: &File, to: &File, start: u64, length: u64) -> io::Result<bool> {
+    let (mut part, mut done, mut is_used) = (vec![0; SEGMENT_BYTES], 0, false);
+    while done < length {
+        let bytes = part.get_mut(..(length - done).min(SEGMENT) as usize).unwrap_or_default();
+        from.read_exact_at(bytes, start + done)?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            is_used = true;
+            to.write_all_at(bytes, start + done)?;
+        }
+        done += bytes.len() as u64;
+    }
+    Ok(is_used)
+}

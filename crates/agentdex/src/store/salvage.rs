@@ -1,0 +1,379 @@
+//! Salvage: a new store made of what can be read of a damaged one.
+//!
+//! A record is taken whose text is the one that was written. Who may see it, which keys are valid and who is a member of a
+//! namespace is believed only where the store has all that its witness saw: what is older may have been taken back since.
+//! Otherwise records arrive private, without a past, and there are no keys and no namespaces.
+//!
+//! The past is kept from the last gap of the log on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
+
+use sled::IVec;
+use uuid::Uuid;
+
+use super::{
+    check::Fault,
+    copy::Copy,
+    directory::{create_directory, open_tree, wait_for_lock},
+    inspect,
+    layout::{self, FORMAT_VERSION},
+    mend::{forget, mend},
+    open::identity,
+    options::Options,
+    overlay::Overlay,
+    panics,
+    recovery::Undo,
+    restore::{Filling, check_empty, seal},
+    sum::Digest,
+    tree::Tree,
+    value::{self, Body, Entry, Origin, OriginKind, State, StoredRecord},
+    witness::{FILE, Seen},
+};
+use crate::{
+    Error, Result,
+    access::{Access, Visibility},
+    change::{ChangeKind, Epoch, Seq},
+};
+
+/// What was salvaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// The number of records that are there again.
+    pub records: u64,
+    /// The number of changes that the log still has.
+    pub changes: u64,
+    /// The records and parts that are lost, and why.
+    pub lost: Vec<Fault>,
+    /// True if accesses, keys and namespaces are those that the witness saw. Otherwise all records are private, and there
+    /// are no keys, namespaces and saved queries.
+    pub is_proven: bool,
+    /// The ids of the keys that are revoked.
+    pub revoked: Vec<String>,
+}
+
+/// Makes a store in a directory that doesn't exist or is empty, of what can be read of a damaged one. Its life is a new one.
+/// Copies are read: that as it is, and where it isn't what its witness saw, others that are mended.
+///
+/// # Errors
+/// [`Error::StoreDamaged`] where nothing can be read, [`Error::StoreInUse`], [`Error::DiskFull`], [`Error::Io`],
+/// [`Error::Store`].
+pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
+    let failed = |source| Error::Io { doing: format!("salvaging into {}", to.display()), source };
+    check_empty(to).map_err(failed)?;
+    let best = best(directory)?;
+    let seen = inspect::seen(&best)?;
+    let salvaged = inspect::read(best.path(), |from| fill(&best, from, &seen, to));
+    salvaged.map_err(|error| match layout::is_corrupt(&error) {
+        true => Error::StoreDamaged { path: directory.to_owned(), found: inspect::cause(&error) },
+        false => error,
+    })
+}
+
+/// The copy of a directory that has the most records: as it is, with a log that is mended, or without what sled makes again.
+fn best(directory: &Path) -> Result<Copy> {
+    let mut best: Option<(u64, Copy)> = None;
+    let mut reason = None;
+    let ways: [fn(&Path) -> io::Result<()>; 3] = [|_| Ok(()), mend, forget];
+    for (number, way) in ways.into_iter().enumerate() {
+        let copy = Copy::of(directory)?;
+        if let Err(error) = way(copy.path()) {
+            tracing::info!(%error, "a copy can't be mended");
+            continue;
+        }
+        let read = inspect::read(copy.path(), |tree| {
+            let is_right = number == 0 && inspect::judge(copy.path(), tree, &inspect::seen(&copy)?).is_ok();
+            Ok((count(tree)?, is_right))
+        });
+        match read {
+            Ok((_, true)) => return Ok(copy),
+            Ok((records, false)) if best.as_ref().is_none_or(|(most, _)| records > *most) => {
+                best = Some((records, copy))
+            }
+            Ok(_) => {}
+            Err(error) if layout::is_corrupt(&error) || matches!(error, Error::UnsupportedStoreFormat { .. }) => {
+                reason.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let reason = reason.map_or_else(String::new, |error| format!(" ({})", inspect::cause(&error)));
+    let found = format!("nothing of it can be read{reason}");
+    best.map(|(_, copy)| copy).ok_or_else(|| Error::StoreDamaged { path: directory.to_owned(), found })
+}
+
+/// How many records can be decoded.
+fn count(tree: &Tree) -> Result<u64> {
+    let db = tree.db()?;
+    let pairs = tree.pairs(&db, layout::RECORDS, layout::AFTER_RECORDS);
+    pairs.map(|pair| Ok(u64::from(StoredRecord::decode(&pair?.1).is_ok()))).sum()
+}
+
+/// Fills a new store from the tree of a copy.
+fn fill(copy: &Copy, from: &Tree, seen: &Seen, to: &Path) -> Result<Salvaged> {
+    let state = from.get(layout::STATE_KEY)?.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
+    let is_proven = seen.slot().is_some() && inspect::judge(copy.path(), from, seen).is_ok();
+    create_directory(to)?;
+    let tree = open_tree(to, &Options::default())?;
+    let db = from.db()?;
+    let mut salvage = Salvage {
+        from,
+        db: &db,
+        filling: Filling::new(&tree),
+        known: BTreeSet::new(),
+        texts: BTreeSet::new(),
+        created: BTreeSet::new(),
+        result: Salvaged { is_proven, ..Salvaged::default() },
+    };
+    let kept = salvage.find_log(state.last)?;
+    salvage.records()?;
+    salvage.log(kept, state.last)?;
+    salvage.others()?;
+    let witnessed = seen.slot().map(|slot| (slot.epoch, slot.registry));
+    let (epoch, registry) = identity(&db).ok().or(witnessed).unwrap_or((Epoch(0), Uuid::new_v4()));
+    let Salvage { filling, known, mut result, .. } = salvage;
+    for id in known {
+        result.lost.push(Fault { place: format!("the record {id:?}"), message: "it isn't there".into() });
+    }
+    result.lost.extend(
+        from.damage
+            .gaps()
+            .into_iter()
+            .map(|gap| Fault { place: gap.to_string(), message: "the page that they are on is damaged".into() }),
+    );
+    let sum = filling.finish()?;
+    let (records, entries) = (result.records, result.changes);
+    let state = State { last: state.last, records, entries, commit: 0, sum, namespaces: state.namespaces };
+    let mut overlay = Overlay::new(&tree);
+    let (new, _) = Uuid::new_v4().as_u64_pair();
+    overlay.set(layout::FORMAT_KEY.into(), Some((&FORMAT_VERSION.to_be_bytes()).into()));
+    overlay.set(layout::EPOCH_KEY.into(), Some((&new.to_be_bytes()).into()));
+    overlay.set(layout::REGISTRY_KEY.into(), Some(registry.as_bytes().into()));
+    let origin = Origin { kind: OriginKind::Salvaged, epoch, last: state.last };
+    overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
+    seal(to, &tree, overlay, state)?;
+    Ok(result)
+}
+
+struct Salvage<'a> {
+    from: &'a Tree,
+    db: &'a sled::Db,
+    filling: Filling<'a>,
+    /// The ids that there should be, by the log, and that weren't found yet.
+    known: BTreeSet<String>,
+    /// The texts that are taken.
+    texts: BTreeSet<Seq>,
+    /// The creations that the history doesn't list.
+    created: BTreeSet<Seq>,
+    result: Salvaged,
+}
+
+impl Salvage<'_> {
+    /// Finds the first change of the part of the log that goes on to its end without a gap; none where there is none.
+    fn find_log(&mut self, last: Seq) -> Result<Option<Seq>> {
+        let (mut first, mut before) = (None, Seq::ZERO);
+        for pair in self.from.pairs(self.db, layout::LOG, &layout::log_key(last.next())) {
+            let (key, value) = pair?;
+            let seq = layout::seq_of_key(&key)?;
+            let Ok(entry) = Entry::decode(seq, &value) else {
+                first = None;
+                continue;
+            };
+            if entry.previous != before {
+                first = None;
+            }
+            let is_whole = match entry.change() {
+                Some(change) => {
+                    match change.kind {
+                        ChangeKind::Created => drop(self.known.insert(change.id.clone())),
+                        ChangeKind::Deleted => drop(self.known.remove(&change.id)),
+                        ChangeKind::Updated => {}
+                    }
+                    change.body != Body::Apart || self.text(seq).is_some()
+                }
+                None => true,
+            };
+            before = seq;
+            first = if is_whole { first.or(Some(seq)) } else { None };
+        }
+        Ok(first.filter(|_| self.result.is_proven && before == last))
+    }
+
+    fn text(&self, seq: Seq) -> Option<IVec> {
+        self.from.get(&layout::text_key(seq)).ok().flatten().filter(|text| value::text(text).is_ok())
+    }
+
+    fn records(&mut self) -> Result<()> {
+        for pair in self.from.pairs(self.db, layout::RECORDS, layout::AFTER_RECORDS) {
+            let (key, value) = pair?;
+            let id = layout::name_of(&key, layout::RECORDS).unwrap_or_default();
+            self.known.remove(&id);
+            if let Err(reason) = self.record(&id, key, &value)? {
+                self.lose(&id, reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, id: &str, reason: &str) {
+        self.result.lost.push(Fault { place: format!("the record {id:?}"), message: reason.to_owned() });
+    }
+
+    /// Takes a record, or says why it can't be.
+    fn record(&mut self, id: &str, key: IVec, value: &[u8]) -> Result<std::result::Result<(), &'static str>> {
+        let Ok(mut record) = StoredRecord::decode(value) else { return Ok(Err("it can't be read")) };
+        let Ok(access) = record.access() else { return Ok(Err("who may see it can't be read")) };
+        let text = self.text(record.seq).filter(|text| Digest::of(text) == record.text);
+        let Some(text) = text else { return Ok(Err("its text is missing, or another one than was written")) };
+        let expiry = self.from.get(&layout::expiry_key(id)).ok().flatten();
+        let expiry = expiry.and_then(|bytes| Some((value::decode_expiry(&bytes).ok()?, bytes)));
+        if record.has_expiry && expiry.is_none() {
+            return Ok(Err("when it expires is lost"));
+        }
+        let original = self.from.get(&layout::original_key(record.seq)).ok().flatten();
+        let original = original.filter(|original| record.original == Some(Digest::of(original)));
+        if record.original.is_some() && original.is_none() {
+            self.lose(id, "what it was converted from is lost; it is there without");
+            record.original = None;
+        }
+        let hidden = Access { visibility: Visibility::Private, namespace: None, number: None, ..access };
+        let hidden = value::encode_access(&hidden);
+        if !self.result.is_proven {
+            record.access = &hidden;
+        }
+        self.filling.put(key, record.encode())?;
+        self.filling.put(layout::text_key(record.seq), text)?;
+        if let Some(original) = original {
+            self.filling.put(layout::original_key(record.seq), original)?;
+            if let Some(metadata) = self.from.get(&layout::metadata_key(id)).ok().flatten() {
+                self.filling.put(layout::metadata_key(id), metadata)?;
+            }
+        }
+        if let Some((expiry, bytes)) = expiry.filter(|_| record.has_expiry) {
+            self.filling.put(layout::expiry_key(id), bytes)?;
+            if let Some(moment) = expiry.expires {
+                self.filling.put(layout::due_key(moment, id), IVec::default())?;
+            }
+        }
+        self.texts.insert(record.seq);
+        if record.is_creation {
+            self.created.insert(record.seq);
+        }
+        self.result.records += 1;
+        Ok(Ok(()))
+    }
+
+    /// Takes the log from a change on, and what is found by it.
+    fn log(&mut self, first: Option<Seq>, last: Seq) -> Result<()> {
+        let Some(first) = first else { return Ok(()) };
+        let mut restricted = BTreeMap::new();
+        for pair in self.from.pairs(self.db, &layout::log_key(first), &layout::log_key(last.next())) {
+            let (key, value) = pair?;
+            let seq = layout::seq_of_key(&key)?;
+            let entry = Entry::decode(seq, &value)?;
+            if let Some(change) = entry.change() {
+                if change.body == Body::Apart
+                    && !self.texts.contains(&seq)
+                    && let Some(text) = self.text(seq)
+                {
+                    self.filling.put(layout::text_key(seq), text)?;
+                }
+                if change.kind != ChangeKind::Created || !self.created.contains(&seq) {
+                    self.filling.put(layout::history_key(&change.id, seq), IVec::default())?;
+                }
+                if !change.access_before.is_public() || !change.access_after.is_public() {
+                    restricted.insert(change.id.clone(), seq);
+                }
+            }
+            self.filling.put(key, value)?;
+            self.result.changes += 1;
+        }
+        for (id, seq) in restricted {
+            self.filling.put(layout::restricted_key(&id), value::encode_seq(seq))?;
+        }
+        Ok(())
+    }
+
+    /// Takes what isn't about records.
+    fn others(&mut self) -> Result<()> {
+        let proven = self.result.is_proven;
+        for (prefix, is_taken) in [
+            (layout::AUDIT, true),
+            (layout::AUDIT_START_KEY, true),
+            (layout::CLOCK_KEY, true),
+            (layout::KEYS, proven),
+            (layout::NAMESPACES, proven),
+            (layout::QUERIES, proven),
+        ] {
+            let end = layout::after_prefix(prefix);
+            for pair in self.from.pairs(self.db, prefix, &end) {
+                let (key, value) = pair?;
+                if is_taken {
+                    self.filling.put(key, value)?;
+                } else if prefix == layout::KEYS {
+                    self.result.revoked.push(layout::name_of(&key, prefix).unwrap_or_default());
+                } else if prefix == layout::QUERIES {
+                    let name = layout::name_of(&key, prefix).unwrap_or_default().replace('\0', "/");
+                    let message = "who may see it can't be shown".to_owned();
+                    self.result.lost.push(Fault { place: format!("the saved query {name:?}"), message });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the store of a directory for right that is older than its witness saw, because its files were put back on purpose.
+/// Its life is a new one, and all keys are revoked; returns their ids. Accesses and namespaces are what they were.
+///
+/// # Errors
+/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] where it is damaged beside that, [`Error::Io`], [`Error::Store`].
+pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
+    let failed = |source| Error::Io { doing: format!("accepting {}", directory.display()), source };
+    wait_for_lock(directory)?;
+    let undo = Undo::keep(directory).map_err(failed)?;
+    let accepted = panics::caught_opening(|| {
+        let tree = inspect::open(directory)?;
+        inspect::judge(directory, &tree, &Seen::Missing)?;
+        Ok(tree)
+    });
+    let tree = match accepted {
+        Ok(Ok(tree)) => tree,
+        Ok(Err(error)) => {
+            undo.put_back().map_err(failed)?;
+            return Err(error);
+        }
+        Err(panic) => {
+            undo.put_back().map_err(failed)?;
+            return Err(Error::StoreDamaged { path: directory.to_owned(), found: panic });
+        }
+    };
+    undo.forget().map_err(failed)?;
+    let db = tree.db()?;
+    let state = State::decode(&tree.get(layout::STATE_KEY)?.ok_or_else(layout::corrupt)?)?;
+    let (before, _) = identity(&db)?;
+    let (epoch, _) = Uuid::new_v4().as_u64_pair();
+    let mut overlay = Overlay::new(&db);
+    overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
+    let origin = Origin { kind: OriginKind::RolledBack, epoch: before, last: state.last };
+    overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
+    let mut revoked = Vec::new();
+    for prefix in [layout::KEYS, layout::POSITIONS] {
+        for pair in tree.all_pairs(&db, prefix, &layout::after_prefix(prefix)) {
+            let (key, _) = pair?;
+            if prefix == layout::KEYS {
+                revoked.push(layout::name_of(&key, prefix)?);
+            }
+            overlay.set(key, None);
+        }
+    }
+    std::fs::remove_file(directory.join(FILE)).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(failed(error)),
+    })?;
+    seal(directory, &db, overlay, state)?;
+    Ok(revoked)
+}

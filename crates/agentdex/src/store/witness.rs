@@ -1,0 +1,336 @@
+//! `Witness`: a small file beside the store that knows what of it was durable.
+//!
+//! sled takes whatever a damaged file still gives for the whole store: one wrong bit makes it an older one, and nothing in it
+//! knows better. So the position and the sum of the last commit that was synced stand outside of it, in two slots of which
+//! one is written while the other stays as it is. They are written once a second where something was committed, at the end,
+//! and before a commit is acknowledged that takes a right away. A slot never says more than what is on disk, so that no power
+//! cut makes a healthy store look damaged.
+//!
+//! | bytes of a slot | |
+//! |---|---|
+//! | 8 | `agentdx1` |
+//! | 8, 16 | the epoch, the id of the registry |
+//! | 8, 8, 16 | number of the commit, last position of the log, sum |
+//! | 1 | 1: the store was closed after that commit |
+//! | 16 | digest of all that |
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use uuid::Uuid;
+
+use super::{
+    sum::{Digest, Sum},
+    value::State,
+};
+use crate::{
+    Error, Result,
+    change::{Epoch, Seq},
+};
+
+/// The file, in the data directory.
+pub(super) const FILE: &str = "witness";
+/// The room of a slot: what disks write at once.
+const SLOT_BYTES: usize = 4096;
+const MAGIC: &[u8; 8] = b"agentdx1";
+/// The bytes of a slot that have a digest.
+const SIGNED: usize = 65;
+/// How long a commit may wait for its slot.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The last commit that was durable when it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub epoch: Epoch,
+    pub registry: Uuid,
+    pub commit: u64,
+    pub last: Seq,
+    pub sum: Sum,
+    /// True if the store was closed after it.
+    pub is_closed: bool,
+}
+
+impl Slot {
+    /// The slot for the state of a store.
+    pub fn of(epoch: Epoch, registry: Uuid, state: &State) -> Slot {
+        Slot { epoch, registry, commit: state.commit, last: state.last, sum: state.sum, is_closed: false }
+    }
+
+    fn encode(&self) -> [u8; SLOT_BYTES] {
+        let mut signed = Vec::with_capacity(SIGNED);
+        signed.extend(MAGIC);
+        signed.extend(self.epoch.0.to_be_bytes());
+        signed.extend(self.registry.as_bytes());
+        signed.extend(self.commit.to_be_bytes());
+        signed.extend(self.last.0.to_be_bytes());
+        signed.extend(self.sum.0.to_be_bytes());
+        signed.push(u8::from(self.is_closed));
+        let digest = Digest::of(&signed);
+        let mut bytes = [0; SLOT_BYTES];
+        let parts = signed.into_iter().chain(digest.0);
+        bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+        bytes
+    }
+
+    /// None for what is no slot, or a damaged one.
+    fn decode(bytes: &[u8]) -> Option<Slot> {
+        let (signed, rest) = bytes.split_at_checked(SIGNED)?;
+        if !signed.starts_with(MAGIC) || !rest.starts_with(&Digest::of(signed).0) {
+            return None;
+        }
+        let number = |at: usize| Some(u64::from_be_bytes(*signed.get(at..)?.first_chunk()?));
+        Some(Slot {
+            epoch: Epoch(number(8)?),
+            registry: Uuid::from_slice(signed.get(16..32)?).ok()?,
+            commit: number(32)?,
+            last: Seq(number(40)?),
+            sum: Sum(u128::from_be_bytes(*signed.get(48..)?.first_chunk()?)),
+            is_closed: signed.get(64) == Some(&1),
+        })
+    }
+}
+
+/// The content of a witness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// There is no such file.
+    Missing,
+    /// None of its slots can be read.
+    Damaged,
+    Slot(Slot),
+}
+
+impl Seen {
+    /// Reads the witness of a directory.
+    pub fn read(directory: &Path) -> io::Result<Seen> {
+        let bytes = match std::fs::read(directory.join(FILE)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::Missing),
+            Err(error) => return Err(error),
+        };
+        let latest = bytes.chunks(SLOT_BYTES).take(2).filter_map(Slot::decode).max_by_key(|slot| slot.commit);
+        Ok(latest.map_or(Seen::Damaged, Seen::Slot))
+    }
+
+    /// The slot that can be read.
+    pub fn slot(&self) -> Option<&Slot> {
+        match self {
+            Seen::Slot(slot) => Some(slot),
+            Seen::Missing | Seen::Damaged => None,
+        }
+    }
+}
+
+/// Fails if a store isn't what its witness saw, or what it says of itself: `sum` reads that of what is there.
+pub(super) fn judge(directory: &Path, seen: &Seen, found: &Slot, sum: impl FnOnce() -> Result<Sum>) -> Result<()> {
+    let damaged = |found: String| Err(Error::StoreDamaged { path: directory.to_owned(), found });
+    if let Some(slot) = seen.slot() {
+        if (slot.epoch, slot.registry) != (found.epoch, found.registry) {
+            return damaged("it is another store than the one that was here".into());
+        }
+        if slot.commit > found.commit {
+            return Err(behind(directory, slot, found.commit, found.last));
+        }
+        if slot.commit == found.commit && slot.sum != found.sum {
+            return damaged("its sum is another one than was written last".into());
+        }
+    }
+    if sum()? != found.sum {
+        return damaged("records, keys or namespaces of it are missing or older than the rest".into());
+    }
+    Ok(())
+}
+
+/// The error for a store that has come less far than its witness saw.
+pub(super) fn behind(directory: &Path, slot: &Slot, commit: u64, last: Seq) -> Error {
+    Error::StoreBehind {
+        path: directory.to_owned(),
+        commits: slot.commit.saturating_sub(commit),
+        found: last,
+        expected: slot.last,
+    }
+}
+
+/// The witness of a store that is open.
+#[derive(Debug)]
+pub(super) struct Witness {
+    path: PathBuf,
+    /// The last commit that is durable and not written yet.
+    durable: Mutex<Durable>,
+    wakes: Condvar,
+    /// Held while a slot is written. Taken after the lock of the committer, never before.
+    written: Mutex<Written>,
+}
+
+#[derive(Debug, Default)]
+struct Durable {
+    slot: Option<Slot>,
+    is_ending: bool,
+}
+
+#[derive(Debug)]
+struct Written {
+    file: File,
+    /// The slot that was written last: 0 or 1.
+    place: u64,
+    commit: u64,
+}
+
+impl Witness {
+    /// Opens or creates the witness of a directory, writes what is durable, and syncs it.
+    pub fn open(directory: &Path, seen: &Seen, durable: Slot) -> io::Result<Witness> {
+        let path = directory.join(FILE);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path)?;
+        file.set_len(2 * SLOT_BYTES as u64)?;
+        let place = match seen.slot() {
+            Some(slot) => {
+                let mut first = vec![0; SLOT_BYTES];
+                file.read_exact_at(&mut first, 0)?;
+                u64::from(Slot::decode(&first).as_ref() != Some(slot))
+            }
+            None => 1,
+        };
+        let mut written = Written { file, place, commit: 0 };
+        if seen.slot().is_none() {
+            // Nothing of a former one may come back.
+            written.file.write_all_at(&[0; 2 * SLOT_BYTES], 0)?;
+        }
+        written.write(&durable)?;
+        File::open(directory)?.sync_all()?;
+        let (durable, wakes) = Default::default();
+        Ok(Witness { path, durable: Mutex::new(durable), wakes, written: Mutex::new(written) })
+    }
+
+    /// Notes a commit that is durable: it is written within a second.
+    pub fn note(&self, slot: Slot) {
+        let mut durable = self.durable();
+        if durable.slot.replace(slot).is_none() {
+            self.wakes.notify_one();
+        }
+    }
+
+    /// Writes the last commit that was noted, and returns once that is on disk.
+    pub fn write(&self) -> io::Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        // After the lock: what is noted ascends, and so does what is written.
+        let Some(slot) = self.durable().slot.take() else { return Ok(()) };
+        written.write(&slot)
+    }
+
+    /// Writes that the store is closed after a commit.
+    pub fn close(&self, slot: Slot) -> io::Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        self.durable().slot = None;
+        written.write(&Slot { is_closed: true, ..slot })
+    }
+
+    /// Writes once a second what was noted, until [`Witness::end`] or an error, which it returns.
+    pub fn run(&self) -> io::Result<()> {
+        loop {
+            let mut durable = self.durable();
+            while durable.slot.is_none() && !durable.is_ending {
+                durable = self.wakes.wait(durable).unwrap_or_else(PoisonError::into_inner);
+            }
+            let (durable, _) = self
+                .wakes
+                .wait_timeout_while(durable, INTERVAL, |durable| !durable.is_ending)
+                .unwrap_or_else(PoisonError::into_inner);
+            if durable.is_ending {
+                return Ok(());
+            }
+            drop(durable);
+            self.write()?;
+        }
+    }
+
+    /// Ends [`Witness::run`].
+    pub fn end(&self) {
+        self.durable().is_ending = true;
+        self.wakes.notify_one();
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn durable(&self) -> MutexGuard<'_, Durable> {
+        self.durable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Written {
+    fn write(&mut self, slot: &Slot) -> io::Result<()> {
+        let place = 1 - self.place;
+        self.file.write_all_at(&slot.encode(), place * SLOT_BYTES as u64)?;
+        self.file.sync_data()?;
+        (self.place, self.commit) = (place, slot.commit);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(commit: u64) -> Slot {
+        let (epoch, registry) = (Epoch(7), Uuid::from_u128(9));
+        Slot { epoch, registry, commit, last: Seq(commit * 2), sum: Sum(u128::from(commit) << 70), is_closed: false }
+    }
+
+    #[test]
+    fn the_last_slot_counts_and_the_one_before_where_that_is_torn() -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
+        assert_eq!(Seen::read(directory.path())?, Seen::Missing);
+        let witness = Witness::open(directory.path(), &Seen::Missing, slot(1))?;
+        for commit in 2..6 {
+            witness.note(slot(commit));
+            witness.write()?;
+            assert_eq!(Seen::read(directory.path())?, Seen::Slot(slot(commit)));
+        }
+        drop(witness);
+        let path = directory.path().join(FILE);
+        let whole = std::fs::read(&path)?;
+        for byte in (0..SIGNED + 16).chain(SLOT_BYTES..SLOT_BYTES + SIGNED + 16) {
+            let mut bytes = whole.clone();
+            bytes[byte] ^= 4;
+            std::fs::write(&path, &bytes)?;
+            let of_last = (byte / SLOT_BYTES) as u64 == (5 + 1) % 2;
+            assert_eq!(Seen::read(directory.path())?, Seen::Slot(slot(if of_last { 4 } else { 5 })), "byte {byte}");
+        }
+        std::fs::write(&path, [7; 100])?;
+        assert_eq!(Seen::read(directory.path())?, Seen::Damaged);
+        // It goes on from where it was, and over the older one.
+        std::fs::write(&path, &whole)?;
+        let witness = Witness::open(directory.path(), &Seen::Slot(slot(5)), slot(6))?;
+        assert_eq!(Seen::read(directory.path())?, Seen::Slot(slot(6)));
+        witness.close(slot(6))?;
+        assert_eq!(Seen::read(directory.path())?, Seen::Slot(Slot { is_closed: true, ..slot(6) }));
+        Ok(())
+    }
+
+    #[test]
+    fn a_store_is_refused_that_is_another_one_or_has_come_less_far() {
+        let judge = |seen: Slot, found: Slot, sum: Sum| judge(Path::new("d"), &Seen::Slot(seen), &found, || Ok(sum));
+        let found = slot(5);
+        assert!(judge(slot(5), found, found.sum).is_ok() && judge(slot(4), found, found.sum).is_ok());
+        assert!(matches!(
+            judge(slot(7), found, found.sum),
+            Err(Error::StoreBehind { commits: 2, found: Seq(10), expected: Seq(14), .. })
+        ));
+        let other = Slot { epoch: Epoch(8), ..found };
+        for (seen, found, sum) in
+            [(other, found, found.sum), (found, Slot { sum: Sum(1), ..found }, Sum(1)), (slot(4), found, Sum(1))]
+        {
+            assert!(matches!(judge(seen, found, sum), Err(Error::StoreDamaged { .. })));
+        }
+    }
+}
