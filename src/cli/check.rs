@@ -4,17 +4,25 @@ use std::{
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
-    thread,
-    time::Duration,
 };
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 
+use super::refused;
 use crate::settings::DEFAULT_DATA;
-use agentdex::{Error, Registry};
+use agentdex::registry::{Verdict, inspect};
+
+/// The exit status for a store of which something is damaged.
+const DAMAGED: u8 = 3;
+/// The exit status for a store that is older than it was.
+const BEHIND: u8 = 4;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A copy is read, in the folder for temporary files (TMPDIR); nothing is written to the directory.\n\n\
+    Exit status: 0 all in order, 1 it couldn't be checked, 3 something is damaged, 4 it is older than it was."
+)]
 pub(super) struct Arguments {
     /// The data directory of a registry that isn't running
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
@@ -23,20 +31,12 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
-    // Opening would make an empty registry of it.
-    if !data.join("store").exists() {
+    data.read_dir().with_context(|| format!("reading {}", data.display()))?;
+    if !data.join("store").exists() && !data.join("witness").exists() {
         bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
     }
-    let registry = Registry::open(data)?;
-    let checked = loop {
-        match registry.check() {
-            // That of a restored directory has yet to be made.
-            Err(Error::IndexRebuilding { .. }) => thread::sleep(Duration::from_millis(50)),
-            checked => break checked,
-        }
-    };
-    registry.close();
-    let checked = checked?;
+    let inspection = inspect(data)?;
+    let (checked, verdict) = (&inspection.checked, inspection.verdict);
     let mut out = io::stdout().lock();
     for fault in &checked.faults {
         writeln!(out, "{fault}")?;
@@ -44,13 +44,20 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for note in &checked.notes {
         writeln!(out, "note: {note}")?;
     }
-    let found = match checked.faults.len() {
-        0 => "all in order".to_owned(),
-        1 => "1 fault".to_owned(),
-        count => format!("{count} faults"),
+    let found = match verdict {
+        Verdict::InOrder => "all in order".to_owned(),
+        Verdict::Behind { commits, found, expected } => {
+            format!(
+                "older than it was, by {commits} commits: it had come to the change {expected}, and ends with {found}"
+            )
+        }
+        Verdict::Damaged | Verdict::Refused => match checked.faults.len() {
+            1 => "1 fault".to_owned(),
+            count => format!("{count} faults"),
+        },
     };
     writeln!(out, "{} descriptions, {} changes: {found}", checked.records, checked.changes)?;
-    if checked.faults.is_empty() {
+    if verdict == Verdict::InOrder {
         return Ok(ExitCode::SUCCESS);
     }
     if checked.faults.iter().any(|fault| fault.place == "the search index") {
@@ -60,6 +67,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             data.join("search").display()
         )?;
     }
-    writeln!(out, "`agentdex restore` makes a directory of a backup; `agentdex list --json` prints what can be read")?;
-    Ok(ExitCode::FAILURE)
+    write!(out, "\n{}", refused::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
+    Ok(ExitCode::from(if matches!(verdict, Verdict::Behind { .. }) { BEHIND } else { DAMAGED }))
 }

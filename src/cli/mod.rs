@@ -29,11 +29,13 @@ mod output;
 mod patch;
 mod records;
 mod refresh;
+mod refused;
 mod register;
 mod remote;
 mod remove;
 mod run;
 mod sacp;
+mod salvage;
 mod search;
 mod serve;
 mod status;
@@ -47,6 +49,7 @@ mod watch;
 use std::{
     env,
     io::{self, Write},
+    panic,
     process::ExitCode,
 };
 
@@ -135,6 +138,8 @@ enum Command {
     Records(records::Arguments),
     /// Check whether what a data directory has fits together.
     Check(check::Arguments),
+    /// Make a data directory of what can be read of a damaged one.
+    Salvage(salvage::Arguments),
     /// Maintain the topics on an existing MQTT broker.
     Mqtt(mqtt::Arguments),
     /// Read and prompt for responses in the Standard Agent Communication Protocol
@@ -146,7 +151,8 @@ enum Command {
 }
 
 /// The commands that talk to no registry: flags that name one are hidden there, and refused.
-const LOCAL: [&str; 9] = ["serve", "demo", "validate", "td", "restore", "check", "mqtt", "openapi", "completions"];
+const LOCAL: [&str; 10] =
+    ["serve", "demo", "validate", "td", "restore", "check", "salvage", "mqtt", "openapi", "completions"];
 
 impl Cli {
     async fn run(self) -> anyhow::Result<ExitCode> {
@@ -184,6 +190,7 @@ impl Cli {
             Command::Restore(arguments) => backup::restore(&arguments),
             Command::Records(arguments) => records::run(&arguments, &registry()?).await,
             Command::Check(arguments) => check::run(&arguments),
+            Command::Salvage(arguments) => salvage::run(&arguments),
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
             Command::Sacp(arguments) => sacp::run(&arguments, registry).await,
             Command::Openapi => openapi::run(),
@@ -230,6 +237,12 @@ fn variables() -> Vec<String> {
 
 /// Runs the command that the process was called with.
 pub fn run() -> ExitCode {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !agentdex::store::is_panic_caught() {
+            hook(info);
+        }
+    }));
     let matches = command().get_matches();
     let outcome = refuse_unused(&matches).and_then(|()| {
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -264,7 +277,9 @@ fn report(error: &anyhow::Error) -> ExitCode {
     }
     // Nobody is left to tell if standard error is closed.
     let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), output::causes(error));
-    ExitCode::FAILURE
+    let Some((status, text)) = refused::of(error) else { return ExitCode::FAILURE };
+    let _ = write!(io::stderr(), "{text}");
+    status
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What a check finds in a store that was damaged.
 
-use super::*;
+use agentdex::store::{Copy, Verdict, inspect};
+
+use super::{damage::files, *};
 
 fn store() -> TestStore {
     let store = TestStore::open();
@@ -42,6 +44,11 @@ fn what_is_missing_or_too_many_is_named() {
         (remove("l/", &seq(4)), None, "the end of the log"),
         (remove("t/", &99_u64.to_be_bytes()), Some("{}"), "the text 99: neither a record nor the log needs it"),
         (remove("t/", &seq(4)), Some("{"), "can't be read"),
+        (
+            remove("h/", &[b"urn:b\0", &seq(3)[..]].concat()),
+            None,
+            &format!("the history: it lacks the change {}", nth(3)),
+        ),
         (remove("i/", b"urn:nobody"), Some("x"), "the metadata of \"urn:nobody\": there is no such record"),
     ];
     for (key, value, expected) in cases {
@@ -53,8 +60,14 @@ fn what_is_missing_or_too_many_is_named() {
         }
         raw.flush().unwrap();
         drop(raw);
-        store.reopen();
-        let faults = store.check().unwrap().faults;
+        let before = files(store.directory.path());
+        let inspection = inspect(&Copy::of(store.directory.path()).unwrap()).unwrap();
+        let faults = inspection.checked.faults;
+        assert_ne!(inspection.verdict, Verdict::InOrder);
+        assert!(files(store.directory.path()) == before, "a check wrote something");
+        // What isn't summed costs what it is about; the rest decides who sees what, and which keys are valid.
+        let is_refused = Store::open(store.directory.path(), Options::default()).is_err();
+        assert_eq!(is_refused, inspection.verdict == Verdict::Refused, "{expected}");
         assert!(faults.iter().any(|fault| fault.to_string().contains(expected)), "{expected}: {faults:?}");
     }
 }

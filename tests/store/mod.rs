@@ -15,6 +15,7 @@ use crate::support::{nth, number_of};
 
 mod check;
 mod crash;
+mod damage;
 mod expiry;
 mod flush;
 mod gaps;

@@ -4,8 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentdex::{
+    Error,
     access::{Access, AccessRequest, Caller, NamespaceNumber, Owner, Principal, Role, Visibility},
-    store::{Author, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, restore},
+    store::{
+        Author, Copy, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, Verdict, inspect,
+        restore,
+    },
 };
 
 use super::*;
@@ -258,8 +262,10 @@ fn other_sum_is_a_fault() {
     tree.insert("r/urn:a", other).expect("sled writes");
     tree.flush().expect("sled writes");
     drop(tree);
-    store.reopen();
-    let faults = store.check().expect("reading succeeds").faults;
-    let faults: Vec<_> = faults.iter().map(|fault| fault.place.as_str()).collect();
-    assert_eq!(faults, ["the sum of what is stored"]);
+    let copy = Copy::of(store.directory.path()).expect("it is copied");
+    let inspection = inspect(&copy).expect("a copy is read");
+    assert_eq!(inspection.verdict, Verdict::Refused);
+    let faults: Vec<_> = inspection.checked.faults.iter().map(|fault| fault.place.as_str()).collect();
+    assert_eq!(faults, ["the store", "the sum of what is stored"]);
+    assert!(matches!(Store::open(store.directory.path(), Options::default()), Err(Error::StoreDamaged { .. })));
 }

@@ -3,7 +3,6 @@
 use agentdex::{Error, store::Original};
 
 use super::*;
-use crate::support::eventually;
 
 #[test]
 fn store_keeps_its_identity() {
@@ -45,14 +44,12 @@ fn second_open_says_that_the_directory_is_in_use() {
 fn lock_that_is_let_go_in_time_is_waited_for() {
     let store = TestStore::open();
     let path = store.directory.path().to_owned();
-    // sled makes this folder each time before it tries to take the lock.
-    let blobs = path.join("store/blobs");
-    let opened = std::thread::spawn(move || Store::open(&path, Options::default()).is_ok());
-    // The second attempt begins after the first has failed.
-    for attempt in ["the first attempt", "the second attempt"] {
-        std::fs::remove_dir(&blobs).expect("it is there and empty");
-        eventually(attempt, || blobs.is_dir());
-    }
+    let (begins, begun) = std::sync::mpsc::channel();
+    let opened = std::thread::spawn(move || {
+        begins.send(()).expect("somebody waits for it");
+        Store::open(&path, Options::default()).is_ok()
+    });
+    begun.recv().expect("it begins");
     let TestStore { store, directory, .. } = store;
     drop(store);
     assert!(opened.join().expect("no panic"));

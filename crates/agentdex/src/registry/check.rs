@@ -31,8 +31,14 @@ impl Registry {
     /// As [`Registry::search`] and [`Registry::backup`].
     pub fn check(&self) -> Result<Checked> {
         let mut checked = self.0.store.check()?;
+        checked.faults.extend(self.compare_index()?);
+        Ok(checked)
+    }
+
+    /// Compares the search index with the records.
+    pub(super) fn compare_index(&self) -> Result<Vec<Fault>> {
         let indexed: BTreeSet<String> = self.ids_matching(None, &Filters::default(), true)?.ids.into_iter().collect();
-        let mut stored = BTreeSet::new();
+        let (mut stored, mut faults) = (BTreeSet::new(), Vec::new());
         for thing in self.list() {
             // A record that can't be read is a fault of the store, and listed.
             let Ok(thing) = thing else { continue };
@@ -41,11 +47,11 @@ impl Registry {
         let mut compare = |ids: Vec<&String>, what: &str| {
             for id in ids.into_iter().take(MOST_LISTED) {
                 let place = "the search index".to_owned();
-                checked.faults.push(Fault { place, message: format!("it {what} {id:?}") });
+                faults.push(Fault { place, message: format!("it {what} {id:?}") });
             }
         };
         compare(stored.difference(&indexed).collect(), "lacks");
         compare(indexed.difference(&stored).collect(), "still has");
-        Ok(checked)
+        Ok(faults)
     }
 }

@@ -50,6 +50,7 @@ mod reads;
 mod records;
 #[cfg(feature = "guardian")]
 mod responses;
+mod salvage;
 mod saved_queries;
 mod searches;
 mod sight;
@@ -74,9 +75,12 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-pub use self::backup::restore;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
+pub use self::{
+    backup::restore,
+    salvage::{accept_rollback, inspect, salvage},
+};
 pub use self::{
     builder::Builder,
     compatible::CompatibleAnswer,
@@ -109,7 +113,10 @@ use self::{
 #[cfg(doc)]
 use crate::Error;
 #[doc(inline)]
-pub use crate::store::{Expiry, Logged, LoggedChange, Membership, Options as StoreOptions, Original};
+pub use crate::store::{
+    Checked, Expiry, Fault, Inspection, Logged, LoggedChange, Membership, Options as StoreOptions, Original, Salvaged,
+    Verdict,
+};
 use crate::{
     Result,
     access::Caller,
@@ -358,8 +365,13 @@ impl Registry {
                 value: self.0.clock.purged(),
             });
             let damaged = self.0.store.damaged() as u64;
-            let help = "Records that were found to be damaged, and aren't served.";
+            let help = "Records and pages that were found to be damaged, and aren't served.";
             metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
+            metrics.push(Metric {
+                name: "agentdex_unwitnessed",
+                help: "Whether the witness of the store was gone when it was opened.",
+                value: self.0.store.is_unwitnessed().into(),
+            });
         }
         let grants = self.sight();
         let is_seen = |id: &str| grants.as_ref().is_none_or(|grants| self.0.store.is_seen(id, grants));

@@ -1,0 +1,43 @@
+//! The text for a data directory that isn't opened because its store is damaged, or older than it was.
+
+use std::{path::Path, process::ExitCode};
+
+use agentdex::Error;
+
+/// The exit status: a restart doesn't help.
+const STATUS: u8 = 3;
+
+/// The exit status for such an error, and what can be done.
+pub(super) fn of(error: &anyhow::Error) -> Option<(ExitCode, String)> {
+    let error = error.chain().find_map(|cause| cause.downcast_ref::<Error>())?;
+    let (path, is_behind) = match error {
+        Error::StoreBehind { path, .. } => (path, true),
+        Error::StoreDamaged { path, .. } => (path, false),
+        _ => return None,
+    };
+    let text =
+        format!("\nNothing was changed in {}, and nothing is served.\n\n{}", path.display(), ways_out(path, is_behind));
+    Some((ExitCode::from(STATUS), text))
+}
+
+/// What can be done about such a directory.
+pub(super) fn ways_out(data: &Path, is_behind: bool) -> String {
+    let data = data.display();
+    let mut text = format!(
+        "What to do:\n  \
+         See what is there and what is missing; the directory stays as it is:\n    \
+         agentdex check --data {data}\n  \
+         Make a directory of the last backup:\n    \
+         agentdex restore FILE --data {data}-restored\n  \
+         Make a directory of what can be read; what can't be is listed:\n    \
+         agentdex salvage --data {data} --to {data}-salvaged\n"
+    );
+    if is_behind {
+        text += &format!(
+            "  Were its files put back on purpose, such as those of a snapshot of the disk, or copied from a registry that was \
+             running?\n  Then take them as they are; all keys are revoked, and subscribers read everything again:\n    \
+             agentdex salvage --data {data} --accept-rollback\n"
+        );
+    }
+    text
+}

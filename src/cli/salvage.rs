@@ -1,0 +1,97 @@
+//! `agentdex salvage`: what is left of a data directory that is damaged, or older than it was.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::settings::DEFAULT_DATA;
+use agentdex::{
+    Error,
+    registry::{Salvaged, accept_rollback, salvage},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A copy is read, in the folder for temporary files (TMPDIR). Agents arrive private, and all keys are \
+    revoked, unless the directory has all that it is known to have had."
+)]
+pub(super) struct Arguments {
+    /// The data directory of a registry that isn't running
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
+    data: PathBuf,
+    /// The data directory to make; it must not exist, or be empty
+    #[arg(long, value_name = "DIR", required_unless_present = "accept_rollback")]
+    to: Option<PathBuf>,
+    /// Take the directory as it is: its files were put back on purpose
+    #[arg(long, conflicts_with = "to")]
+    accept_rollback: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let data = &arguments.data;
+    data.read_dir().with_context(|| format!("reading {}", data.display()))?;
+    if !data.join("store").exists() {
+        bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
+    }
+    match &arguments.to {
+        Some(to) => salvage_to(data, to),
+        None => accept(data),
+    }
+}
+
+fn accept(data: &Path) -> anyhow::Result<ExitCode> {
+    let revoked = accept_rollback(data)?;
+    let mut out = io::stdout().lock();
+    revoked_keys(&mut out, &revoked)?;
+    writeln!(
+        out,
+        "{} is taken as it is. Who may see an agent, and who is a member of a namespace, is what it was then\n\
+         start it with: agentdex serve --data {}",
+        data.display(),
+        data.display()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn salvage_to(data: &Path, to: &Path) -> anyhow::Result<ExitCode> {
+    let salvaged = match salvage(data, to) {
+        Err(Error::StoreDamaged { path: _, found }) => bail!(
+            "{}: {found}; make a directory of the last backup: agentdex restore FILE --data {}",
+            data.display(),
+            to.display()
+        ),
+        salvaged => salvaged?,
+    };
+    let mut out = io::stdout().lock();
+    let Salvaged { records, changes, lost, is_proven, revoked, .. } = &salvaged;
+    for fault in lost {
+        writeln!(out, "lost: {fault}")?;
+    }
+    revoked_keys(&mut out, revoked)?;
+    if !is_proven {
+        writeln!(
+            out,
+            "who may see the agents is not known for certain: they are private now, without their past, and there are no \
+             namespaces and no saved queries; `agentdex access` makes agents public again"
+        )?;
+    }
+    writeln!(
+        out,
+        "{records} descriptions and {changes} changes salvaged into {}\nstart it with: agentdex serve --data {}",
+        to.display(),
+        to.display()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn revoked_keys(out: &mut impl Write, revoked: &[String]) -> io::Result<()> {
+    match revoked {
+        [] => Ok(()),
+        revoked => writeln!(out, "revoked keys: {}; `agentdex keys create --data` makes new ones", revoked.join(", ")),
+    }
+}
