@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::{nth, number_of};
 
+mod audit;
 mod check;
 mod crash;
 mod damage;

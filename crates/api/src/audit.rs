@@ -3,7 +3,81 @@
 use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Seq, access::Owner};
+use crate::{
+    Seq,
+    access::{Access, Namespace, Owner, Role, Visibility},
+};
+
+/// The chain of an entry: its kind, by who can write how many of it. Each chain is retained by itself, so that many entries
+/// of one kind leave those of the others in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditChain))]
+pub enum AuditChain {
+    /// Changes of what Things say.
+    Changes,
+    /// Changes of who sees what: access to Things, namespaces, saved queries; and tracked sources.
+    Decisions,
+    /// Denials.
+    Denials,
+    /// What only admins do: API keys, backups and exports of everything.
+    Administration,
+}
+
+impl AuditChain {
+    /// All of them.
+    pub const ALL: [AuditChain; 4] =
+        [AuditChain::Changes, AuditChain::Decisions, AuditChain::Denials, AuditChain::Administration];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AuditChain::Changes => "changes",
+            AuditChain::Decisions => "decisions",
+            AuditChain::Denials => "denials",
+            AuditChain::Administration => "administration",
+        }
+    }
+}
+
+/// The state of what an entry of the audit trail is about, before or after it: the access to a Thing, an API key, or a
+/// namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct AuditedState {
+    /// The owner of the Thing, key or namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub owner: Option<Owner>,
+    /// The role that the key gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub role: Option<Role>,
+    /// The end of the validity of the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
+    pub expires: Option<Timestamp>,
+    /// The visibility of the Thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub visibility: Option<Visibility>,
+    /// The namespace that the Thing is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
+    pub namespace: Option<Namespace>,
+}
+
+impl From<&Access> for AuditedState {
+    fn from(access: &Access) -> AuditedState {
+        AuditedState {
+            owner: access.owner.clone(),
+            visibility: Some(access.visibility),
+            namespace: access.namespace.clone(),
+            ..AuditedState::default()
+        }
+    }
+}
 
 /// One entry of the audit trail.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +96,10 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
+    /// The role that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub role: Option<Role>,
     /// The API key that was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
@@ -46,6 +124,22 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub after: Option<String>,
+    /// The state before of what isn't the description: the access to a Thing where it changed, a key, a namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub from: Option<AuditedState>,
+    /// The same since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub to: Option<AuditedState>,
+    /// The owners that became members of the namespace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub joined: Vec<Owner>,
+    /// The owners that no longer are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    pub left: Vec<Owner>,
     /// The HTTP status of what was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
@@ -54,6 +148,19 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub unlisted: Option<u64>,
+    /// Its chain; absent in entries of older versions, which aren't chained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub chain: Option<AuditChain>,
+    /// Its place in its chain: 1 for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub ordinal: Option<u64>,
+    /// The SHA-256 of the entry before it in its chain, as this is stored and exported: compact JSON. That of nothing for
+    /// the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub previous: Option<String>,
 }
 
 /// Part of the audit trail.

@@ -48,7 +48,7 @@ pub use self::{
         Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
         WordScore,
     },
-    audit::{AuditEntry, Audited},
+    audit::{AuditChain, AuditEntry, Audited, AuditedState},
     change::{Change, ChangeKind, DeletionReason, Precondition},
     changes::{Changes, History},
     compatible::{

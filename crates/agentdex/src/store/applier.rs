@@ -5,7 +5,7 @@
 //! before it have staged, so preconditions hold in log order; a command that fails takes back what it
 //! has staged.
 
-use agentdex_api::AuditEntry;
+use agentdex_api::{AuditChain, AuditEntry, AuditedState};
 use sled::IVec;
 
 use super::{
@@ -58,10 +58,10 @@ pub(super) struct Applier<'a> {
     restricted: Vec<(String, Access)>,
     /// The namespaces that are others.
     namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
-    /// The number of the last entry of the audit trail.
-    audited: u64,
     /// True if somebody sees less afterwards.
     narrows: bool,
+    /// The end of the audit trail.
+    audited: audit::End,
     author: Author,
     overlay: Overlay<'a>,
 }
@@ -96,14 +96,14 @@ pub(super) struct Staged {
     pub moved: Vec<(IVec, bool)>,
     pub restricted: Vec<(String, Access)>,
     pub namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
-    pub audited: u64,
     /// True if it takes a right away.
     pub revokes: bool,
+    pub audited: audit::End,
 }
 
 impl<'a> Applier<'a> {
-    /// `audited` is the number of the last entry of the audit trail.
-    pub fn new(tree: &'a sled::Tree, state: State, audited: u64, gaps: Gaps, moment: Moment) -> Applier<'a> {
+    /// `audited` is the end of the audit trail.
+    pub fn new(tree: &'a sled::Tree, state: State, audited: audit::End, gaps: Gaps, moment: Moment) -> Applier<'a> {
         let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
         let narrows = false;
@@ -260,7 +260,7 @@ impl<'a> Applier<'a> {
         self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         self.restrict(particulars.id, &Access::default(), &access);
-        self.audit(ChangeKind::Created, particulars.id, None, Some(text.as_bytes()));
+        self.audit(ChangeKind::Created, particulars.id, (None, Some(text.as_bytes())), (None, Some(&access)));
         self.state.records += 1;
         let (id, access_before, access_after) = (particulars.id.to_owned(), Access::default(), access);
         let (kind, end, before, body) = (ChangeKind::Created, None, Vec::new(), Body::Text(text));
@@ -300,7 +300,10 @@ impl<'a> Applier<'a> {
             return self.renew(particulars, live);
         };
         self.check_member(particulars.id, &access)?;
-        self.audit_replaced(particulars.id, old, text.as_bytes())?;
+        if let Some(before) = self.audited_text(old)? {
+            let texts = (Some(&*before), Some(text.as_bytes()));
+            self.audit(ChangeKind::Updated, particulars.id, texts, (Some(&live.access), Some(&access)));
+        }
         self.leave_text(particulars.id, old)?;
         if old.has_original() {
             self.overwrite(layout::metadata_key(particulars.id), None)?;
@@ -336,7 +339,7 @@ impl<'a> Applier<'a> {
         self.check_member(id, &access)?;
         let seq = self.next_seq();
         let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
-        self.audit(ChangeKind::Updated, id, Some(&text), Some(&text));
+        self.audit(ChangeKind::Updated, id, (Some(&text), Some(&text)), (Some(&live.access), Some(&access)));
         self.leave_text(id, old)?;
         self.set(layout::text_key(seq), Some(text));
         if old.has_original() {
@@ -360,18 +363,22 @@ impl<'a> Applier<'a> {
         self.overlay.get(&layout::text_key(record.seq))
     }
 
-    fn audit_replaced(&mut self, id: &str, old: &StoredRecord<'_>, text: &[u8]) -> Result<()> {
-        if let Some(before) = self.audited_text(old)? {
-            self.audit(ChangeKind::Updated, id, Some(&before), Some(text));
-        }
-        Ok(())
-    }
-
-    /// Notes what an authenticated caller changes, which gets the next position in the log.
-    fn audit(&mut self, kind: ChangeKind, id: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
+    /// Notes what an authenticated caller changes, which gets the next position in the log: the texts and the accesses
+    /// before and after.
+    fn audit(
+        &mut self,
+        kind: ChangeKind,
+        id: &str,
+        (before, after): (Option<&[u8]>, Option<&[u8]>),
+        (from, to): (Option<&Access>, Option<&Access>),
+    ) {
         let Caller::Principal(principal) = &self.author.caller else { return };
+        let is_decision = from.is_some() && to.is_some() && from != to;
+        let is_told = is_decision || from.is_none() || to.is_none();
+        let state = |access: Option<&Access>| access.filter(|_| is_told).map(AuditedState::from);
         let entry = AuditEntry {
             owner: Some(principal.owner.clone()),
+            role: Some(principal.role),
             key: Some(principal.key.clone()),
             address: self.author.address.clone(),
             action: kind.as_str().to_owned(),
@@ -379,6 +386,9 @@ impl<'a> Applier<'a> {
             seq: Some(self.next_seq()),
             before: before.map(hash_of),
             after: after.map(hash_of),
+            from: state(from),
+            to: state(to),
+            chain: Some(if is_decision { AuditChain::Decisions } else { AuditChain::Changes }),
             ..AuditEntry::default()
         };
         self.note(entry);
@@ -386,9 +396,8 @@ impl<'a> Applier<'a> {
 
     /// Appends to the audit trail.
     fn note(&mut self, entry: AuditEntry) {
-        self.audited += 1;
-        let entry = AuditEntry { number: self.audited, at: Some(self.moment.at), ..entry };
-        self.set(layout::audit_key(self.audited), Some(audit::encode(&entry)));
+        let (key, stored) = self.audited.append(AuditEntry { at: Some(self.moment.at), ..entry });
+        self.set(key, Some(stored));
     }
 
     /// Notes who sees a record, if not everybody does or did.
@@ -410,7 +419,7 @@ impl<'a> Applier<'a> {
 
     fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
         if let Some(text) = self.audited_text(&found.record)? {
-            self.audit(ChangeKind::Deleted, id, Some(&text), None);
+            self.audit(ChangeKind::Deleted, id, (Some(&text), None), (Some(&found.access), None));
         }
         self.leave_text(id, &found.record)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;

@@ -1,10 +1,24 @@
 //! The audit trail: what authenticated callers have changed, written with the change, and what callers were denied.
+//!
+//! Entries have one numbering and four chains, by who can write how many of them ([`AuditChain`]). Each chain lies under
+//! keys of its own and is trimmed from its front, by its own count, so that many changes by one key push out changes alone.
+//! An entry has the SHA-256 of the stored entry before it in its chain, and its place there. Trimming notes the last entry
+//! that it drops under `m/audit`, in the same batch. So no chain has a hole, the oldest entry of each can be verified,
+//! and the places of the last entries add up to the last number: [`Verification`] says where that isn't so.
+//! Only the newest entries of all can be missing unnoticed, and whoever can write the data directory can write all of it
+//! again: a copy of one entry elsewhere proves that of all before it in its chain.
+//!
+//! Entries of older versions have no hash: the chain of changes begins with the first that has one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{PoisonError, RwLock},
+};
 
-use agentdex_api::{AuditEntry, Audited};
+use agentdex_api::{AuditChain, AuditEntry, Audited};
 use data_encoding::HEXLOWER;
 use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
 use sled::IVec;
 
 use super::{
@@ -18,75 +32,261 @@ use crate::{Error, Result, change::Timestamp};
 /// How many entries are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1024;
 
+/// The end of a chain, or where it was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Link {
+    /// The number of its last entry.
+    number: u64,
+    /// The place of that entry in its chain.
+    ordinal: u64,
+    /// The hash of that entry.
+    #[serde(with = "hexadecimal")]
+    hash: [u8; 32],
+}
+
+impl Link {
+    /// The beginning of a chain.
+    fn none() -> Link {
+        Link { number: 0, ordinal: 0, hash: sha256(b"") }
+    }
+
+    /// That of an entry as it is stored.
+    fn of(number: u64, stored: &[u8]) -> Link {
+        let entry: AuditEntry = serde_json::from_slice(stored).unwrap_or_default();
+        Link { number, ordinal: place_of(&entry, number), hash: sha256(stored) }
+    }
+}
+
+/// The place of an entry in its chain; those of older versions are all in one.
+fn place_of(entry: &AuditEntry, number: u64) -> u64 {
+    entry.ordinal.unwrap_or(number)
+}
+
+/// The last entry of each chain that was dropped.
+type Dropped = BTreeMap<AuditChain, Link>;
+
+fn read_dropped(bytes: Option<IVec>) -> Result<Dropped> {
+    bytes.map_or(Ok(Dropped::new()), |bytes| serde_json::from_slice(&bytes).map_err(|_| layout::corrupt()))
+}
+
+/// The end of the trail.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    number: u64,
+    chains: [Link; AuditChain::ALL.len()],
+}
+
+impl End {
+    /// Makes an entry the next one, and returns its key and what is stored under it. One without a chain is a change.
+    pub fn append(&mut self, entry: AuditEntry) -> (IVec, IVec) {
+        let chain = entry.chain.unwrap_or(AuditChain::Changes);
+        let link = &mut self.chains[chain as usize];
+        self.number += 1;
+        let entry = AuditEntry {
+            number: self.number,
+            chain: Some(chain),
+            ordinal: Some(link.ordinal + 1),
+            previous: Some(HEXLOWER.encode(&link.hash)),
+            ..entry
+        };
+        // A struct of texts and numbers is always JSON.
+        let stored = serde_json::to_vec(&entry).unwrap_or_default();
+        *link = Link { number: self.number, ordinal: link.ordinal + 1, hash: sha256(&stored) };
+        (layout::audit_key(chain, self.number), stored.into())
+    }
+}
+
 /// The trail in the tree.
 #[derive(Debug)]
 pub(super) struct Audit {
-    last: AtomicU64,
+    end: RwLock<End>,
 }
 
 impl Audit {
     /// Finds its end.
     pub fn load(tree: &Tree) -> Result<Audit> {
-        let last = tree.db()?.scan_prefix(layout::AUDIT).keys().next_back().transpose().map_err(reading)?;
-        let last = last.map(|key| layout::seq_of_key(&key)).transpose()?.unwrap_or_default();
-        Ok(Audit { last: AtomicU64::new(last.0) })
+        let db = tree.db()?;
+        let dropped = read_dropped(db.get(layout::AUDIT_DROPPED_KEY).map_err(reading)?)?;
+        let mut end = End { number: 0, chains: [Link::none(); AuditChain::ALL.len()] };
+        for chain in AuditChain::ALL {
+            let last = db.scan_prefix(layout::audit_prefix(chain)).next_back().transpose().map_err(reading)?;
+            let last = last.map(|(key, stored)| Ok::<_, Error>(Link::of(layout::seq_of_key(&key)?.0, &stored)));
+            let link = last.transpose()?.or(dropped.get(&chain).copied()).unwrap_or_else(Link::none);
+            end.number = end.number.max(link.number);
+            end.chains[chain as usize] = link;
+        }
+        Ok(Audit { end: RwLock::new(end) })
     }
 
-    /// The number of the last durable entry.
-    pub fn last(&self) -> u64 {
-        self.last.load(Ordering::Acquire)
+    /// Its durable end.
+    pub fn last(&self) -> End {
+        *self.end.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Entries up to this one are durable.
-    pub fn publish(&self, last: u64) {
-        self.last.store(last, Ordering::Release);
+    pub fn publish(&self, last: End) {
+        *self.end.write().unwrap_or_else(PoisonError::into_inner) = last;
     }
 
     /// At most `limit` entries after one.
     pub fn read(&self, tree: &Tree, after: u64, limit: usize) -> Result<Audited> {
-        let (db, last) = (tree.db()?, self.last());
-        let mut entries = Vec::new();
-        for pair in
-            db.range(layout::audit_key(after.saturating_add(1))..layout::audit_key(last.saturating_add(1))).take(limit)
-        {
-            let (_, value) = pair.map_err(reading)?;
-            let entry = serde_json::from_slice(&value)
-                .map_err(|source| Error::Store { doing: "reading the audit trail", source: source.into() })?;
-            entries.push(entry);
+        let (db, last) = (tree.db()?, self.last().number);
+        let mut entries: Vec<AuditEntry> = Vec::new();
+        for chain in AuditChain::ALL {
+            let first = layout::audit_key(chain, after.saturating_add(1));
+            for pair in db.range(first..layout::audit_key(chain, last.saturating_add(1))).take(limit) {
+                let (_, value) = pair.map_err(reading)?;
+                let entry = serde_json::from_slice(&value)
+                    .map_err(|source| Error::Store { doing: "reading the audit trail", source: source.into() })?;
+                entries.push(entry);
+            }
         }
+        entries.sort_by_key(|entry| entry.number);
+        entries.truncate(limit);
         Ok(Audited { entries, last })
     }
 
-    /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile.
+    /// Drops some of what is beyond retention, of which each chain has its own; true if there may be more. No commit
+    /// may run meanwhile.
     pub fn trim_step(&self, state: &mut State, tree: &Tree, too_old: Timestamp, retained: u64) -> Result<bool> {
-        let (db, beyond) = (tree.db()?, self.last().saturating_sub(retained));
-        let (mut overlay, mut dropped) = (Overlay::new(&db), 0);
-        for pair in db.scan_prefix(layout::AUDIT).take(TRIMMED_AT_ONCE) {
-            let (key, value) = pair.map_err(reading)?;
-            let entry: AuditEntry = serde_json::from_slice(&value).unwrap_or_default();
-            if entry.number > beyond && entry.at.is_some_and(|at| at >= too_old) {
-                break;
+        let (db, end) = (tree.db()?, self.last());
+        let (mut overlay, mut count) = (Overlay::new(&db), 0);
+        let mut dropped = read_dropped(db.get(layout::AUDIT_DROPPED_KEY).map_err(reading)?)?;
+        for chain in AuditChain::ALL {
+            let beyond = end.chains[chain as usize].ordinal.saturating_sub(retained);
+            for pair in db.scan_prefix(layout::audit_prefix(chain)).take(TRIMMED_AT_ONCE - count) {
+                let (key, value) = pair.map_err(reading)?;
+                let entry: AuditEntry = serde_json::from_slice(&value).unwrap_or_default();
+                let number = layout::seq_of_key(&key)?.0;
+                if place_of(&entry, number) > beyond && entry.at.is_some_and(|at| at >= too_old) {
+                    break;
+                }
+                dropped.insert(chain, Link::of(number, &value));
+                overlay.set(key, None);
+                count += 1;
             }
-            overlay.set(key, None);
-            dropped += 1;
         }
-        if dropped > 0 {
+        if count > 0 {
+            // A map of numbers and texts is always JSON.
+            let dropped = serde_json::to_vec(&dropped).unwrap_or_default();
+            overlay.set(layout::AUDIT_DROPPED_KEY.into(), Some(dropped.into()));
             let sealed = overlay.seal(*state)?;
             db.apply_batch(sealed.batch)
                 .map_err(|source| Error::Store { doing: "trimming the audit trail", source: source.into() })?;
             *state = sealed.state;
         }
-        Ok(dropped == TRIMMED_AT_ONCE)
+        Ok(count == TRIMMED_AT_ONCE)
     }
 }
 
-/// Encodes an entry as it is stored.
-pub(super) fn encode(entry: &AuditEntry) -> IVec {
-    // A struct of texts and numbers is always JSON.
-    serde_json::to_vec(entry).unwrap_or_default().into()
+/// The verification of a trail whose keys are read in ascending order.
+#[derive(Default)]
+pub(super) struct Verification {
+    chains: BTreeMap<AuditChain, Verified>,
+    dropped: Dropped,
+    faults: Vec<(String, String)>,
+}
+
+/// A chain as far as it was read.
+struct Verified {
+    /// Its oldest entry: number, place, and the hash of the one before.
+    first: (u64, u64, Option<String>),
+    last: Link,
+    /// Whether an entry had a hash.
+    is_chained: bool,
+}
+
+impl Verification {
+    /// Reads one key of the trail; none for what can't be decoded, and false for a key that isn't part of it.
+    pub fn read(&mut self, key: &[u8], value: &[u8]) -> Option<bool> {
+        if key == layout::AUDIT_DROPPED_KEY {
+            self.dropped = serde_json::from_slice(value).ok()?;
+            return Some(true);
+        }
+        let mut chains = AuditChain::ALL.into_iter();
+        let Some(chain) = chains.find(|chain| key.starts_with(layout::audit_prefix(*chain))) else {
+            return Some(false);
+        };
+        let number = layout::seq_of_key(key).ok()?.0;
+        let entry: AuditEntry = serde_json::from_slice(value).ok()?;
+        let link = Link { number, ordinal: place_of(&entry, number), hash: sha256(value) };
+        if entry.number != number || entry.chain.is_some_and(|stated| stated != chain) {
+            self.fault(number, "it lies in the place of another one");
+        }
+        let Some(before) = self.chains.get_mut(&chain) else {
+            let (is_chained, first) = (entry.previous.is_some(), (number, link.ordinal, entry.previous));
+            self.chains.insert(chain, Verified { first, last: link, is_chained });
+            return Some(true);
+        };
+        let last = std::mem::replace(&mut before.last, link);
+        let was_chained = std::mem::replace(&mut before.is_chained, entry.previous.is_some());
+        let broken = match entry.previous {
+            Some(previous) if previous != HEXLOWER.encode(&last.hash) => true,
+            Some(_) => link.ordinal != last.ordinal + 1,
+            None => was_chained,
+        };
+        if broken {
+            let message = format!(
+                "the chain of {} is broken before it: the entry {} isn't the one that was written before it",
+                chain.as_str(),
+                last.number
+            );
+            self.fault(number, message);
+        }
+        Some(true)
+    }
+
+    /// The places and faults of the chains, once all was read.
+    pub fn faults(mut self) -> Vec<(String, String)> {
+        let (mut places, mut number) = (0, 0);
+        for chain in AuditChain::ALL {
+            let cut = self.dropped.get(&chain).copied().unwrap_or_else(Link::none);
+            let Some(Verified { first: (first, ordinal, previous), last, .. }) = self.chains.remove(&chain) else {
+                (places, number) = (places + cut.ordinal, number.max(cut.number));
+                continue;
+            };
+            (places, number) = (places + last.ordinal, number.max(last.number));
+            let follows = previous.is_none_or(|previous| previous == HEXLOWER.encode(&cut.hash));
+            if !follows || (cut.ordinal > 0 && ordinal != cut.ordinal + 1) {
+                let message = format!("the chain of {} is broken before it: entries are missing there", chain.as_str());
+                self.fault(first, message);
+            }
+        }
+        if places != number {
+            let message = format!("{number} entries were written, and its chains have had {places}");
+            self.faults.push(("the end of the audit trail".to_owned(), message));
+        }
+        self.faults
+    }
+
+    fn fault(&mut self, number: u64, message: impl Into<String>) {
+        self.faults.push((format!("the audit entry {number}"), message.into()));
+    }
+}
+
+fn sha256(text: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, text).as_ref());
+    hash
 }
 
 /// The SHA-256 of a text in hexadecimal digits.
 pub(super) fn hash_of(text: &[u8]) -> String {
-    HEXLOWER.encode(digest(&SHA256, text).as_ref())
+    HEXLOWER.encode(&sha256(text))
+}
+
+/// Hashes as hexadecimal digits.
+mod hexadecimal {
+    use data_encoding::HEXLOWER;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(hash: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&HEXLOWER.encode(hash))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let bytes = HEXLOWER.decode(digits.as_bytes()).map_err(D::Error::custom)?;
+        bytes.try_into().map_err(|_| D::Error::custom("a SHA-256 has 32 bytes"))
+    }
 }

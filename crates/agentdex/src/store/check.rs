@@ -8,6 +8,7 @@ use std::{
 use sled::IVec;
 
 use super::{
+    audit,
     damage::Gap,
     layout,
     namespaces::NamespaceRecord,
@@ -86,6 +87,7 @@ struct Content {
     shown: Vec<(String, NamespaceNumber, Namespace)>,
     /// The namespaces that somebody has claimed.
     claimed: BTreeSet<NamespaceNumber>,
+    audit: audit::Verification,
     faults: Vec<Fault>,
 }
 
@@ -126,6 +128,9 @@ impl Content {
 
     /// None for what can't be decoded.
     fn try_read(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
+        if self.audit.read(key, value)? {
+            return Some(());
+        }
         let prefix = key.get(..2)?;
         let id = || layout::name_of(key, prefix).ok();
         match prefix {
@@ -222,6 +227,9 @@ impl Content {
         }
         let unlisted = records.values().filter(|record| record.is_creation).map(|record| record.seq).collect();
         self.compare_log(&log, &unlisted);
+        for (place, message) in std::mem::take(&mut self.audit).faults() {
+            self.fault(place, message);
+        }
         if self.state.records != records.len() as u64 {
             let message = format!("{} are counted, {} are there", self.state.records, records.len());
             self.fault("the number of records", message);

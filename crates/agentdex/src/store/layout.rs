@@ -7,6 +7,7 @@
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
 //! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
 //! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
+//! | `m/audit` | JSON | by chain of the audit trail: number, ordinal and hash of the last entry that was dropped |
 //! | `m/clock` | – | for the time that is set back by hand |
 //! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; no tag is known yet |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
@@ -18,7 +19,8 @@
 //! | `l/<seq>` | kind: u8, body: u8, previous: u64, at: i64, arrival: i64, life: u64, id: string, actor: string, capability keys before and after: blocks of strings, access before and after: blocks, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: it has accesses; previous: the seq of the entry before it; arrival: the clock when it came, which `at` may be ahead of; life: of deletions alone, the life that ends; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `l/<seq>` | kind: u8 (5), body: u8 (0), previous: u64, at: i64, arrival: i64, number: u64, actor: string, joined and left: blocks of strings | owners that have become members of a namespace, and that no longer are |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
-//! | `a/<number>` | JSON | an entry of the audit trail; numbers are u64 |
+//! | `a/<number>` | JSON | an entry of the audit trail about a change of a Thing, or of an older version; numbers are u64 |
+//! | `b/<chain>/<number>` | JSON | an entry of one of the other [chains](super::audit) of the audit trail, which have the same numbers |
 //! | `v/<id>` | seq: u64 | the last entry of the log in which not everybody saw the Thing; it goes with that entry |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
 //! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
@@ -37,6 +39,7 @@
 //! the log still has its creation; then retention removes it. The creation's place in the history
 //! comes with the write that changes or deletes the record.
 
+use agentdex_api::AuditChain;
 use sled::IVec;
 
 use crate::{
@@ -54,8 +57,8 @@ pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
 pub(super) const REGISTRY_KEY: &[u8] = b"m/registry";
 pub(super) const STATE_KEY: &[u8] = b"m/state";
 pub(super) const ORIGIN_KEY: &[u8] = b"m/origin";
-pub(super) const AUDIT_START_KEY: &[u8] = b"m/audit";
 pub(super) const CLOCK_KEY: &[u8] = b"m/clock";
+pub(super) const AUDIT_DROPPED_KEY: &[u8] = b"m/audit";
 
 /// A key after all others.
 pub(super) const AFTER_ALL: &[u8] = &[0xff];
@@ -73,7 +76,6 @@ pub(super) const EXPIRIES: &[u8] = b"e/";
 pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const RESTRICTED: &[u8] = b"v/";
-pub(super) const AUDIT: &[u8] = b"a/";
 pub(super) const LOG: &[u8] = b"l/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
@@ -105,8 +107,18 @@ pub(super) fn due_key(moment: Timestamp, id: &str) -> IVec {
     join(&[DUE, &sortable(moment), id.as_bytes()])
 }
 
-pub(super) fn audit_key(number: u64) -> IVec {
-    join(&[AUDIT, &number.to_be_bytes()])
+/// The beginning of the keys of a chain of the audit trail.
+pub(super) fn audit_prefix(chain: AuditChain) -> &'static [u8] {
+    match chain {
+        AuditChain::Changes => b"a/",
+        AuditChain::Decisions => b"b/decisions/",
+        AuditChain::Denials => b"b/denials/",
+        AuditChain::Administration => b"b/administration/",
+    }
+}
+
+pub(super) fn audit_key(chain: AuditChain, number: u64) -> IVec {
+    join(&[audit_prefix(chain), &number.to_be_bytes()])
 }
 
 pub(super) fn namespace_key(number: NamespaceNumber) -> IVec {

@@ -94,7 +94,7 @@ use crate::{
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
-pub use agentdex_api::{AuditEntry, Audited};
+pub use agentdex_api::{AuditChain, AuditEntry, Audited, AuditedState};
 
 pub use self::{
     check::{Checked, Fault},
@@ -596,7 +596,7 @@ impl LocalState<'_> {
 
     fn move_query(&self, key: &str, query: Option<Vec<u8>>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Query, key, query))?;
-        self.make_durable(Kind::Query, key)
+        self.make_durable(Kind::Query, key, None)
     }
 
     /// The API keys, by id.
@@ -612,8 +612,13 @@ impl LocalState<'_> {
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn put_key(&self, id: &str, key: Vec<u8>) -> Result<()> {
+        self.put_key_noted(id, key, None)
+    }
+
+    /// The same with an entry of the audit trail.
+    pub(crate) fn put_key_noted(&self, id: &str, key: Vec<u8>, note: Option<AuditEntry>) -> Result<()> {
         self.put_key_soon(id, key)?;
-        self.make_durable(Kind::Key, id)
+        self.make_durable(Kind::Key, id, note)
     }
 
     /// Stores an API key with the next write of local state.
@@ -629,15 +634,22 @@ impl LocalState<'_> {
     /// # Errors
     /// As [`LocalState::set_position`].
     pub fn remove_key(&self, id: &str) -> Result<()> {
+        self.remove_key_noted(id, None)
+    }
+
+    /// The same with an entry of the audit trail.
+    pub(crate) fn remove_key_noted(&self, id: &str, note: Option<AuditEntry>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Key, id, None))?;
-        self.make_durable(Kind::Key, id)
+        self.make_durable(Kind::Key, id, note)
     }
 
     /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
     /// is much.
-    fn make_durable(&self, kind: Kind, name: &str) -> Result<()> {
+    fn make_durable(&self, kind: Kind, name: &str, note: Option<AuditEntry>) -> Result<()> {
+        let mut notes = Vec::from_iter(note);
         loop {
-            self.store.handle.committer.submit(Vec::new().into()).wait()?;
+            let author = Author { notes: std::mem::take(&mut notes), ..Author::default() };
+            self.store.handle.committer.submit(Transaction::new(author, Vec::new())).wait()?;
             if !self.store.view.local.has_moved(kind, name) {
                 return Ok(());
             }

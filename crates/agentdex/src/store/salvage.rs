@@ -302,7 +302,7 @@ impl Salvage<'_> {
         let proven = self.result.is_proven;
         for (prefix, is_taken) in [
             (layout::AUDIT, true),
-            (layout::AUDIT_START_KEY, true),
+            (layout::AUDIT_DROPPED_KEY, true),
             (layout::CLOCK_KEY, true),
             (layout::KEYS, proven),
             (layout::NAMESPACES, proven),
