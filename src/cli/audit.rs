@@ -8,7 +8,10 @@ use std::{
 use clap::Args;
 
 use super::output::visible;
-use agentdex::{access::Owner, registry::AuditEntry};
+use agentdex::{
+    access::Owner,
+    registry::{AuditEntry, AuditedState},
+};
 use agentdex_client::RegistryClient;
 
 /// How many entries are asked for at once.
@@ -44,7 +47,79 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 fn line(entry: &AuditEntry) -> String {
     let at = entry.at.map(|at| at.to_string()).unwrap_or_default();
     let owner = entry.owner.as_ref().map_or("nobody", Owner::as_str);
+    let role = entry.role.map(|role| format!(" ({role})")).unwrap_or_default();
     let from = entry.address.as_ref().map(|address| format!(" from {address}")).unwrap_or_default();
-    let unlisted = entry.unlisted.map(|count| format!(" ({count} more)")).unwrap_or_default();
-    format!("{at} {}{from}: {} {}{unlisted}", visible(owner), visible(&entry.action), visible(&entry.target))
+    let mut line =
+        format!("{at} {}{role}{from}: {} {}", visible(owner), visible(&entry.action), visible(&entry.target));
+    let told = differences(entry);
+    if !told.is_empty() {
+        line.push_str(&format!(" [{}]", told.join(", ")));
+    }
+    if let Some(count) = entry.unlisted {
+        line.push_str(&format!(" ({count} more)"));
+    }
+    line
+}
+
+/// The members of the states before and after that differ, and who joined and left.
+fn differences(entry: &AuditEntry) -> Vec<String> {
+    type Member = fn(&AuditedState) -> Option<String>;
+    let members: [(&str, Member); 5] = [
+        ("owner", |state| state.owner.as_ref().map(ToString::to_string)),
+        ("role", |state| state.role.map(|role| role.to_string())),
+        ("expires", |state| state.expires.map(|moment| moment.to_string())),
+        ("visibility", |state| state.visibility.map(|visibility| visibility.to_string())),
+        ("namespace", |state| state.namespace.as_ref().map(ToString::to_string)),
+    ];
+    let difference = |(name, member): (&str, Member)| {
+        let (from, to) = (entry.from.as_ref().and_then(member), entry.to.as_ref().and_then(member));
+        match (from, to) {
+            (from, to) if from == to => None,
+            (None, Some(to)) => Some(format!("{name} {}", visible(&to))),
+            (from, to) => Some(format!(
+                "{name} {} → {}",
+                visible(&from.unwrap_or_default()),
+                to.as_deref().map_or("none".into(), visible)
+            )),
+        }
+    };
+    let moved = [("joined", &entry.joined), ("left", &entry.left)];
+    let moved = moved.into_iter().filter(|(_, owners)| !owners.is_empty()).map(|(word, owners)| {
+        let owners: Vec<_> = owners.iter().map(|owner| visible(owner.as_str())).collect();
+        format!("{word}: {}", owners.join(" "))
+    });
+    members.into_iter().filter_map(difference).chain(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentdex::access::{Role, Visibility};
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_who_what_from_and_to() {
+        let state = |visibility| {
+            Some(AuditedState { owner: "us".parse().ok(), visibility: Some(visibility), ..AuditedState::default() })
+        };
+        let entry = AuditEntry {
+            owner: "us".parse().ok(),
+            role: Some(Role::Register),
+            address: Some("127.0.0.1".into()),
+            action: "thing_updated".into(),
+            target: "urn:a".into(),
+            from: state(Visibility::Public),
+            to: state(Visibility::Private),
+            ..AuditEntry::default()
+        };
+        assert_eq!(line(&entry), " us (register) from 127.0.0.1: thing_updated urn:a [visibility public → private]");
+        let entry = AuditEntry {
+            action: "DELETE".into(),
+            target: "/namespaces/pond".into(),
+            from: Some(AuditedState { owner: "us".parse().ok(), ..AuditedState::default() }),
+            left: vec!["frogs".parse().unwrap(), "us".parse().unwrap()],
+            ..AuditEntry::default()
+        };
+        assert_eq!(line(&entry), " nobody: DELETE /namespaces/pond [owner us → none, left: frogs us]");
+    }
 }

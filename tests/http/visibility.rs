@@ -542,6 +542,97 @@ fn the_audit_trail_has_who_changed_what_and_what_was_denied() {
     assert_eq!(lines, entries[2..5]);
 }
 
+fn sha256(text: &[u8]) -> String {
+    ring::digest::digest(&ring::digest::SHA256, text).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn the_audit_trail_says_who_what_from_and_to() {
+    let zoo = Zoo::new();
+    let json = |who, method: &str, path: &str, body: Value| {
+        zoo.call(who, method, path).body("application/json", body.to_string()).send()
+    };
+    json(Owner, "PUT", &format!("/things/{PUBLIC_ID}/access"), json!({"visibility": "private"})).expect(204);
+    let created = json(Admin, "POST", "/keys", json!({"role": "register", "owner": "newcomers"})).expect(201).json();
+    let key = created["id"].as_str().unwrap();
+    zoo.call(Admin, "DELETE", &format!("/keys/{key}")).send().expect(204);
+    json(Owner, "PUT", "/namespaces/pond", json!({"members": ["frogs"]})).expect(201);
+    json(Owner, "PUT", "/namespaces/pond", json!({"members": ["newts"]})).expect(200);
+    zoo.call(Owner, "DELETE", "/namespaces/pond").send().expect(204);
+    let line = json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": PRIVATE_ID, "title": "T",
+        "security": "n", "securityDefinitions": {"n": {"scheme": "nosec"}}});
+    let refused =
+        zoo.call(Other, "POST", "/things/batch").body("application/x-ndjson", line.to_string()).send().expect(200);
+    assert_eq!(refused.json()["status"], 403);
+    let single = zoo.call(Other, "PUT", &format!("/things/{PRIVATE_ID}")).body("application/td+json", line.to_string());
+    single.send().problem(403, "not-owner");
+
+    let denied = format!("PUT /things/{PRIVATE_ID}");
+    let is_denied = |entry: &Value| entry["action"] == "denied" && entry["target"] == *denied;
+    let entries: Vec<Value> = loop {
+        let entries = zoo.get(Admin, "/audit?limit=1000").expect(200).json()["entries"].as_array().unwrap().clone();
+        // Denials are written a moment later.
+        if entries.iter().filter(|entry| is_denied(entry)).count() >= 2 {
+            break entries;
+        }
+    };
+    let about = |target: &str, chain: &str| {
+        let about = entries.iter().filter(|entry| entry["target"] == *target && entry["chain"] == *chain);
+        let told = |entry: &Value| {
+            assert!(entry["key"].is_string() && entry["previous"].is_string() && entry["at"].is_string(), "{entry}");
+            json!([
+                entry["owner"],
+                entry["role"],
+                entry["action"],
+                entry["from"],
+                entry["to"],
+                entry["joined"],
+                entry["left"]
+            ])
+        };
+        about.map(told).collect::<Vec<_>>()
+    };
+    let us = |visibility: &str| json!({"owner": "us", "visibility": visibility});
+    assert_eq!(
+        about(PUBLIC_ID, "decisions"),
+        [json!(["us", "register", "thing_updated", us("public"), us("private"), null, null])]
+    );
+    let of_key = json!({"owner": "newcomers", "role": "register"});
+    assert_eq!(
+        about(&format!("/keys/{key}"), "administration"),
+        [
+            json!(["root", "admin", "POST", null, of_key, null, null]),
+            json!(["root", "admin", "DELETE", of_key, null, null, null]),
+        ]
+    );
+    let ours = json!({"owner": "us"});
+    assert_eq!(
+        about("/namespaces/pond", "decisions"),
+        [
+            json!(["us", "register", "PUT", null, ours, ["frogs", "us"], null]),
+            json!(["us", "register", "PUT", ours, ours, ["newts"], ["frogs"]]),
+            json!(["us", "register", "DELETE", ours, null, null, ["newts", "us"]]),
+        ]
+    );
+    let denials: Vec<&Value> = entries.iter().filter(|entry| is_denied(entry)).collect();
+    assert_eq!(denials.len(), 2, "{denials:?}");
+    for denial in denials {
+        assert_eq!(
+            (&denial["owner"], &denial["role"], &denial["status"], &denial["chain"]),
+            (&json!("others"), &json!("register"), &json!(403), &json!("denials"))
+        );
+    }
+    // Each entry as it is exported has the hash of the one before in its chain.
+    let lines = zoo.call(Admin, "GET", "/audit?limit=1000").header("accept", "application/x-ndjson").send().expect(200);
+    let mut ends = std::collections::BTreeMap::new();
+    for line in lines.text().lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let before = ends.insert(entry["chain"].to_string(), sha256(line.as_bytes()));
+        assert_eq!(entry["previous"], before.unwrap_or_else(|| sha256(b"")), "{entry}");
+    }
+    assert_eq!(ends.len(), 4, "{ends:?}");
+}
+
 #[test]
 fn metrics_are_the_same_with_and_without_what_is_hidden() {
     let rules = Rules { authentication: true, public_read: true, ..Rules::default() };

@@ -3,12 +3,16 @@
 use std::net::IpAddr;
 
 use super::Registry;
-use crate::{Result, store::Audited};
-use crate::{access::Caller, change::Timestamp, store::AuditEntry};
+use crate::{
+    Result,
+    access::{ApiKey, Caller, NewKey},
+    change::Timestamp,
+    store::{AuditChain, AuditEntry, Audited, AuditedState},
+};
 
 impl Registry {
     /// At most `limit` entries of the audit trail after the one with a number: what authenticated callers have changed,
-    /// written with the change, and what callers were denied. It is retained as the log is.
+    /// written with the change, and what callers were denied. Each of its [chains](AuditChain) is retained as the log is.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -16,10 +20,27 @@ impl Registry {
         self.0.store.audited(after, limit)
     }
 
+    /// As [`super::Keys::create`], with an entry of the audit trail in the name of its caller.
+    ///
+    /// # Errors
+    /// Those of [`super::Keys::create`].
+    pub fn create_key(&self, new: NewKey) -> Result<(ApiKey, String)> {
+        self.keys().create_noted(new, |key| self.entry_of_principal(about_key("POST", key)))
+    }
+
+    /// As [`super::Keys::revoke`], with an entry of the audit trail in the name of its caller.
+    ///
+    /// # Errors
+    /// Those of [`super::Keys::revoke`].
+    pub fn revoke_key(&self, id: &str) -> Result<bool> {
+        self.keys().revoke_noted(id, |key| self.entry_of_principal(about_key("DELETE", key)))
+    }
+
     /// Notes that its caller has done something that is no change of a Thing.
     #[doc(hidden)]
-    pub fn note_done(&self, action: &str, target: &str) {
-        self.note(AuditEntry { action: action.to_owned(), target: target.to_owned(), ..AuditEntry::default() });
+    pub fn note_done(&self, chain: AuditChain, action: &str, target: &str) {
+        let (action, target, chain) = (action.to_owned(), target.to_owned(), Some(chain));
+        self.note(AuditEntry { action, target, chain, ..AuditEntry::default() });
     }
 
     /// Notes that its caller was denied something.
@@ -27,22 +48,45 @@ impl Registry {
     pub fn note_denied(&self, target: &str, status: Option<u16>) {
         let Some(unlisted) = self.0.denials.take(Timestamp::now()) else { return };
         let unlisted = (unlisted > 0).then_some(unlisted);
-        let (action, target) = ("denied".to_owned(), target.to_owned());
-        self.note(AuditEntry { action, target, status, unlisted, ..AuditEntry::default() });
+        let (action, target, chain) = ("denied".to_owned(), target.to_owned(), Some(AuditChain::Denials));
+        self.note(AuditEntry { action, target, status, unlisted, chain, ..AuditEntry::default() });
     }
 
     /// Adds an entry in the name of its caller. The committer's own thread commits it, with what else there is.
     fn note(&self, entry: AuditEntry) {
+        drop(self.0.store.note(self.entry_by_caller(entry)));
+    }
+
+    /// The same where its caller is somebody who was authenticated.
+    pub(super) fn entry_of_principal(&self, entry: AuditEntry) -> Option<AuditEntry> {
+        matches!(self.1, Caller::Principal(_)).then(|| self.entry_by_caller(entry))
+    }
+
+    /// An entry in the name of its caller.
+    fn entry_by_caller(&self, entry: AuditEntry) -> AuditEntry {
         let principal = match &self.1 {
             Caller::Principal(principal) => Some(principal),
             Caller::Trusted | Caller::Anonymous => None,
         };
-        let entry = AuditEntry {
+        AuditEntry {
             owner: principal.map(|principal| principal.owner.clone()),
+            role: principal.map(|principal| principal.role),
             key: principal.map(|principal| principal.key.clone()),
             address: self.2.as_ref().map(IpAddr::to_string),
             ..entry
-        };
-        drop(self.0.store.note(entry));
+        }
     }
+}
+
+/// The entry about a key that is created or revoked.
+fn about_key(action: &str, key: &ApiKey) -> AuditEntry {
+    let state = Some(AuditedState {
+        owner: Some(key.owner.clone()),
+        role: Some(key.role),
+        expires: key.expires,
+        ..AuditedState::default()
+    });
+    let (from, to) = if action == "DELETE" { (state, None) } else { (None, state) };
+    let (action, target) = (action.to_owned(), format!("/keys/{}", key.id));
+    AuditEntry { action, target, from, to, chain: Some(AuditChain::Administration), ..AuditEntry::default() }
 }

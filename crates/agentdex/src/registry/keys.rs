@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     access::{ApiKey, Caller, NewKey, Principal, Secret, Token},
     change::Timestamp,
-    store::Store,
+    store::{AuditEntry, Store},
 };
 
 /// The most keys.
@@ -90,6 +90,15 @@ impl Keys {
     /// # Errors
     /// [`Error::LimitExceeded`] beyond 100,000 keys, [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn create(&self, new: NewKey) -> Result<(ApiKey, String)> {
+        self.create_noted(new, |_| None)
+    }
+
+    /// The same with an entry of the audit trail, which is written with the key.
+    pub(super) fn create_noted(
+        &self,
+        new: NewKey,
+        note: impl FnOnce(&ApiKey) -> Option<AuditEntry>,
+    ) -> Result<(ApiKey, String)> {
         if self.read().len() >= MAX_KEYS {
             return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
         }
@@ -101,7 +110,7 @@ impl Keys {
         let key =
             ApiKey { id: token.id.to_owned(), role: new.role, owner: new.owner, created, expires, last_used: None };
         let entry = Entry::new(Stored { key: key.clone(), secret: token.secret() });
-        self.store.local().put_key(&key.id, entry.encode()?)?;
+        self.store.local().put_key_noted(&key.id, entry.encode()?, note(&key))?;
         self.write().insert(key.id.clone(), Arc::new(entry));
         Ok((key, text))
     }
@@ -119,11 +128,14 @@ impl Keys {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn revoke(&self, id: &str) -> Result<bool> {
-        if self.write().remove(id).is_none() {
-            return Ok(false);
-        }
+        self.revoke_noted(id, |_| None)
+    }
+
+    /// The same with an entry of the audit trail, which is written with it.
+    pub(super) fn revoke_noted(&self, id: &str, note: impl FnOnce(&ApiKey) -> Option<AuditEntry>) -> Result<bool> {
+        let Some(entry) = self.write().remove(id) else { return Ok(false) };
         self.revoked.send_modify(|revoked| *revoked += 1);
-        self.store.local().remove_key(id)?;
+        self.store.local().remove_key_noted(id, note(&entry.key))?;
         Ok(true)
     }
 

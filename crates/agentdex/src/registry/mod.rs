@@ -126,8 +126,9 @@ use crate::{
 };
 #[doc(inline)]
 pub use agentdex_api::{
-    AuditEntry, Audited, CapabilityNeighbors, Chain, ClaimedNamespace, CompatibleQuery, ComposeQuery, ComposeResult,
-    Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryName, QueryParameters,
+    AuditChain, AuditEntry, Audited, AuditedState, CapabilityNeighbors, Chain, ClaimedNamespace, CompatibleQuery,
+    ComposeQuery, ComposeResult, Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryName,
+    QueryParameters,
 };
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.

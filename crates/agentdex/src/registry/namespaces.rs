@@ -10,7 +10,7 @@ use agentdex_api::ClaimedNamespace;
 use crate::{
     Error, Result,
     access::{Namespace, NamespaceNumber, Owner},
-    store::{Author, NamespaceRecord, NamespaceWrite, Store},
+    store::{AuditChain, AuditEntry, AuditedState, Author, NamespaceRecord, NamespaceWrite, Store},
 };
 
 /// The most namespaces.
@@ -72,10 +72,16 @@ impl Namespaces {
     /// [`Error::AccessRefused`] where somebody else has claimed it, [`Error::LimitExceeded`] beyond 10,000 namespaces or
     /// 1,000 members, [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
-        self.put_as(Author::default(), namespace)
+        self.put_as(Author::default(), namespace, |_| None)
     }
 
-    pub(super) fn put_as(&self, author: Author, namespace: ClaimedNamespace) -> Result<bool> {
+    /// The same by somebody; `note` makes an entry of the audit trail one in its name.
+    pub(super) fn put_as(
+        &self,
+        mut author: Author,
+        namespace: ClaimedNamespace,
+        note: impl FnOnce(AuditEntry) -> Option<AuditEntry>,
+    ) -> Result<bool> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.find_numbered(&namespace.name);
         if let Some((_, taken)) = known.as_ref().filter(|(_, taken)| taken.owner != namespace.owner) {
@@ -84,12 +90,13 @@ impl Namespaces {
         if namespace.members.len() > MAX_MEMBERS {
             return Err(Error::LimitExceeded { what: "number of members of a namespace", maximum: MAX_MEMBERS as u64 });
         }
-        let number = known.map(|(number, _)| number);
+        let number = known.as_ref().map(|(number, _)| *number);
         if number.is_none() && self.store.namespaces().len() >= MAX_NAMESPACES {
             return Err(Error::LimitExceeded { what: "number of namespaces", maximum: MAX_NAMESPACES as u64 });
         }
         let ClaimedNamespace { name, owner, mut members, created, proof } = namespace;
         members.insert(owner.clone());
+        author.notes.extend(note(entry("PUT", &name, known.map(|(_, known)| known), Some((&owner, &members)))));
         let record =
             NamespaceRecord { name, owner: Some(owner), created, proof, given_up: None, members: BTreeMap::new() };
         self.store.write_namespace(author, NamespaceWrite { number, record, members: Some(members) }).wait()?;
@@ -103,15 +110,47 @@ impl Namespaces {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn remove(&self, name: &Namespace) -> Result<bool> {
-        self.remove_as(Author::default(), name)
+        self.remove_as(Author::default(), name, |_| None)
     }
 
-    pub(super) fn remove_as(&self, author: Author, name: &Namespace) -> Result<bool> {
+    /// The same by somebody; `note` makes an entry of the audit trail one in its name.
+    pub(super) fn remove_as(
+        &self,
+        mut author: Author,
+        name: &Namespace,
+        note: impl FnOnce(AuditEntry) -> Option<AuditEntry>,
+    ) -> Result<bool> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((number, record)) = self.store.find_namespace(name) else { return Ok(false) };
+        author.notes.extend(note(entry("DELETE", name, claimed(&record), None)));
         let record = NamespaceRecord::clone(&record);
         self.store.write_namespace(author, NamespaceWrite { number: Some(number), record, members: None }).wait()?;
         Ok(true)
+    }
+}
+
+/// The entry of the audit trail about a namespace of which it is known who owned it and who its members were, and who does and
+/// who they are from now on.
+fn entry(
+    action: &str,
+    name: &Namespace,
+    before: Option<ClaimedNamespace>,
+    after: Option<(&Owner, &BTreeSet<Owner>)>,
+) -> AuditEntry {
+    let state = |owner: &Owner| AuditedState { owner: Some(owner.clone()), ..AuditedState::default() };
+    let (from, to) = (before.as_ref().map(|before| state(&before.owner)), after.map(|(owner, _)| state(owner)));
+    let before: BTreeSet<Owner> =
+        before.into_iter().flat_map(|before| before.members.into_iter().chain([before.owner])).collect();
+    let after = after.map(|(_, members)| members.clone()).unwrap_or_default();
+    AuditEntry {
+        action: action.to_owned(),
+        target: format!("/namespaces/{name}"),
+        from,
+        to,
+        joined: after.difference(&before).cloned().collect(),
+        left: before.difference(&after).cloned().collect(),
+        chain: Some(AuditChain::Decisions),
+        ..AuditEntry::default()
     }
 }
 

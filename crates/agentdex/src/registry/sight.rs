@@ -163,7 +163,8 @@ impl Registry {
             None => (Timestamp::now(), proof),
         };
         let namespace = ClaimedNamespace { name, owner: owner.clone(), members, created, proof };
-        self.0.namespaces.put_as(self.author(AccessRequest::default())?, namespace.clone())?;
+        let author = self.author(AccessRequest::default())?;
+        self.0.namespaces.put_as(author, namespace.clone(), |entry| self.entry_of_principal(entry))?;
         Ok((namespace, known.is_none()))
     }
 
@@ -180,6 +181,7 @@ impl Registry {
             let message = format!("the namespace {:?} is given up by its owner or an admin", name.as_str());
             return Err(Error::AccessRefused { message });
         }
-        self.0.namespaces.remove_as(self.author(AccessRequest::default())?, name)
+        let author = self.author(AccessRequest::default())?;
+        self.0.namespaces.remove_as(author, name, |entry| self.entry_of_principal(entry))
     }
 }

@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    audit,
     blocking::blocking,
     body,
     context::Context,
@@ -79,6 +80,11 @@ pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload
             return response.json(Response::error(None, RpcError::of(kind, &problem.to_string())));
         }
     };
+    if let Some(Reply::Batch(responses)) = &reply {
+        for _ in responses.iter().filter(|response| is_refusal(response)) {
+            audit::note_part(&context, &request, StatusCode::FORBIDDEN);
+        }
+    }
     match reply {
         Some(reply) if is_forbidden(&reply) => HttpResponse::Forbidden().json(reply),
         Some(reply) => HttpResponse::Ok().json(reply),
@@ -88,7 +94,10 @@ pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload
 
 /// True if it answers one request, which its sender may not make.
 fn is_forbidden(reply: &Reply) -> bool {
-    let Reply::One(response) = reply else { return false };
+    matches!(reply, Reply::One(response) if is_refusal(response))
+}
+
+fn is_refusal(response: &Response) -> bool {
     matches!(&response.outcome, Outcome::Error(error) if error.code == ErrorKind::Forbidden.code())
 }
 

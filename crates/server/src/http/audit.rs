@@ -11,35 +11,40 @@ use actix_web::{
     web::Data,
 };
 
+use agentdex_api::AuditChain;
+use serde::Deserialize;
+
 use super::{
-    address::base_path, blocking::blocking, body::NDJSON, context::Context, negotiation::accepts,
-    parameters::Parameters, problem::Problem,
+    address::{base_path, thing_path},
+    blocking::blocking,
+    body::NDJSON,
+    context::Context,
+    negotiation::accepts,
+    parameters::Parameters,
+    problem::Problem,
 };
-use crate::Error;
+use crate::{Error, Registry};
 
 /// How many entries an answer has without `limit`.
 const DEFAULT_LIMIT: usize = 100;
 /// The most entries of an answer.
 const MAX_LIMIT: usize = 1000;
 
-/// The routes that change something that is no Thing, or give everything away, by method.
-const NOTED: [(&str, &str); 9] = [
-    ("POST", "/keys"),
-    ("DELETE", "/keys/{id}"),
-    ("PUT", "/namespaces/{name}"),
-    ("DELETE", "/namespaces/{name}"),
-    ("PUT", "/queries/{name}"),
-    ("DELETE", "/queries/{name}"),
-    ("DELETE", "/imports/{id}"),
-    ("GET", "/backup"),
-    ("GET", "/records"),
+/// The routes that change something that the registry has no entry of itself, or give everything away, by method.
+const NOTED: [(&str, &str, AuditChain); 5] = [
+    ("PUT", "/queries/{name}", AuditChain::Decisions),
+    ("DELETE", "/queries/{name}", AuditChain::Decisions),
+    ("DELETE", "/imports/{id}", AuditChain::Decisions),
+    ("GET", "/backup", AuditChain::Administration),
+    ("GET", "/records", AuditChain::Administration),
 ];
 
 /// Read who changed what, and what was denied
 ///
-/// Needs the role `admin`. Changes of Things are written with the change, all else within a moment; where clients
-/// aren't authenticated there is nothing. Retained as the change log is. As `application/x-ndjson` one entry a line,
-/// for export.
+/// Needs the role `admin`. Changes of Things, keys and namespaces are written with the change, all else within a moment;
+/// where clients aren't authenticated there is nothing. Each of the chains `changes`, `decisions`, `denials` and
+/// `administration` is retained as the change log is; an entry has the SHA-256 of the line before it in its chain (`previous`).
+/// As `application/x-ndjson` one entry a line, for export.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/audit",
@@ -79,6 +84,28 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
     Ok(response.content_type(NDJSON).body(lines))
 }
 
+/// Notes a line of a batch that was denied, as a PUT of the same description is.
+pub(super) fn note_line(registry: &Registry, line: &[u8], status: StatusCode) {
+    #[derive(Deserialize)]
+    struct Identified {
+        id: String,
+    }
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        let identified: Option<Identified> = serde_json::from_slice(line).ok();
+        let shown = identified
+            .map_or_else(|| "POST /things".to_owned(), |Identified { id }| format!("PUT {}", thing_path("", &id)));
+        registry.note_denied(&shown, Some(status.as_u16()));
+    }
+}
+
+/// Notes that a part of a request was denied, whose others weren't.
+pub(super) fn note_part(context: &Context, request: &HttpRequest, status: StatusCode) {
+    if context.options.access.authentication {
+        let shown = format!("{} {}", request.method(), request.path());
+        context.registry(request).note_denied(&shown, Some(status.as_u16()));
+    }
+}
+
 /// Notes a request that was denied, or that has changed something that is no Thing. `path` is that of its route.
 pub(super) fn note(context: &Context, request: &HttpRequest, path: &str, status: StatusCode) {
     if !context.options.access.authentication {
@@ -89,10 +116,11 @@ pub(super) fn note(context: &Context, request: &HttpRequest, path: &str, status:
         return context.registry(request).note_denied(&shown(), Some(status.as_u16()));
     }
     let method = if *request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
-    if status.is_success() && NOTED.contains(&(method, path)) {
+    let noted = NOTED.iter().find(|(of_method, of_path, _)| (*of_method, *of_path) == (method, path));
+    if let Some((_, _, chain)) = noted.filter(|_| status.is_success()) {
         // Whose query it was, and who sees it now.
         let asked = Some(request.query_string()).filter(|asked| !asked.is_empty() && path == "/queries/{name}");
         let shown = asked.map(|asked| format!("{}?{asked}", request.path()));
-        context.registry(request).note_done(method, shown.as_deref().unwrap_or(request.path()));
+        context.registry(request).note_done(*chain, method, shown.as_deref().unwrap_or(request.path()));
     }
 }

@@ -22,6 +22,7 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{
+    audit,
     blocking::blocking,
     body,
     context::Context,
@@ -99,7 +100,15 @@ pub(super) fn write_lines(
 ) -> Result<HttpResponse, Problem> {
     body::check_type(request, &body::LINES)?;
     let groups = Groups::new(body::decoded(request, payload)?, line_limit);
-    let (turns, store, registry) = (Arc::new(Mutex::new(())), Arc::new(store), context.registry(request));
+    let (turns, registry) = (Arc::new(Mutex::new(())), context.registry(request));
+    let is_audited = context.options.access.authentication;
+    let store = Arc::new(async move |registry: &Registry, line: Bytes| {
+        let result = store(registry, line.clone()).await;
+        if let (Err(problem), true) = (&result, is_audited) {
+            audit::note_line(registry, &line, problem.status());
+        }
+        result
+    });
     let results = groups.into_stream().map(move |group| {
         let (registry, turns, store) = (registry.clone(), turns.clone(), store.clone());
         async move {

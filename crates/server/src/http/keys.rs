@@ -63,7 +63,7 @@ pub(super) async fn create(
     let new: NewKey = json_body(&context, &request, payload, &[]).await?;
     check_managed(&context)?;
     let registry = context.admin(&request)?;
-    let (listed, key) = blocking(move || registry.keys().create(new)).await?;
+    let (listed, key) = blocking(move || registry.create_key(new)).await?;
     let location = format!("{}/keys/{}", base_path(&request, &context.options, "/keys"), listed.id);
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, location))
@@ -93,7 +93,7 @@ pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Resu
     check_managed(&context)?;
     let id = request.match_info().get("id").unwrap_or_default().to_owned();
     let (registry, revoked) = (context.admin(&request)?, id.clone());
-    if blocking(move || registry.keys().revoke(&revoked)).await? {
+    if blocking(move || registry.revoke_key(&revoked)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }
     let detail = format!("there is no API key {:?}; GET /keys lists them", excerpt(&id));
