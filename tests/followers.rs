@@ -1,12 +1,18 @@
 //! The search index as a follower of the log: what searches see while it lags, fails and recovers.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use agentdex::{
     Registry, Seq,
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
     registry::{self, FollowerState, FollowerStatus, Write},
-    search::Search,
+    search::{FacetField, Search},
     store::{self, Gaps},
+    td,
 };
 use tempfile::TempDir;
 
@@ -228,4 +234,88 @@ fn an_index_whose_unsynced_files_are_damaged_is_rebuilt() {
     eventually("the rebuild", || registry.status().not_ready().is_none());
     assert_eq!(index(&registry).rebuilds, 1);
     assert_eq!(found(&registry, "weather"), ["urn:a"]);
+}
+
+/// The position that an index was committed with, as its list of segments has it.
+fn position_of(index: &Path) -> String {
+    let list: serde_json::Value = serde_json::from_slice(&fs::read(index.join("meta.json")).unwrap()).unwrap();
+    list["payload"].as_str().unwrap().to_owned()
+}
+
+/// The directory of the index that is in use.
+fn current_index(directory: &Path) -> PathBuf {
+    let current = fs::read_to_string(directory.join("search/CURRENT")).unwrap();
+    directory.join("search").join(current.split_whitespace().last().unwrap())
+}
+
+#[test]
+fn a_stale_index_shows_no_facet_and_no_suggestion_of_what_is_hidden_by_now() {
+    let directory = TempDir::new().unwrap();
+    let us = || {
+        let owner = "us".parse().unwrap();
+        Caller::Principal(Arc::new(Principal { owner, role: Role::Register, key: String::new(), expires: None }))
+    };
+    let registry = open(directory.path());
+    let ours = registry.as_caller(us());
+    let tagged = |id: &str, title: &str, tag: &str| td::Description::new(title).id(id).tag(tag).capability("forecast");
+    ours.put(tagged("urn:public", "Weather", "open")).unwrap();
+    ours.put(tagged("urn:hidden", "Weather by zeppelin", "secret")).unwrap();
+    registry.refresh().unwrap();
+    drop(ours);
+    registry.close();
+    drop(registry);
+    let stale = TempDir::new().unwrap();
+    let before = current_index(directory.path());
+    copy_all(&before, stale.path());
+
+    let registry = open(directory.path());
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    registry.as_caller(us()).write_blocking(Write::access("urn:hidden", private)).unwrap();
+    registry.refresh().unwrap();
+    registry.close();
+    drop(registry);
+    // As if the index had lost the change.
+    let index_path = current_index(directory.path());
+    let list = fs::read_to_string(stale.path().join("meta.json")).unwrap();
+    let list = list.replace(&position_of(stale.path()), &position_of(&index_path));
+    fs::remove_dir_all(&index_path).unwrap();
+    fs::create_dir(&index_path).unwrap();
+    copy_all(stale.path(), &index_path);
+    fs::write(index_path.join("meta.json"), list).unwrap();
+
+    let registry = open(directory.path());
+    let search = || {
+        let mut search = Search::words("weather zepelin");
+        search.facets = vec![FacetField::Tag];
+        search
+    };
+    let told = |registry: &Registry| {
+        let answer = registry.search(search()).unwrap();
+        let tags: Vec<(String, u64)> =
+            answer.facets[&FacetField::Tag].iter().map(|facet| (facet.value.clone(), facet.count)).collect();
+        let mut hits: Vec<String> = answer.hits.into_iter().map(|hit| hit.id).collect();
+        hits.sort();
+        (answer.total, hits, tags, answer.suggestions)
+    };
+    let everything = (
+        2,
+        vec!["urn:hidden".to_owned(), "urn:public".to_owned()],
+        vec![("open".to_owned(), 1), ("secret".to_owned(), 1)],
+        vec!["weather zeppelin".to_owned()],
+    );
+    let public = (1, vec!["urn:public".to_owned()], vec![("open".to_owned(), 1)], Vec::new());
+    let (ours, stranger) = (registry.as_caller(us()), registry.as_caller(Caller::Anonymous));
+    assert_eq!((told(&registry), told(&ours)), (everything.clone(), everything.clone()));
+    assert_eq!(told(&stranger), public);
+    // What comes and goes while the index is in use.
+    let open_to_all = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
+    ours.write_blocking(Write::access("urn:hidden", open_to_all)).unwrap();
+    registry.refresh().unwrap();
+    assert_eq!(told(&stranger), everything);
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    ours.write_blocking(Write::access("urn:hidden", private)).unwrap();
+    assert_eq!(told(&stranger), public);
+    registry.refresh().unwrap();
+    assert_eq!((told(&stranger), told(&ours)), (public, everything));
+    assert_eq!(index(&registry).rebuilds, 0, "it is that index");
 }

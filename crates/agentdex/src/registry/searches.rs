@@ -87,7 +87,7 @@ impl Registry {
         let view = self.view()?;
         let mut answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
         answer.seq = view.seq;
-        // Asked once more in memory: an index that is stale or damaged can hide, and never show.
+        // Once more at the end: access may have changed meanwhile.
         if let Some(grants) = self.sight() {
             let found = answer.hits.len();
             answer.hits.retain(|hit| self.0.store.is_seen(&hit.id, &grants));
@@ -148,9 +148,11 @@ impl Registry {
     /// removed since.
     pub(super) fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
-        let mut visible = self.0.search.visible(&expired)?.ok_or_else(|| self.rebuilding())?;
+        // Asked in memory as well: an index that is stale or damaged can hide, and never show.
+        let sees_everything = self.sight().is_none();
+        let mut visible = self.0.search.visible(&expired, sees_everything)?.ok_or_else(|| self.rebuilding())?;
         if let Some(grants) = self.grants() {
-            visible.hidden = visible.snapshot.hide_from(&grants, &visible.hidden)?;
+            visible.hidden = visible.snapshot.hide_from(&grants, &visible.hidden, &visible.restricted)?;
         }
         Ok(visible)
     }

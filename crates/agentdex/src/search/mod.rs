@@ -46,6 +46,7 @@ mod rank;
 #[cfg(feature = "sparql")]
 pub mod rdf;
 mod request;
+mod restricted;
 #[doc(hidden)]
 pub mod saved;
 mod schema;
@@ -76,6 +77,7 @@ pub use hidden::{Hidden, HiddenIds};
 #[doc(hidden)]
 pub use index::Index;
 pub use request::Search;
+pub use restricted::{RestrictedDocuments, RestrictedThings};
 #[doc(hidden)]
 pub use snapshot::Snapshot;
 #[doc(hidden)]

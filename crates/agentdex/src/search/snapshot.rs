@@ -15,6 +15,7 @@ use super::{
     hybrid::{self, Cosines, Fused, Hybrid},
     query::{self, Compiled, Spelling},
     rank::Ranked,
+    restricted::{RestrictedDocuments, RestrictedThings},
     schema::Fields,
     snippet::{self, Highlights},
     suggest,
@@ -75,13 +76,30 @@ impl Snapshot {
         hidden.hide(&self.searcher, self.fields.id, ids)
     }
 
-    /// Hides in this state of an index what somebody doesn't see, beside what is `hidden` from everybody.
+    /// Looks up the documents of Things that not everybody sees. `changed` are the ids of those whose access is another one
+    /// than it was the last time, or may be; none: any may be.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
-    pub fn hide_from(&self, grants: &Grants, hidden: &Hidden) -> Result<Hidden> {
-        unseen::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
-            .map_err(index_error("looking up what somebody sees"))
+    pub fn look_up(
+        &self,
+        restricted: &mut RestrictedDocuments,
+        things: &dyn RestrictedThings,
+        changed: Option<&[String]>,
+    ) -> Result<()> {
+        restricted.update(&self.searcher, self.fields.id, things, changed)
+    }
+
+    /// Hides in this state of an index what somebody doesn't see, beside what is `hidden` from everybody: by what the
+    /// index says, and by what is known of its documents without it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`]
+    pub fn hide_from(&self, grants: &Grants, hidden: &Hidden, restricted: &RestrictedDocuments) -> Result<Hidden> {
+        let mut hidden = unseen::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
+            .map_err(index_error("looking up what somebody sees"))?;
+        restricted.hide(&self.searcher, grants, &mut hidden);
+        Ok(hidden)
     }
 
     /// Searches; `hidden` is what the index still has and nobody may find, `meaning` the vectors, if there are some.

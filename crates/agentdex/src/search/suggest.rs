@@ -151,7 +151,8 @@ pub(super) fn is_visible(segment: &SegmentReader, hidden: &Hidden, field: Field,
     let index = segment.inverted_index(field)?;
     let Some(info) = index.terms().get(term)? else { return Ok(false) };
     let visible = hidden.visible(segment);
-    if visible.is_whole() {
+    // What was deleted counts until segments are merged, and may have been made private.
+    if visible.is_whole() && !segment.has_deletes() {
         return Ok(info.doc_freq > 0);
     }
     let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;

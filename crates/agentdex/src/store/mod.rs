@@ -90,7 +90,7 @@ use self::{
 };
 use crate::{
     Error, Result,
-    access::{Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
+    access::{Access, Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
     change::{Change, Epoch, Position, Seq, Timestamp},
 };
 
@@ -234,6 +234,21 @@ impl Store {
     /// Whether there are Things that not everybody sees.
     pub fn has_restricted(&self) -> bool {
         !self.view.restricted.is_empty()
+    }
+
+    /// The access to a Thing that not everybody sees; none to others.
+    pub fn restricted_access(&self, id: &str) -> Option<Access> {
+        self.view.restricted.access(id)
+    }
+
+    /// The number of Things that not everybody sees, those that have expired and aren't purged yet included.
+    pub fn restricted_count(&self) -> usize {
+        self.view.restricted.len()
+    }
+
+    /// The ids of Things that not everybody sees.
+    pub fn restricted_ids(&self) -> Vec<String> {
+        self.view.restricted.ids()
     }
 
     /// The ids of Things that somebody doesn't see.

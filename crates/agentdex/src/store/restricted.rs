@@ -78,6 +78,21 @@ impl Restricted {
         self.is_empty() || self.read().by_id.get(id).is_none_or(|access| by.see(access))
     }
 
+    /// The access to a Thing; none where everybody sees it.
+    pub fn access(&self, id: &str) -> Option<Access> {
+        if self.is_empty() { None } else { self.read().by_id.get(id).cloned() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The ids of all.
+    pub fn ids(&self) -> Vec<String> {
+        self.read().by_id.keys().map(ToString::to_string).collect()
+    }
+
     /// How many Things somebody doesn't see, those that have expired included.
     pub fn unseen(&self, by: &Grants) -> u64 {
         if self.is_empty() {

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     Error, Result,
+    access::Access,
     change::{Position, Seq, Timestamp},
     convert::Format,
-    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Moments, Snapshot},
+    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Moments, RestrictedDocuments, RestrictedThings, Snapshot},
     store::{LoggedChange, Record, Store},
 };
 
@@ -32,6 +33,7 @@ struct Shown {
     snapshot: Option<Snapshot>,
     unseen: Unseen,
     hidden: HiddenIds,
+    restricted: RestrictedDocuments,
     /// The expired ids that `hidden` has.
     expired: Option<Arc<[String]>>,
 }
@@ -43,6 +45,8 @@ pub(in crate::registry) struct Visible {
     pub seq: Seq,
     /// What the index has and nobody may find.
     pub hidden: Hidden,
+    /// What it has and not everybody may find.
+    pub restricted: RestrictedDocuments,
 }
 
 /// How far an index is.
@@ -80,20 +84,32 @@ impl Search {
         Ok(shown.snapshot.as_ref().map(seq))
     }
 
-    /// What can be searched, without what was deleted since and what has expired; none where nothing can be.
+    /// What can be searched, without what was deleted since and what has expired, and, for somebody who doesn't see
+    /// everything, with what not everybody sees; none where nothing can be.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`]
-    pub(in crate::registry) fn visible(&self, expired: &Arc<[String]>) -> Result<Option<Visible>> {
+    pub(in crate::registry) fn visible(
+        &self,
+        expired: &Arc<[String]>,
+        sees_everything: bool,
+    ) -> Result<Option<Visible>> {
         let mut shown = self.lock();
         shown.read_on(&self.store)?;
-        let Shown { snapshot: Some(snapshot), unseen, hidden, expired: known } = &mut *shown else { return Ok(None) };
+        let Shown { snapshot: Some(snapshot), unseen, hidden, restricted, expired: known } = &mut *shown else {
+            return Ok(None);
+        };
         let newly_expired = known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, expired)).then_some(expired);
         let ids = unseen.newly_deleted().iter().chain(newly_expired.into_iter().flat_map(|expired| expired.iter()));
         let hidden = snapshot.hide(hidden, ids.map(String::as_str))?;
         unseen.clear_newly_deleted();
         *known = Some(expired.clone());
-        Ok(Some(Visible { snapshot: snapshot.clone(), seq: seq(snapshot), hidden }))
+        if !sees_everything {
+            snapshot.look_up(restricted, &self.store, unseen.newly_restricted())?;
+            unseen.clear_newly_restricted();
+        }
+        let restricted = if sees_everything { RestrictedDocuments::default() } else { restricted.clone() };
+        Ok(Some(Visible { snapshot: snapshot.clone(), seq: seq(snapshot), hidden, restricted }))
     }
 
     fn read_on(&self) -> Result<()> {
@@ -112,7 +128,7 @@ impl Search {
             }
             _ => {
                 shown.unseen = Unseen::after(position);
-                shown.hidden = HiddenIds::default();
+                (shown.hidden, shown.restricted) = Default::default();
             }
         }
         shown.expired = None;
@@ -120,6 +136,20 @@ impl Search {
 
     fn lock(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RestrictedThings for Store {
+    fn count(&self) -> usize {
+        self.restricted_count()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.restricted_ids()
+    }
+
+    fn access(&self, id: &str) -> Option<Access> {
+        self.restricted_access(id)
     }
 }
 

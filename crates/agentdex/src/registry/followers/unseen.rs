@@ -15,6 +15,9 @@ use crate::{
 /// The most changes that are read at once.
 const CHANGES_AT_ONCE: usize = 4096;
 
+/// The most ids whose access is another one that are told one by one.
+const MOST_RESTRICTED: usize = 100_000;
+
 /// Changes that the index doesn't show.
 #[derive(Default)]
 pub(super) struct Unseen {
@@ -26,6 +29,8 @@ pub(super) struct Unseen {
     runs: VecDeque<(Seq, Timestamp)>,
     /// Those of them that searches don't know yet.
     newly_deleted: Vec<String>,
+    /// Ids of Things whose access is another one, or may be, since searches asked; none: any may be.
+    newly_restricted: Option<Vec<String>>,
 }
 
 impl Unseen {
@@ -51,6 +56,10 @@ impl Unseen {
     }
 
     fn add(&mut self, change: &Change) {
+        if !change.access_before.is_public() || !change.access_after.is_public() {
+            self.newly_restricted.as_mut().into_iter().for_each(|ids| ids.push(change.id.clone()));
+            self.newly_restricted.take_if(|ids| ids.len() > MOST_RESTRICTED);
+        }
         // What somebody saw and may see no more is hidden until the index knows.
         let is_narrower = change.access_before != change.access_after && !change.access_after.is_public();
         if change.kind == ChangeKind::Deleted || (change.kind == ChangeKind::Updated && is_narrower) {
@@ -66,7 +75,20 @@ impl Unseen {
         while self.runs.front().is_some_and(|(last, _)| *last <= position) {
             self.runs.pop_front();
         }
-        self.read = self.read.max(position);
+        if position > self.read {
+            // What was skipped may have changed an access.
+            (self.read, self.newly_restricted) = (position, None);
+        }
+    }
+
+    /// Ids of Things whose access is another one since [`Unseen::clear_newly_restricted`]; none: any may be.
+    pub fn newly_restricted(&self) -> Option<&[String]> {
+        self.newly_restricted.as_deref()
+    }
+
+    /// Searches know the accesses so far.
+    pub fn clear_newly_restricted(&mut self) {
+        self.newly_restricted = Some(Vec::new());
     }
 
     /// Ids that were deleted since [`Unseen::clear_newly_deleted`].
