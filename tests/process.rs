@@ -73,7 +73,21 @@ impl ServerProcess {
         ServerProcess::start_with(command, data, arguments)
     }
 
-    fn start_with(mut command: Command, data: &Path, arguments: &[&str]) -> ServerProcess {
+    /// The same whose log goes elsewhere, or nowhere.
+    pub fn start_with_standard_error(data: &Path, arguments: &[&str], standard_error: Stdio) -> ServerProcess {
+        ServerProcess::start_writing(agentdex(), data, arguments, |_| standard_error)
+    }
+
+    fn start_with(command: Command, data: &Path, arguments: &[&str]) -> ServerProcess {
+        ServerProcess::start_writing(command, data, arguments, |log| File::create(log).unwrap().into())
+    }
+
+    fn start_writing(
+        mut command: Command,
+        data: &Path,
+        arguments: &[&str],
+        standard_error: impl FnOnce(&Path) -> Stdio,
+    ) -> ServerProcess {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");
         command.current_dir(directory.path()).arg("serve").arg("--data").arg(data);
@@ -83,7 +97,7 @@ impl ServerProcess {
         if !arguments.iter().any(|argument| argument.contains("mqtt")) {
             command.arg("--no-mqtt");
         }
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(standard_error(&log));
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (mut url, mut mqtt) = (None, None);
@@ -96,7 +110,7 @@ impl ServerProcess {
                 mqtt = Some(address.parse().unwrap());
             }
         }
-        let Some(url) = url else { panic!("no server: {}", std::fs::read_to_string(&log).unwrap()) };
+        let Some(url) = url else { panic!("no server: {}", std::fs::read_to_string(&log).unwrap_or_default()) };
         std::thread::spawn(move || lines.for_each(drop));
         ServerProcess { child, url, mqtt, log, _directory: directory }
     }

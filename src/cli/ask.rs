@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     calling::{Calling, print_event, shown},
     named::id_of,
-    output::{Style, visible},
+    output::{Style, complain, visible},
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Conversation, Error, Event};
@@ -109,14 +109,13 @@ async fn explain(agent: &Agent) -> anyhow::Result<()> {
         names => names.join(", "),
     };
     let style = Style::plain();
-    let mut err = io::stderr().lock();
-    writeln!(err, "agent:       {} ({})", style.bold(agent.title()), style.dim(agent.id()))?;
+    complain(&format!("agent:       {} ({})", style.bold(agent.title()), style.dim(agent.id())));
     for why in &explanation.agent {
-        writeln!(err, "             {}", style.dim(why))?;
+        complain(&format!("             {}", style.dim(why)));
     }
-    writeln!(err, "action:      {}", style.dim(&explanation.affordance))?;
-    writeln!(err, "binding:     {}, {}", explanation.binding, style.dim(&explanation.target))?;
-    writeln!(err, "credentials: {}", style.dim(&credentials))?;
+    complain(&format!("action:      {}", style.dim(&explanation.affordance)));
+    complain(&format!("binding:     {}, {}", explanation.binding, style.dim(&explanation.target)));
+    complain(&format!("credentials: {}", style.dim(&credentials)));
     Ok(())
 }
 

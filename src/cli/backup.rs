@@ -13,6 +13,7 @@ use clap::Args;
 use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
+use super::output::complain;
 use crate::settings::DEFAULT_DATA;
 use agentdex::{Registry, registry};
 use agentdex_client::RegistryClient;
@@ -168,7 +169,7 @@ impl Target {
             let renamed = file.sync_all().and_then(|()| fs::rename(&partial, &path));
             renamed.with_context(|| format!("writing {shown}"))?;
         }
-        writeln!(io::stderr(), "backup written to {shown}: {}", HumanBytes(self.written))?;
+        complain(&format!("backup written to {shown}: {}", HumanBytes(self.written)));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -59,7 +59,7 @@ async fn agents_of_demo(client: &RegistryClient) -> anyhow::Result<Option<AllowL
     if !client.clone().attempts(1).about().await.is_ok_and(|about| about.demo) {
         return Ok(None);
     }
-    complain(&format!("calling agents at {address}: the registry is on this machine, and is a demo"))?;
+    complain(&format!("calling agents at {address}: the registry is on this machine, and is a demo"));
     Ok(Some(AllowList::parse([address.to_string()])?))
 }
 
@@ -134,12 +134,7 @@ pub(super) fn print_event(event: &Event) -> io::Result<bool> {
         }
         Event::Status(status) => {
             let said = status.message.as_ref().map(shown).filter(|said| !said.is_empty());
-            writeln!(
-                io::stderr(),
-                "({}{})",
-                status.state.name(),
-                said.map(|said| format!(": {said}")).unwrap_or_default()
-            )?;
+            complain(&format!("({}{})", status.state.name(), said.map(|said| format!(": {said}")).unwrap_or_default()));
         }
         Event::Notification(notification) => writeln!(out, "{}", notification.data)?,
         // Endings are printed by the caller; thoughts and tool calls are not shown.

@@ -13,7 +13,7 @@ use super::{
     calling::{Calling, print_event},
     line_editor::LineEditor,
     named::id_of,
-    output::{Style, red_on_stderr, visible},
+    output::{Style, complain, red_on_stderr, visible},
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Dialogue, Event, Media, Message, Part};
@@ -57,7 +57,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
     let mut editor = LineEditor::new(COMMANDS, HISTORY);
     let is_terminal = editor.is_terminal();
     if is_terminal {
-        writeln!(io::stderr(), "Talking with {}.\n{HELP}", Style::plain().bold(&visible(agent.title())))?;
+        complain(&format!("Talking with {}.\n{HELP}", Style::plain().bold(&visible(agent.title()))));
     }
     let mut attached: Vec<Part> = Vec::new();
     loop {
@@ -73,17 +73,17 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
         match line.split_once(' ').unwrap_or((line, "")) {
             ("", _) => {}
             ("/quit" | "/exit", _) => break,
-            ("/help", _) => writeln!(io::stderr(), "{HELP}")?,
+            ("/help", _) => complain(HELP),
             ("/history", _) => writeln!(io::stdout(), "{}", dialogue.conversation().to_json())?,
             ("/attach", file) => match Media::read(Path::new(file.trim())) {
                 Ok(media) => {
                     if is_terminal {
                         let kind = media.media_type.as_deref().unwrap_or("a file").to_owned();
-                        writeln!(io::stderr(), "attached: {} ({kind})", visible(file.trim()))?;
+                        complain(&format!("attached: {} ({kind})", visible(file.trim())));
                     }
                     attached.push(Part::of_media(media));
                 }
-                Err(error) => writeln!(io::stderr(), "{} {file}: {error}", red_on_stderr("error:"))?,
+                Err(error) => complain(&format!("{} {file}: {error}", red_on_stderr("error:"))),
             },
             _ => {
                 let parts = std::iter::once(Part::text(line)).chain(attached.drain(..));
@@ -121,7 +121,7 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()
                 }
             }
             Err(error) => {
-                writeln!(io::stderr(), "{} {error}", red_on_stderr("error:"))?;
+                complain(&format!("{} {error}", red_on_stderr("error:")));
                 break;
             }
         }

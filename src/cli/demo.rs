@@ -107,7 +107,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     agents::register(&registry, &origin).await?;
     running.wait_until_searchable().await?;
     let (http, mqtt) = running.addresses();
-    banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len())?;
+    banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len());
     let changes = registry.subscribe(Since::Now);
     let printer = Printer::start().context("starting a thread")?;
     let showing = tokio::spawn(Happenings::new(registry.clone(), activities, changes, printer.clone()).show());

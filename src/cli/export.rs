@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::{
     named::id_of,
-    output::{self, visible},
+    output::{self, complain, visible},
 };
 use agentdex::convert::{Format, Supply};
 use agentdex_client::RegistryClient;
@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let Some(document) = client.export(&id, export.path, version).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
-    print_supply(&export.supply(&document.bytes, &document.media_type)?)?;
+    print_supply(&export.supply(&document.bytes, &document.media_type)?);
     if let Some(path) = &arguments.out {
         fs::write(path, document.bytes).with_context(|| format!("writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
@@ -61,19 +61,18 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 }
 
 /// Says on standard error which values aren't in the document, and how to supply them.
-fn print_supply(supply: &Supply) -> io::Result<()> {
+fn print_supply(supply: &Supply) {
     if supply.names.is_empty() {
-        return Ok(());
+        return;
     }
-    let mut err = io::stderr().lock();
     let count = if let [_] = supply.names.as_slice() {
         "1 value is".into()
     } else {
         format!("{} values are", supply.names.len())
     };
-    writeln!(err, "note: {count} not in the document; supply what stands for:")?;
-    supply.names.iter().try_for_each(|name| writeln!(err, "  {}", visible(name)))?;
-    writeln!(err, "as in {}", visible(&supply.example))
+    complain(&format!("note: {count} not in the document; supply what stands for:"));
+    supply.names.iter().for_each(|name| complain(&format!("  {}", visible(name))));
+    complain(&format!("as in {}", visible(&supply.example)));
 }
 
 fn help_of_version() -> String {

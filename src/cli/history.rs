@@ -11,7 +11,7 @@ use clap::Args;
 use super::{
     moments,
     named::id_of,
-    output::{INDENT, Style, fit, visible},
+    output::{INDENT, Style, complain, fit, visible},
 };
 use agentdex::{Change, ChangeKind, Cursor, Position, Seq};
 use agentdex_client::RegistryClient;
@@ -88,10 +88,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         None | Some(Since::Seq(Seq::ZERO)) => None,
         &Some(Since::Seq(seq)) => {
             let position = Position { epoch: client.changes(None, 1, Duration::ZERO).await?.epoch, seq };
-            writeln!(
-                io::stderr(),
-                "note: --since {seq} does not say which log it counts in; write --since {position}"
-            )?;
+            complain(&format!("note: --since {seq} does not say which log it counts in; write --since {position}"));
             Some(position.into())
         }
     };
@@ -99,13 +96,9 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
     while left > 0 {
         let page = client.changes(since.clone(), left.min(PAGE), Duration::ZERO).await?;
         if since.is_some_and(|since| since.position.epoch != page.epoch) {
-            writeln!(
-                io::stderr(),
-                "note: that is a position in another log than that of {}; read all again",
-                page.epoch
-            )?;
+            complain(&format!("note: that is a position in another log than that of {}; read all again", page.epoch));
         } else if page.truncated {
-            writeln!(io::stderr(), "note: the log begins with {}; what was before is gone", page.oldest)?;
+            complain(&format!("note: the log begins with {}; what was before is gone", page.oldest));
         }
         since = Some(page.cursor());
         if page.changes.is_empty() {
@@ -115,7 +108,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         page.changes.iter().try_for_each(|change| print(&mut out, change, true, arguments.json))?;
     }
     if let Some(position) = since.filter(|_| left == 0 || !is_from_start) {
-        writeln!(io::stderr(), "note: go on with --since {position}")?;
+        complain(&format!("note: go on with --since {position}"));
     }
     Ok(ExitCode::SUCCESS)
 }

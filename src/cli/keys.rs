@@ -90,13 +90,12 @@ fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result
 fn print_new((key, text): &(ApiKey, String)) -> anyhow::Result<ExitCode> {
     let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
     // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
-    writeln!(
-        io::stderr(),
+    output::complain(&format!(
         "key {} of {} with the role {}, valid {until}; it is shown only now:",
         key.id,
         output::visible(key.owner.as_str()),
         key.role
-    )?;
+    ));
     writeln!(io::stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -130,21 +129,20 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
 fn revoke_in(directory: &Path, ids: &[String]) -> anyhow::Result<ExitCode> {
     let ids = ids.iter().map(|text| id_of(text));
     let revoke = |keys: &Keys| ids.map(|id| Ok((id, keys.revoke(id)?))).collect::<agentdex::Result<Vec<_>>>();
-    let mut outcome = ExitCode::SUCCESS;
+    let (mut outcome, mut results) = (ExitCode::SUCCESS, output::Results::default());
     for (id, is_revoked) in in_directory(directory, revoke)? {
         if is_revoked {
-            writeln!(io::stdout(), "revoked: {id}")?;
+            results.print(&format!("revoked: {id}"));
         } else {
             outcome = ExitCode::FAILURE;
             let error = output::red_on_stderr("error:");
-            writeln!(
-                io::stderr(),
+            output::complain(&format!(
                 "{error} {}: there is no such key; `agentdex keys list` shows what there is",
                 output::visible(id)
-            )?;
+            ));
         }
     }
-    Ok(outcome)
+    Ok(results.finish(outcome)?)
 }
 
 /// The id in a key, or the text itself.

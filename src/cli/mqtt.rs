@@ -15,6 +15,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
+use super::output::complain;
 use crate::settings::{Flags, Settings, add_flags};
 use agentdex::{Error, Registry};
 use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
@@ -101,7 +102,7 @@ fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
 
 fn ask_server(data: &Path) -> anyhow::Result<String> {
     let request = data.join(REQUEST);
-    writeln!(io::stderr(), "asking the server that has {} open", data.display())?;
+    complain(&format!("asking the server that has {} open", data.display()));
     fs::write(&request, "").with_context(|| format!("asking the server by {}", request.display()))?;
     let asked = Instant::now();
     while request.exists() {

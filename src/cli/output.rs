@@ -4,6 +4,7 @@ use std::{
     borrow::Cow,
     env,
     io::{self, IsTerminal, Write},
+    process::ExitCode,
 };
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -91,18 +92,45 @@ fn yellow_on_stderr(text: &str) -> String {
 }
 
 /// Prints the warnings about a document on standard error, one per line.
-pub(super) fn warn(document: &str, warnings: &[Violation]) -> io::Result<()> {
+pub(super) fn warn(document: &str, warnings: &[Violation]) {
     let kind = yellow_on_stderr("warning:");
     for warning in warnings {
         let (document, rule) = (visible(document), visible(&warning.rule));
-        complain(&format!("{kind} {document}: {} [{rule}]", visible(&warning.to_string())))?;
+        complain(&format!("{kind} {document}: {} [{rule}]", visible(&warning.to_string())));
     }
-    Ok(())
 }
 
-/// A line on standard error, in one piece: standard output may go to the same terminal by another program.
-pub(super) fn complain(line: &str) -> io::Result<()> {
-    io::stderr().write_all(format!("{line}\n").as_bytes())
+/// Prints a line on standard error, in one piece: standard output may go to the same terminal by another program. A command
+/// does the same where nobody reads it, or the disk that it goes to is full.
+pub(super) fn complain(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Standard output of a command that changes something with each line: it goes on where a line can't be printed.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    /// The first error.
+    failure: Option<io::Error>,
+}
+
+impl Results {
+    /// Prints a line.
+    pub(super) fn print(&mut self, line: &str) {
+        if self.failure.is_none() {
+            self.failure = io::stdout().write_all(format!("{line}\n").as_bytes()).err();
+        }
+    }
+
+    /// Returns the exit status of a command that is done.
+    ///
+    /// # Errors
+    /// The first error of printing, unless the command itself failed.
+    pub(super) fn finish(self, outcome: ExitCode) -> io::Result<ExitCode> {
+        match self.failure {
+            Some(error) if outcome == ExitCode::SUCCESS => Err(error),
+            _ => Ok(outcome),
+        }
+    }
 }
 
 /// See <https://no-color.org>.

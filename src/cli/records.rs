@@ -12,7 +12,10 @@ use clap::{Args, Subcommand};
 use futures_util::StreamExt;
 use serde_json::Value;
 
-use super::{document::is_standard_input, output::visible};
+use super::{
+    document::is_standard_input,
+    output::{complain, visible},
+};
 use agentdex::registry::Effect;
 use agentdex_client::{BatchResult, RegistryClient};
 
@@ -82,7 +85,7 @@ async fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::R
     let synced = out.flush().and_then(|()| file.sync_all());
     let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
     synced.with_context(|| format!("writing {shown}"))?;
-    writeln!(io::stderr(), "{} agents in {shown}", written.lines + more)?;
+    complain(&format!("{} agents in {shown}", written.lines + more));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,7 +145,7 @@ async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::
         }
         let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
         for result in client.write_records(text, dry_run).await? {
-            tally.add(before, &result)?;
+            tally.add(before, &result);
         }
         before += count;
     }
@@ -164,21 +167,20 @@ struct Tally {
 
 impl Tally {
     /// Counts the result of a line and prints why it failed; `before` is the number of lines of earlier requests.
-    fn add(&mut self, before: u64, result: &BatchResult) -> io::Result<()> {
+    fn add(&mut self, before: u64, result: &BatchResult) {
         match (&result.problem, result.effect) {
             (Some(problem), _) => {
                 self.failed += 1;
                 let detail = problem.detail.as_deref().unwrap_or(&problem.title);
-                writeln!(io::stderr(), "line {}: {}", before + result.line, visible(detail))?;
+                complain(&format!("line {}: {}", before + result.line, visible(detail)));
                 for error in &problem.validation_errors {
-                    writeln!(io::stderr(), "  {}: {}", visible(&error.field), visible(&error.description))?;
+                    complain(&format!("  {}: {}", visible(&error.field), visible(&error.description)));
                 }
             }
             (None, Some(Effect::Created)) => self.created += 1,
             (None, Some(Effect::Unchanged)) => self.unchanged += 1,
             (None, _) => self.changed += 1,
         }
-        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ mod tally;
 
 use std::{
     fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -25,7 +25,7 @@ use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
-    output::{causes, complain, red_on_stderr, visible, warn},
+    output::{Results, causes, complain, red_on_stderr, visible, warn},
     together,
 };
 use agentdex::{convert::Format, td};
@@ -126,11 +126,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
-    let done = registration.register_all(&places).await?;
+    let mut done = registration.register_all(&places).await;
     if arguments.keep_alive && !done.registered.is_empty() {
-        registration.keep_alive(&done.registered).await?;
+        registration.keep_alive(&done.registered, &mut done.results).await?;
     }
-    Ok(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(done.results.finish(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })?)
 }
 
 fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<Vec<Place>> {
@@ -156,6 +156,7 @@ fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
 /// What became of all descriptions.
 #[derive(Default)]
 struct Done {
+    results: Results,
     tally: Tally,
     /// What is to be renewed; empty unless that is asked for.
     registered: Vec<Registered>,
@@ -170,7 +171,7 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 
 impl Registration<'_> {
     /// Registers one description after the other, until the registry can't be reached.
-    async fn register_all(&self, places: &[Place]) -> anyhow::Result<Done> {
+    async fn register_all(&self, places: &[Place]) -> Done {
         let bar = progress_bar(places.len());
         let mut done = Done::default();
         let mut tried = 0;
@@ -179,13 +180,13 @@ impl Registration<'_> {
                 Place::File(path) => match lines::read(path) {
                     Content::One(document) => {
                         let outcome = self.register_document(path, document, true).await;
-                        bar.suspend(|| self.take(&mut done, place, outcome))?;
+                        bar.suspend(|| self.take(&mut done, place, outcome));
                     }
                     Content::Lines(lines) => {
                         for (number, document) in lines {
                             let outcome = self.register_document(path, document, false).await;
                             let place = Place::Line(path.clone(), number);
-                            bar.suspend(|| self.take(&mut done, &place, outcome))?;
+                            bar.suspend(|| self.take(&mut done, &place, outcome));
                             if done.is_unreachable {
                                 break;
                             }
@@ -195,7 +196,7 @@ impl Registration<'_> {
                 Place::Line(..) => {}
                 Place::Agent(url) => {
                     let outcome = self.register_agent(url).await;
-                    bar.suspend(|| self.take(&mut done, place, outcome))?;
+                    bar.suspend(|| self.take(&mut done, place, outcome));
                 }
             }
             bar.inc(1);
@@ -206,21 +207,20 @@ impl Registration<'_> {
         }
         bar.finish_and_clear();
         if !self.arguments.json && !self.arguments.quiet && (places.len() > 1 || done.tally.documents > 1) {
-            done.tally.print(places.len() - tried)?;
+            done.tally.print(places.len() - tried, &mut done.results);
         }
-        Ok(done)
+        done
     }
 
     /// Prints the result for one description, and counts it.
-    fn take(&self, done: &mut Done, place: &Place, outcome: anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
-        print(self.arguments, place, &outcome)?;
+    fn take(&self, done: &mut Done, place: &Place, outcome: anyhow::Result<(Registered, Answer)>) {
+        print(self.arguments, place, &outcome, &mut done.results);
         done.tally.add(&place.to_string(), outcome.as_ref().map(|(_, answer)| answer));
         match outcome {
             Ok((agent, _)) if self.arguments.keep_alive => done.registered.push(agent),
             Ok(_) => {}
             Err(error) => done.is_unreachable = is_unreachable(&error),
         }
-        Ok(())
     }
 
     async fn register_document(
@@ -296,7 +296,7 @@ impl Registration<'_> {
 }
 
 /// Prints the result for one description: successes to standard output, errors and warnings to standard error.
-fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>) -> io::Result<()> {
+fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registered, Answer)>, results: &mut Results) {
     let name = place.to_string();
     if arguments.json {
         let mut line = match outcome {
@@ -308,20 +308,20 @@ fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registe
             Place::Agent(_) => "url",
         };
         line[kind] = name.into();
-        return writeln!(io::stdout(), "{line}");
+        return results.print(&line.to_string());
     }
     match outcome {
         Ok((_, answer)) => {
             if !arguments.quiet {
-                writeln!(io::stdout(), "{}", answer.to_text(&name))?;
+                results.print(&answer.to_text(&name));
             }
-            warn(&name, answer.warnings())
+            warn(&name, answer.warnings());
         }
         Err(error) => {
             let (name, causes) = (visible(&name), causes(error));
             // What can't be fetched is named by the registry.
             let said = if causes.starts_with(&*name) { causes } else { format!("{name}: {causes}") };
-            complain(&format!("{} {said}", red_on_stderr("error:")))
+            complain(&format!("{} {said}", red_on_stderr("error:")));
         }
     }
 }

@@ -1,18 +1,11 @@
 //! The registry that commands talk to: where it is, and what to do about its errors.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    io::{self, Write},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{env, ffi::OsString, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::output::{causes, red_on_stderr};
+use super::output::{Results, causes, complain, red_on_stderr};
 use agentdex_client::{self as client, RegistryClient};
 
 const URL: &str = "AGENTDEX_URL";
@@ -88,17 +81,17 @@ pub(super) async fn for_each(
     ids: &[String],
     act: impl AsyncFn(&str) -> anyhow::Result<String>,
 ) -> anyhow::Result<ExitCode> {
-    let mut outcome = ExitCode::SUCCESS;
+    let (mut outcome, mut results) = (ExitCode::SUCCESS, Results::default());
     for id in ids {
         match act(id).await {
-            Ok(done) => writeln!(io::stdout(), "{done}")?,
+            Ok(done) => results.print(&done),
             Err(error) => {
                 outcome = ExitCode::FAILURE;
-                writeln!(io::stderr(), "{} {id}: {}", red_on_stderr("error:"), causes(&error))?;
+                complain(&format!("{} {id}: {}", red_on_stderr("error:"), causes(&error)));
             }
         }
     }
-    Ok(outcome)
+    Ok(results.finish(outcome)?)
 }
 
 /// An error of the client, and what to do about it.

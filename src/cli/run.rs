@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     calling::{Calling, lines_visible, shown},
     document::FileDocument,
-    output::{Style, fit, red_on_stderr, visible},
+    output::{Style, complain, fit, red_on_stderr, visible},
 };
 use agentdex::{
     convert::{
@@ -97,7 +97,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     // Stored as it was: what was under way is done again.
     store(arguments, &run)?;
     run.cancel().await;
-    writeln!(io::stderr(), "interrupted{}", resume_hint(arguments))?;
+    complain(&format!("interrupted{}", resume_hint(arguments)));
     Ok(ExitCode::from(INTERRUPTED))
 }
 
@@ -209,11 +209,11 @@ async fn follow(arguments: &Arguments, run: &mut Run, printer: &mut Printer) -> 
             None => {}
         }
         if arguments.json || !io::stdin().is_terminal() {
-            writeln!(io::stderr(), "the run needs input{}", resume_hint(arguments))?;
+            complain(&format!("the run needs input{}", resume_hint(arguments)));
             return Ok(ExitCode::from(NEEDS_INPUT));
         }
         let answer = tokio::task::spawn_blocking(|| {
-            write!(io::stderr(), "> ")?;
+            let _ = write!(io::stderr(), "> ");
             let mut line = String::new();
             io::stdin().read_line(&mut line).map(|length| (length > 0).then_some(line))
         });

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::output::red_on_stderr;
+use super::output::{complain, red_on_stderr};
 use agentdex::sacp::{self, DataContract, Found};
 use agentdex_client::RegistryClient;
 
@@ -103,7 +103,7 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
             writeln!(out, "  comments or trailing commas were taken out")?;
         }
         for violation in &reading.violations {
-            writeln!(io::stderr(), "{} {violation}", red_on_stderr("error:"))?;
+            complain(&format!("{} {violation}", red_on_stderr("error:")));
         }
     }
     Ok(if reading.is_valid() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

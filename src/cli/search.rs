@@ -13,7 +13,7 @@ use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
-use super::output::{self, INDENT, Style};
+use super::output::{self, INDENT, Style, complain};
 use agentdex::search::{Condition, Explanation, FacetCount, FacetField, FilterField};
 use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer, api::Correction};
 
@@ -222,7 +222,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let is_behind =
         |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
     if json.as_ref().is_err_and(is_behind) {
-        writeln!(io::stderr(), "note: the index is far behind; what was just registered may be missing")?;
+        complain("note: the index is far behind; what was just registered may be missing");
         parameters.pop();
         json = client.search_json(&parameters).await;
     }

@@ -47,7 +47,7 @@ pub(super) async fn run(flags: Flags) -> anyhow::Result<ExitCode> {
     let running = Running::start(settings, None, None).await?;
     running.wait_until_searchable().await?;
     let (http, mqtt) = running.addresses();
-    banner::print(&running.settings, http, mqtt)?;
+    banner::print(&running.settings, http, mqtt);
     running.serve().await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     document::{self, FileDocument},
     mapping::{Mapping, help_of_format},
-    output::{causes, indented, red_on_stderr, visible, warn},
+    output::{causes, complain, indented, red_on_stderr, visible, warn},
     together,
 };
 use agentdex::{
@@ -55,12 +55,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut failed = false;
     for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {
-            warn(&path.to_string_lossy(), &warnings)?;
+            warn(&path.to_string_lossy(), &warnings);
             target.take(&path, things)
         });
         if let Err(error) = made {
             failed = true;
-            writeln!(io::stderr(), "{} {}: {}", red_on_stderr("error:"), path.display(), causes(&error))?;
+            complain(&format!("{} {}: {}", red_on_stderr("error:"), path.display(), causes(&error)));
         }
     }
     target.finish()?;

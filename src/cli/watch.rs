@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     moments,
-    output::{self, Style, red_on_stderr, visible},
+    output::{self, Style, complain, red_on_stderr, visible},
 };
 use agentdex::registry::MatchKind;
 use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
@@ -71,7 +71,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         let event = match events.connect().await {
             Ok(()) => {
                 if std::mem::take(&mut interrupted) {
-                    writeln!(io::stderr(), "connected again; nothing was missed")?;
+                    complain("connected again; nothing was missed");
                 }
                 events.next().await
             }
@@ -82,7 +82,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             Ok(event) => titles.print(client, &event).await?,
             Err(error) if error.is_transient() => {
                 if !std::mem::replace(&mut interrupted, true) {
-                    writeln!(io::stderr(), "{} {error}; trying again", red_on_stderr("interrupted:"))?;
+                    complain(&format!("{} {error}; trying again", red_on_stderr("interrupted:")));
                 }
             }
             Err(error) => return Err(error.into()),

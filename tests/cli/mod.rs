@@ -9,6 +9,7 @@ mod commands;
 mod embedding_model;
 mod errors;
 mod guardian;
+mod logging;
 mod records;
 mod remote;
 mod resync;

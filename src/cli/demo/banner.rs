@@ -26,7 +26,7 @@ pub(super) struct Addresses {
 }
 
 /// Prints addresses and commands.
-pub(super) fn print(addresses: &Addresses, agents: u64) -> io::Result<()> {
+pub(super) fn print(addresses: &Addresses, agents: u64) {
     let Addresses { http, mqtt, is_default } = addresses;
     let mqtt = mqtt.map(|mqtt| format!("    MQTT  mqtt://{mqtt}")).unwrap_or_default();
     let is_named_elsewhere = env::var_os("AGENTDEX_URL").is_some_and(|url| !url.is_empty());
@@ -41,9 +41,8 @@ pub(super) fn print(addresses: &Addresses, agents: u64) -> io::Result<()> {
     ];
     lines.extend(COMMANDS.iter().map(|(label, arguments)| format!("  {label:<27}{program} {arguments}{end}")));
     lines.extend([String::new(), "What happens (times in UTC):".to_owned()]);
-    let result = writeln!(io::stdout(), "{}", lines.join("\n"));
-    // A demo whose standard output nobody reads goes on all the same.
-    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    // A demo whose standard output nobody reads, or whose disk is full, goes on all the same.
+    let _ = writeln!(io::stdout(), "{}", lines.join("\n"));
 }
 
 /// The word that starts this program in a shell here: its name if that finds it, else its path.

@@ -1,15 +1,15 @@
 //! `--keep-alive`: renews what was registered, and registers again what expired all the same.
 
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::time::Duration;
 
 use anyhow::bail;
 use serde_json::Value;
 
 use super::{Registered, Registration};
-use crate::cli::{output::red_on_stderr, stop};
+use crate::cli::{
+    output::{Results, complain, red_on_stderr},
+    stop,
+};
 use agentdex_client::{self as client, RegistryClient};
 
 /// How long to wait before a renewal that failed is tried again.
@@ -17,7 +17,7 @@ const RETRY: Duration = Duration::from_secs(2);
 
 impl Registration<'_> {
     /// Renews all agents at half the shortest time to live, until Ctrl-C or SIGTERM.
-    pub(super) async fn keep_alive(&self, agents: &[Registered]) -> anyhow::Result<()> {
+    pub(super) async fn keep_alive(&self, agents: &[Registered], results: &mut Results) -> anyhow::Result<()> {
         let mut shortest = u64::MAX;
         for id in agents.iter().flat_map(Registered::ids) {
             shortest = shortest.min(granted_ttl(self.client, id).await?.unwrap_or(u64::MAX));
@@ -30,7 +30,7 @@ impl Registration<'_> {
         let pause = Duration::from_millis(shortest.saturating_mul(500).max(100));
         if !self.arguments.json {
             let count = agents.iter().flat_map(Registered::ids).count();
-            writeln!(io::stdout(), "renewing {count} every {} s until interrupted", pause.as_secs_f32())?;
+            results.print(&format!("renewing {count} every {} s until interrupted", pause.as_secs_f32()));
         }
         let mut interrupted = std::pin::pin!(stop::signal()?);
         let (mut wait, mut is_failing) = (pause, false);
@@ -39,9 +39,9 @@ impl Registration<'_> {
                 () = &mut interrupted => return Ok(()),
                 () = tokio::time::sleep(wait) => {}
             }
-            let is_complete = self.renew_all(agents).await?;
+            let is_complete = self.renew_all(agents).await;
             if is_complete && is_failing && !self.arguments.json {
-                writeln!(io::stdout(), "connected again: all are renewed")?;
+                results.print("connected again: all are renewed");
             }
             is_failing = !is_complete;
             wait = if is_complete { pause } else { RETRY.min(pause) };
@@ -49,7 +49,7 @@ impl Registration<'_> {
     }
 
     /// Renews; an agent that expired meanwhile is registered again. False if some must be tried again soon.
-    async fn renew_all(&self, agents: &[Registered]) -> io::Result<bool> {
+    async fn renew_all(&self, agents: &[Registered]) -> bool {
         let mut complete = true;
         for agent in agents {
             for id in agent.ids() {
@@ -59,11 +59,11 @@ impl Registration<'_> {
                 };
                 if let Err(error) = renewed {
                     complete = false;
-                    writeln!(io::stderr(), "{} {id} could not be renewed: {error}", red_on_stderr("error:"))?;
+                    complain(&format!("{} {id} could not be renewed: {error}", red_on_stderr("error:")));
                 }
             }
         }
-        Ok(complete)
+        complete
     }
 
     async fn register_anew(&self, agent: &Registered) -> client::Result<()> {

@@ -1,9 +1,7 @@
 //! What became of many descriptions.
 
-use std::io::{self, Write};
-
 use super::answer::Answer;
-use crate::cli::output::{causes, red_on_stderr, visible};
+use crate::cli::output::{Results, causes, complain, red_on_stderr, visible};
 
 /// The most failures that are repeated at the end.
 const REPEATED: usize = 20;
@@ -41,17 +39,16 @@ impl Tally {
     }
 
     /// The last line, and under it once more what failed, which may have scrolled away.
-    pub(super) fn print(&self, not_tried: usize) -> io::Result<()> {
+    pub(super) fn print(&self, not_tried: usize, results: &mut Results) {
         let Tally { created, replaced, unchanged, failed, .. } = self;
         let left = if not_tried > 0 { format!(", {not_tried} not tried") } else { String::new() };
-        writeln!(io::stdout(), "{created} created, {replaced} replaced, {unchanged} unchanged, {failed} failed{left}")?;
+        results.print(&format!("{created} created, {replaced} replaced, {unchanged} unchanged, {failed} failed{left}"));
         if self.documents > self.failed && self.failed > 0 {
-            writeln!(io::stderr(), "{}", red_on_stderr("failed:"))?;
-            self.failures.iter().try_for_each(|failure| writeln!(io::stderr(), "  {failure}"))?;
+            complain(&red_on_stderr("failed:"));
+            self.failures.iter().for_each(|failure| complain(&format!("  {failure}")));
             if let Some(more @ 1..) = self.failed.checked_sub(self.failures.len()) {
-                writeln!(io::stderr(), "  and {more} more")?;
+                complain(&format!("  and {more} more"));
             }
         }
-        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 
 /// What runs with which data; one line a bound address, in a form that programs can rely on; then what to try where
 /// examples are registered, since it is about them.
-pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> io::Result<()> {
+pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) {
     let version = env!("CARGO_PKG_VERSION");
     let file = settings.config.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();
     let secure = if settings.encrypts() { "s" } else { "" };
@@ -21,9 +21,8 @@ pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAd
     if settings.examples {
         lines.extend(examples(settings, http, mqtt));
     }
-    let result = writeln!(io::stdout(), "{}", lines.join("\n"));
-    // A server whose standard output nobody reads goes on all the same.
-    result.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    // A server whose standard output nobody reads, or whose disk is full, goes on all the same.
+    let _ = writeln!(io::stdout(), "{}", lines.join("\n"));
 }
 
 fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> Vec<String> {

@@ -73,6 +73,7 @@ pub(super) fn http_options(
         tls,
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),
+        log_lines_dropped: Some(super::logging::dropped_lines),
         ..defaults
     }
 }

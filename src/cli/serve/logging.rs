@@ -1,14 +1,28 @@
-//! Log lines on standard error, for people or for programs.
+//! Log lines on standard error, for people or for programs. A line that can't be written is counted, and changes nothing else.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
-use tracing_subscriber::{EnvFilter, fmt};
+use agentdex::Timestamp;
+use serde_json::json;
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{MakeWriter, fmt},
+};
 
 use crate::settings::{LogFormat, LogLevel};
 
 /// The level that libraries log at, unless `RUST_LOG` asks for more. Of actix_http nothing: a line for each request that isn't
 /// one would let anybody fill the log.
 const LIBRARIES: &str = "actix_server=warn,actix_http=off,tantivy=warn,rustls=warn";
+
+/// The number of log lines that could not be written since the start.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Logs as much as `level` says, else as `RUST_LOG` does.
 pub(in crate::cli) fn start(format: LogFormat, level: Option<LogLevel>) {
@@ -17,11 +31,162 @@ pub(in crate::cli) fn start(format: LogFormat, level: Option<LogLevel>) {
         Some(level) => of_level(level),
         None => EnvFilter::try_from_default_env().unwrap_or_else(|_| of_level(LogLevel::Info)),
     };
-    let lines = fmt().with_env_filter(filter).with_writer(io::stderr);
+    // What fmt says of its own errors it prints with `eprintln!`, which panics where nothing can be printed.
+    let lines = fmt().with_env_filter(filter).log_internal_errors(false).with_writer(StandardError::new(format));
     match format {
         LogFormat::Json => lines.json().flatten_event(true).init(),
         LogFormat::Text => {
             lines.with_ansi(io::stderr().is_terminal() && super::super::output::colours_are_welcome()).init()
         }
+    }
+}
+
+/// Returns the number of log lines that could not be written since the start.
+pub(super) fn dropped_lines() -> u64 {
+    DROPPED.load(Relaxed)
+}
+
+/// Standard error as the log's output.
+struct StandardError(Mutex<Lines>);
+
+impl StandardError {
+    fn new(format: LogFormat) -> StandardError {
+        StandardError(Mutex::new(Lines { format, unreported: 0, is_torn: false }))
+    }
+}
+
+impl<'a> MakeWriter<'a> for StandardError {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(&self.0)
+    }
+}
+
+/// The writer of one line, which never fails.
+struct Line<'a>(&'a Mutex<Lines>);
+
+impl Write for Line<'_> {
+    /// Takes a whole line, as fmt writes it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.write(line, &mut io::stderr()).is_err() {
+            DROPPED.fetch_add(1, Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines that are written, and those that were not.
+struct Lines {
+    format: LogFormat,
+    /// Lines that were dropped since the last one that was written.
+    unreported: u64,
+    /// True if the output may end within a line.
+    is_torn: bool,
+}
+
+impl Lines {
+    /// Writes a line, after one that counts those that were dropped before it.
+    fn write(&mut self, line: &[u8], out: &mut impl Write) -> io::Result<()> {
+        let written = self.report(out).and_then(|()| self.write_whole(line, out));
+        if written.is_err() {
+            self.unreported += 1;
+        }
+        written
+    }
+
+    fn report(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.unreported > 0 {
+            let report = self.count_of_dropped(Timestamp::now());
+            self.write_whole(report.as_bytes(), out)?;
+            self.unreported = 0;
+        }
+        Ok(())
+    }
+
+    fn write_whole(&mut self, line: &[u8], out: &mut impl Write) -> io::Result<()> {
+        if self.is_torn {
+            out.write_all(b"\n")?;
+        }
+        self.is_torn = true;
+        out.write_all(line)?;
+        self.is_torn = false;
+        Ok(())
+    }
+
+    /// The line about lines that were dropped, in the format of the others.
+    fn count_of_dropped(&self, now: Timestamp) -> String {
+        let said = "log lines could not be written";
+        let (count, target) = (self.unreported, module_path!());
+        match self.format {
+            LogFormat::Json => {
+                let line =
+                    json!({"timestamp": now, "level": "WARN", "message": said, "count": count, "target": target});
+                format!("{line}\n")
+            }
+            LogFormat::Text => format!("{now}  WARN {target}: {said} count={count}\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with room for so many bytes.
+    struct Disk {
+        written: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.room);
+            if count == 0 && !bytes.is_empty() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.room -= count;
+            self.written.extend_from_slice(bytes.get(..count).unwrap_or_default());
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(format: LogFormat) -> Lines {
+        Lines { format, unreported: 0, is_torn: false }
+    }
+
+    #[test]
+    fn lines_that_had_no_room_are_counted_before_the_next_one() {
+        let (mut lines, mut disk) = (lines(LogFormat::Text), Disk { written: Vec::new(), room: 8 });
+        assert!(lines.write(b"first\n", &mut disk).is_ok());
+        assert!(lines.write(b"second\n", &mut disk).is_err());
+        assert!(lines.write(b"third\n", &mut disk).is_err());
+        disk.room = 1000;
+        assert!(lines.write(b"fourth\n", &mut disk).is_ok());
+        assert!(lines.write(b"fifth\n", &mut disk).is_ok());
+        let text = String::from_utf8(disk.written).unwrap();
+        let written: Vec<&str> = text.lines().collect();
+        assert_eq!([written[0], written[1], written[3], written[4]], ["first", "se", "fourth", "fifth"], "{text}");
+        assert!(written[2].ends_with("log lines could not be written count=2") && written.len() == 5, "{text}");
+    }
+
+    #[test]
+    fn the_count_is_json_where_lines_are() {
+        let (mut lines, mut disk) = (lines(LogFormat::Json), Disk { written: Vec::new(), room: 0 });
+        assert!(lines.write(b"{}\n", &mut disk).is_err());
+        disk.room = 1000;
+        assert!(lines.write(b"{}\n", &mut disk).is_ok());
+        let text = String::from_utf8(disk.written).unwrap();
+        let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!((&line["count"], &line["level"]), (&json!(1), &json!("WARN")), "{text}");
     }
 }

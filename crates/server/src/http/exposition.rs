@@ -59,6 +59,11 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     if let Some(tls) = &context.options.tls {
         write_tls(&mut text, &tls.status());
     }
+    if let Some(dropped) = context.options.log_lines_dropped {
+        let name = "agentdex_log_lines_dropped_total";
+        head(&mut text, name, "counter", "Lines of the program's log that could not be written.");
+        let _ = writeln!(text, "{name} {}", dropped());
+    }
     for metric in metrics {
         let kind = if metric.is_counter() { "counter" } else { "gauge" };
         head(&mut text, metric.name, kind, metric.help);

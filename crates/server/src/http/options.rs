@@ -39,6 +39,8 @@ pub struct Options {
     /// What calls agents for clients with the role `register`, in conversations; none: they can't have any here. It calls
     /// with the settings and credentials that it has, whoever asks.
     pub conversations: Option<crate::consumer::Consumer>,
+    /// Returns the number of lines of the program's log that could not be written, for `/metrics`; none: it isn't shown there.
+    pub log_lines_dropped: Option<fn() -> u64>,
     /// The agents of a demo, served below `/demo/agents/`; none: there are none, and nothing says that this is a demo.
     pub demo: Option<Demo>,
 }
@@ -58,6 +60,7 @@ impl Default for Options {
             stop: Stop::new(),
             mqtt: None,
             conversations: None,
+            log_lines_dropped: None,
             demo: None,
         }
     }
