@@ -13,9 +13,15 @@ use clap::Args;
 use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-use super::output::complain;
+use super::{
+    keys,
+    output::{complain, yellow_on_stderr},
+};
 use crate::settings::DEFAULT_DATA;
-use agentdex::{Registry, registry};
+use agentdex::{
+    Registry,
+    registry::{self, RestoreOptions, Restored},
+};
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
@@ -43,6 +49,9 @@ pub(super) struct Restore {
     /// The data directory to make; it must not exist, or be empty
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     data: PathBuf,
+    /// Restore no API key: those that were revoked since the backup was taken would be valid again
+    #[arg(long)]
+    revoke_keys: bool,
 }
 
 pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -74,28 +83,43 @@ pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<Exi
 pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
     let bar = progress();
-    let head = if arguments.file == Path::new("-") {
-        restore_into(bar.wrap_read(io::stdin().lock()), data)
+    let options = RestoreOptions { revoke_keys: arguments.revoke_keys };
+    let restored = if arguments.file == Path::new("-") {
+        restore_into(bar.wrap_read(io::stdin().lock()), data, options)
     } else {
         let shown = arguments.file.display().to_string();
         let file = File::open(&arguments.file).with_context(|| format!("opening {shown}"))?;
-        restore_into(bar.wrap_read(file), data).with_context(|| shown)
+        restore_into(bar.wrap_read(file), data, options).with_context(|| shown)
     };
     bar.finish_and_clear();
-    let head = head?;
-    writeln!(
-        io::stdout(),
-        "{} descriptions restored into {}, as of {}\nstart it with: agentdex serve --data {}",
-        head.records,
-        data.display(),
-        head.at,
-        data.display()
-    )?;
+    let restored = restored?;
+    restored.warnings.iter().for_each(|warning| complain(&format!("{} {warning}", yellow_on_stderr("warning:"))));
+    print_restored(&restored, data, &mut io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints what is there again, also what somebody may have revoked or narrowed since.
+fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io::Result<()> {
+    let Restored { head, keys, revoked_keys, private, in_namespaces, .. } = restored;
+    writeln!(out, "{} descriptions restored into {}, as of {}", head.records, data.display(), head.at)?;
+    let public = head.records.saturating_sub(private + in_namespaces);
+    writeln!(out, "visibility as of then: {public} public, {in_namespaces} in namespaces, {private} private")?;
+    match keys.as_slice() {
+        [] if *revoked_keys > 0 => {
+            let first = "make the first with `agentdex keys create --role admin --owner NAME --data DIR`";
+            writeln!(out, "API keys in the backup that were revoked: {revoked_keys}; {first}")?;
+        }
+        [] => {}
+        keys => {
+            writeln!(out, "API keys that are valid again, also those revoked since (--revoke-keys restores none):")?;
+            keys::print_each(out, keys)?;
+        }
+    }
+    writeln!(out, "start it with: agentdex serve --data {}", data.display())
+}
+
 /// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
-fn restore_into(file: impl io::Read, data: &Path) -> anyhow::Result<registry::backup::BackupHead> {
+fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
     if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{}: there is something in this directory; name another with --data", data.display());
     }
@@ -105,12 +129,13 @@ fn restore_into(file: impl io::Read, data: &Path) -> anyhow::Result<registry::ba
     if beside.exists() {
         fs::remove_dir_all(&beside).with_context(|| format!("removing {}", beside.display()))?;
     }
-    let restored = registry::restore(file, &beside).map_err(anyhow::Error::from).and_then(|head| {
+    let made = registry::restore_with(file, &beside, options).map_err(anyhow::Error::from);
+    let restored = made.and_then(|restored| {
         if data.exists() {
             fs::remove_dir(data)?;
         }
         fs::rename(&beside, data).with_context(|| format!("moving {} to {}", beside.display(), data.display()))?;
-        Ok(head)
+        Ok(restored)
     });
     if restored.is_err() {
         // Of no use to anybody; the error says what happened.

@@ -106,12 +106,15 @@ fn print_all(keys: &[ApiKey], json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", output::indented(&serde_json::to_string(keys)?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let widest = keys.iter().map(|key| key.owner.as_str().chars().count()).max().unwrap_or_default();
-    for key in keys {
-        print(&mut out, key, widest)?;
-    }
+    print_each(&mut out, keys)?;
     writeln!(out, "{} {}", keys.len(), if keys.len() == 1 { "key" } else { "keys" })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a line for each key.
+pub(super) fn print_each(out: &mut impl Write, keys: &[ApiKey]) -> io::Result<()> {
+    let widest = keys.iter().map(|key| key.owner.as_str().chars().count()).max().unwrap_or_default();
+    keys.iter().try_for_each(|key| print(out, key, widest))
 }
 
 fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<()> {

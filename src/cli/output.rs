@@ -87,7 +87,7 @@ pub(super) fn red_on_stderr(text: &str) -> String {
 }
 
 /// Yellow where standard error is a terminal.
-fn yellow_on_stderr(text: &str) -> String {
+pub(super) fn yellow_on_stderr(text: &str) -> String {
     Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.yellow(text)
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{agent, run, run_with_input, stderr, stdout};
-use crate::process::ServerProcess;
+use crate::{process::ServerProcess, support::Call};
 
 const CONFIGURATION: &str = r#"{"component_type": "Agent", "agentspec_version": "25.4.1", "id": "writer", "name": "Writer",
     "llm_config": {"component_type": "VllmConfig", "name": "model", "url": "http://127.0.0.1:1", "model_id": "m"},
@@ -92,12 +92,19 @@ fn damaged_backups_leave_nothing() {
     assert!(run(&["backup", &file, "--url", server.url()]).status.success());
     let whole = fs::read(&file).unwrap();
     let middle = whole.len() / 2;
-    let mut flipped = whole.clone();
-    flipped[middle] ^= 0x40;
+    let flipped = |place: usize| {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x40;
+        bytes
+    };
+    let longer = [&whole[..], b"\n"].concat();
     for (bytes, words) in [
         (&whole[..middle], "ends too early"),
         (&whole[..whole.len() - 20], "ends too early"),
-        (&flipped[..], "can't be restored"),
+        (&whole[..whole.len() - 1], "ends too early"),
+        (&longer, "there is something after its end"),
+        (&flipped(middle), "can't be restored"),
+        (&flipped(whole.len() - 1), "it is damaged"),
         (&b"{}"[..], "its first line has no end"),
         (&b"# Readme\n"[..], "it is no backup"),
         (&b"agentdex-backup 9\n{}\n"[..], "later version"),
@@ -112,4 +119,75 @@ fn damaged_backups_leave_nothing() {
     let nowhere = run(&["backup", &path("x"), "--data", &path("nothing")]);
     assert!(stderr(&nowhere).contains("there is no registry in this directory"), "{}", stderr(&nowhere));
     assert!(!home.path().join("x").exists() && !home.path().join("x.partial").exists());
+}
+
+#[test]
+fn what_comes_back_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (data, file) = (path("data"), path("file"));
+    let create = |role: &str, owner: &str, data: &str| {
+        let created = run(&["keys", "create", "--role", role, "--owner", owner, "--data", data]);
+        stdout(&created).trim().to_owned()
+    };
+    let (admin, alice) = (create("admin", "ops", &data), create("register", "alice", &data));
+    let server = ServerProcess::start(data.as_ref(), &["--auth"]);
+    let register = |id: &str, query: &str| {
+        let url = format!("{}/things/{id}{query}", server.url());
+        let put = Call::new("PUT", &url).header("Authorization", &format!("Bearer {alice}"));
+        put.body("application/td+json", agent(id, "An agent")).send().expect(201);
+    };
+    let claimed = Call::new("PUT", &format!("{}/namespaces/crew", server.url()));
+    let claimed = claimed.header("Authorization", &format!("Bearer {alice}"));
+    claimed.body("application/json", r#"{"members": []}"#).send().expect(201);
+    register("urn:a", "");
+    register("urn:b", "?visibility=private");
+    register("urn:c", "?visibility=private");
+    register("urn:d", "?visibility=namespace&namespace=crew");
+    let taken = run(&["backup", &file, "--url", server.url(), "--api-key", &admin]);
+    assert!(taken.status.success(), "{}", stderr(&taken));
+    let id = alice.split('_').nth(1).unwrap();
+    let revoked = run(&["keys", "revoke", id, "--url", server.url(), "--api-key", &admin]);
+    assert!(revoked.status.success(), "{}", stderr(&revoked));
+
+    let restored = run(&["restore", &file, "--data", &path("with")]);
+    let lines: Vec<String> = stdout(&restored).lines().map(str::to_owned).collect();
+    assert!(lines[0].starts_with("4 descriptions restored into"), "{lines:?}");
+    assert_eq!(lines[1], "visibility as of then: 1 public, 1 in namespaces, 2 private");
+    assert!(lines[2].starts_with("API keys that are valid again"), "{lines:?}");
+    let is_listed = |id: &str, role: &str, owner: &str| {
+        let is_line = |line: &String| line.starts_with(id) && line.contains(role) && line.contains(owner);
+        lines.iter().filter(|line| is_line(line)).count() == 1
+    };
+    assert!(
+        is_listed(id, "register", "alice") && is_listed(admin.split('_').nth(1).unwrap(), "admin", "ops"),
+        "{lines:?}"
+    );
+    assert_eq!(lines.len(), 6);
+
+    let without = run(&["restore", &file, "--data", &path("without"), "--revoke-keys"]);
+    assert!(stdout(&without).contains("API keys in the backup that were revoked: 2"), "{}", stdout(&without));
+    let listed = run(&["keys", "list", "--data", &path("without")]);
+    assert_eq!(stdout(&listed), "0 keys\n");
+    let checked = run(&["check", "--data", &path("without")]);
+    assert!(stdout(&checked).ends_with("all in order\n"), "{}{}", stdout(&checked), stderr(&checked));
+    let copy = ServerProcess::start(path("without").as_ref(), &["--auth"]);
+    for key in [&admin, &alice] {
+        let refused = Call::new("GET", &format!("{}/things", copy.url()));
+        refused.header("Authorization", &format!("Bearer {key}")).send().expect(401);
+    }
+}
+
+#[test]
+fn backup_of_an_earlier_version_is_restored_with_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/store/format-3.backup");
+    let restored = run(&["restore", file, "--data", home.path().join("data").to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", stderr(&restored));
+    assert!(stdout(&restored).starts_with("8 descriptions restored into"), "{}", stdout(&restored));
+    assert!(
+        stderr(&restored).contains("warning: an earlier version of agentdex took this backup"),
+        "{}",
+        stderr(&restored)
+    );
 }

@@ -2,9 +2,12 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | first line | `agentdex-backup 1` |
+//! | first line | `agentdex-backup 2` |
 //! | second line | a JSON object: `registry`, `epoch`, `seq` (the end of the log), `records`, `at`, `version` of the program |
-//! | rest | compressed (gzip): each key and value of the store (its layout is in `src/store/layout.rs`) as length of the key, length of the value (u32, big endian), key, value; at the end `0xFFFFFFFF`, the number of entries (u64), and the SHA-256 of all bytes before it |
+//! | then | compressed (gzip): each key and value of the store (its layout is in `src/store/layout.rs`) as length of the key, length of the value (u32, big endian), key, value; at the end `0xFFFFFFFF`, the number of entries (u64), and the SHA-256 of all bytes before it |
+//! | last | the SHA-256 of all bytes of the file before it: 32 bytes |
+//!
+//! `agentdex-backup 1`, which earlier versions wrote, is the same without the last part: nothing covers its first two lines.
 //!
 //! It has the descriptions with what they were converted from, expiries, the log, tracked sources, saved queries, and
 //! what the store has beside: everything but what is made of it again (the search index, vectors) and the guardian's trail.
@@ -18,16 +21,19 @@ use flate2::{Compression, bufread::GzDecoder, bufread::GzEncoder};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
-use super::Registry;
+use super::{Registry, keys};
 use crate::{
     Error, Result,
+    access::ApiKey,
     change::{Epoch, Seq, Timestamp},
     store::{self, Pair, Snapshot},
 };
 
 /// The media type of a backup.
 pub const MEDIA_TYPE: &str = "application/vnd.agentdex.backup";
-const FIRST_LINE: &str = "agentdex-backup 1\n";
+const FIRST_LINE: &str = "agentdex-backup 2\n";
+/// That of earlier versions, whose files have no checksum of all of it.
+const FIRST_LINE_BEFORE: &str = "agentdex-backup 1\n";
 /// In place of the length of a key, after the last one.
 const END: u32 = u32::MAX;
 /// The longest line of the head.
@@ -54,10 +60,38 @@ pub struct BackupHead {
     pub version: String,
 }
 
+/// The two lines, and the compressed entries.
+type HeadAndEntries = io::Chain<io::Cursor<Vec<u8>>, GzEncoder<BufReader<Entries>>>;
+
 /// A backup that is being taken: the bytes of its file. Writes go on meanwhile.
 pub struct Backup {
     head: BackupHead,
-    bytes: io::Chain<io::Cursor<Vec<u8>>, GzEncoder<BufReader<Entries>>>,
+    bytes: Summed<HeadAndEntries>,
+}
+
+/// What a backup brought back, beside the descriptions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// What the backup says of itself.
+    pub head: BackupHead,
+    /// The API keys that are valid again, the oldest first: also those that were revoked after the backup was taken.
+    pub keys: Vec<ApiKey>,
+    /// The number of API keys that were left out, by [`RestoreOptions::revoke_keys`].
+    pub revoked_keys: usize,
+    /// The number of descriptions that their owner and admins alone see.
+    pub private: u64,
+    /// The number of descriptions that the members of a namespace see.
+    pub in_namespaces: u64,
+    /// What the backup can't prove of itself, since an earlier version took it.
+    pub warnings: Vec<String>,
+}
+
+/// Options of [`restore_with`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// Leaves out all API keys: new ones have to be made, the first with [`Keys`](super::Keys) or `agentdex keys create --data`.
+    pub revoke_keys: bool,
 }
 
 impl Backup {
@@ -111,12 +145,16 @@ impl Registry {
         serde_json::to_writer(&mut first, &head).map_err(encoding)?;
         first.push(b'\n');
         let entries = BufReader::with_capacity(BUFFER_BYTES, Entries::new(snapshot));
-        Ok(Backup { head, bytes: io::Cursor::new(first).chain(GzEncoder::new(entries, Compression::fast())) })
+        let bytes = io::Cursor::new(first).chain(GzEncoder::new(entries, Compression::fast()));
+        Ok(Backup { head, bytes: Summed::new(bytes) })
     }
 }
 
 /// Makes the data directory of a registry from a backup. The directory must not exist, or be empty. The registry has a new
 /// epoch then: subscribers that resume get a `resync`. A directory in which this failed is of no use.
+///
+/// What changed after the backup was taken is undone, revoked keys and narrowed accesses too: [`Restored`] says which keys are
+/// valid again, and how much isn't public.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};
@@ -136,25 +174,70 @@ impl Registry {
 /// # Errors
 /// [`Error::InvalidBackup`], [`Error::UnsupportedStoreFormat`] for that of another version, [`Error::Io`] where there is
 /// something in the directory, [`Error::Store`].
-pub fn restore(file: impl Read, directory: &Path) -> Result<BackupHead> {
-    let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
-    let head = read_head(&mut file)?;
-    let mut pairs = Pairs { bytes: GzDecoder::new(file), digest: Context::new(&SHA256), count: 0, is_done: false };
-    let records = store::restore(directory, &mut pairs)?;
-    if records != head.records {
-        return Err(invalid(format!("it says that it has {} descriptions, and has {records}", head.records)));
-    }
-    Ok(head)
+pub fn restore(file: impl Read, directory: &Path) -> Result<Restored> {
+    restore_with(file, directory, RestoreOptions::default())
 }
 
-fn read_head(file: &mut impl BufRead) -> Result<BackupHead> {
+/// The same as [`restore`], with options.
+///
+/// ```
+/// # use agentdex::registry::{RestoreOptions, restore_with};
+/// # let directory = tempfile::tempdir()?;
+/// # let registry = agentdex::Registry::open(directory.path())?;
+/// # let mut file = Vec::new();
+/// # std::io::copy(&mut registry.backup()?, &mut file)?;
+/// # let elsewhere = tempfile::tempdir()?;
+/// let restored = restore_with(file.as_slice(), elsewhere.path(), RestoreOptions { revoke_keys: true })?;
+/// assert!(restored.keys.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`restore`].
+pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) -> Result<Restored> {
+    let mut file = Summing { file: BufReader::with_capacity(BUFFER_BYTES, file), digest: Context::new(&SHA256) };
+    let (head, is_summed) = read_head(&mut file)?;
+    let bytes = GzDecoder::new(file);
+    let mut pairs = Pairs { bytes, digest: Context::new(&SHA256), count: 0, is_summed, is_done: false };
+    let content = match options.revoke_keys {
+        true => store::restore_without_keys(directory, &mut pairs),
+        false => store::restore(directory, &mut pairs),
+    }?;
+    for (what, said, found) in [
+        ("the number of its descriptions is", head.records.to_string(), content.records.to_string()),
+        ("its log ends at", head.seq.to_string(), content.last.to_string()),
+        ("the life of its store is", head.epoch.to_string(), content.epoch.to_string()),
+        ("its registry is", head.registry.to_string(), content.registry.to_string()),
+    ] {
+        if said != found {
+            return Err(invalid(format!("its second line says that {what} {said}, and it is {found}")));
+        }
+    }
+    let mut warnings = Vec::new();
+    if !is_summed {
+        warnings.push(
+            "an earlier version of agentdex took this backup: no checksum covers the time and the version that it says it \
+             was taken at"
+                .to_owned(),
+        );
+    }
+    let mut keys = content.keys.iter().map(|key| keys::stored_key(key)).collect::<Result<Vec<_>>>()?;
+    keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+    let revoked_keys = if options.revoke_keys { std::mem::take(&mut keys).len() } else { 0 };
+    let (private, in_namespaces) = (content.private, content.in_namespaces);
+    Ok(Restored { head, keys, revoked_keys, private, in_namespaces, warnings })
+}
+
+/// Reads the first two lines, and finds out whether a checksum at the end covers them.
+fn read_head(file: &mut impl BufRead) -> Result<(BackupHead, bool)> {
     let mut line = |what: &str| {
         let mut line = Vec::new();
         file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|error| invalid(error.to_string()))?;
         if line.ends_with(b"\n") { Ok(line) } else { Err(invalid(format!("{what} has no end"))) }
     };
     let first = line("its first line")?;
-    if first != FIRST_LINE.as_bytes() {
+    let is_summed = first == FIRST_LINE.as_bytes();
+    if !is_summed && first != FIRST_LINE_BEFORE.as_bytes() {
         let known = FIRST_LINE.trim_end();
         let is_later = first.starts_with(b"agentdex-backup ");
         return Err(invalid(match is_later {
@@ -162,11 +245,91 @@ fn read_head(file: &mut impl BufRead) -> Result<BackupHead> {
             false => format!("it is no backup: its first line isn't `{known}`"),
         }));
     }
-    serde_json::from_slice(&line("its second line")?).map_err(|error| invalid(format!("its second line: {error}")))
+    let head = serde_json::from_slice(&line("its second line")?);
+    Ok((head.map_err(|error| invalid(format!("its second line: {error}")))?, is_summed))
 }
 
 fn invalid(reason: String) -> Error {
     Error::InvalidBackup { reason }
+}
+
+/// Bytes, and behind them the SHA-256 of all of them.
+struct Summed<R> {
+    bytes: R,
+    /// None once the bytes have ended.
+    digest: Option<Context>,
+    end: io::Cursor<Vec<u8>>,
+}
+
+impl<R> Summed<R> {
+    fn new(bytes: R) -> Summed<R> {
+        Summed { bytes, digest: Some(Context::new(&SHA256)), end: io::Cursor::default() }
+    }
+}
+
+impl<R: Read> Read for Summed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        if let Some(digest) = &mut self.digest {
+            let count = self.bytes.read(buffer)?;
+            digest.update(buffer.get(..count).unwrap_or_default());
+            if count > 0 {
+                return Ok(count);
+            }
+        }
+        if let Some(digest) = self.digest.take() {
+            self.end = io::Cursor::new(digest.finish().as_ref().to_vec());
+        }
+        self.end.read(buffer)
+    }
+}
+
+/// A file of which all that is read is summed.
+struct Summing<R> {
+    file: R,
+    digest: Context,
+}
+
+impl<R: BufRead> Summing<R> {
+    /// Checks that a file ends here, after its checksum if it has one.
+    fn check_end(&mut self, is_summed: bool) -> Result<()> {
+        if is_summed {
+            let found = self.digest.clone().finish();
+            let mut expected = [0; 32];
+            self.file.read_exact(&mut expected).map_err(unreadable)?;
+            if found.as_ref() != expected {
+                return Err(damaged());
+            }
+        }
+        match self.file.fill_buf().map_err(unreadable)? {
+            [] => Ok(()),
+            _ => Err(invalid("there is something after its end".to_owned())),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Summing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.digest.update(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Summing<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What was filled is there without another read.
+        if let Ok(filled) = self.file.fill_buf() {
+            self.digest.update(filled.get(..count).unwrap_or_default());
+        }
+        self.file.consume(count);
+    }
 }
 
 /// The entries of a snapshot as bytes, with what ends them.
@@ -232,9 +395,11 @@ impl Read for Entries {
 
 /// The entries of a file, checked at its end.
 struct Pairs<R> {
-    bytes: GzDecoder<R>,
+    bytes: GzDecoder<Summing<R>>,
     digest: Context,
     count: u64,
+    /// True if a checksum of the whole file is at its end.
+    is_summed: bool,
     is_done: bool,
 }
 
@@ -278,10 +443,19 @@ impl<R: BufRead> Pairs<R> {
         let found = self.digest.clone().finish();
         let expected: [u8; 32] = self.read()?;
         if u64::from_be_bytes(count) != self.count || found.as_ref() != expected {
-            return Err(invalid("it is damaged: its checksum isn't that of its content".to_owned()));
+            return Err(damaged());
         }
-        Ok(())
+        // The end of what is compressed has a checksum and a length of its own, which are checked by reading on.
+        let mut more = Vec::new();
+        if self.bytes.by_ref().take(1).read_to_end(&mut more).map_err(unreadable)? > 0 {
+            return Err(invalid("there is something after its last entry".to_owned()));
+        }
+        self.bytes.get_mut().check_end(self.is_summed)
     }
+}
+
+fn damaged() -> Error {
+    invalid("it is damaged: its checksum isn't that of its content".to_owned())
 }
 
 fn unreadable(error: io::Error) -> Error {
@@ -301,5 +475,115 @@ impl<R: BufRead> Iterator for Pairs<R> {
         let pair = self.pair().transpose();
         self.is_done = !matches!(pair, Some(Ok(_)));
         pair
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{NewKey, Role};
+
+    /// A backup of a registry with one agent and one key.
+    fn small() -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        registry.register(crate::td::Description::new("Weather agent").id("urn:a").capability("forecast")).unwrap();
+        registry.keys().create(NewKey { role: Role::Read, owner: "team".parse().unwrap(), ttl: None }).unwrap();
+        let mut file = Vec::new();
+        registry.backup().unwrap().read_to_end(&mut file).unwrap();
+        registry.close();
+        file
+    }
+
+    /// The same as an earlier version wrote it.
+    fn of_the_version_before(file: &[u8]) -> Vec<u8> {
+        let rest = &file[FIRST_LINE.len()..file.len() - 32];
+        [FIRST_LINE_BEFORE.as_bytes(), rest].concat()
+    }
+
+    /// Reads all of a file, without a store.
+    fn read(file: &[u8]) -> Result<(BackupHead, Vec<Pair>)> {
+        let mut file = Summing { file, digest: Context::new(&SHA256) };
+        let (head, is_summed) = read_head(&mut file)?;
+        let (bytes, digest) = (GzDecoder::new(file), Context::new(&SHA256));
+        let pairs = Pairs { bytes, digest, count: 0, is_summed, is_done: false }.collect::<Result<_>>()?;
+        Ok((head, pairs))
+    }
+
+    #[test]
+    fn a_backup_is_checked_to_its_last_byte() {
+        let file = small();
+        let before = of_the_version_before(&file);
+        let (head, content) = read(&file).unwrap();
+        assert_eq!((head.records, read(&before).unwrap()), (1, (head, content.clone())));
+        for whole in [&file, &before] {
+            for length in 0..whole.len() {
+                assert!(read(&whole[..length]).is_err(), "{length} of {} bytes", whole.len());
+            }
+            for more in [&[0][..], b"\n", b"agentdex-backup 2\n", whole] {
+                let longer = [whole, more].concat();
+                let error = read(&longer).unwrap_err().to_string();
+                assert!(error.contains("something after its end"), "{error}");
+            }
+        }
+        let damaged = |whole: &[u8], place: usize, bit: u32| {
+            let mut damaged = whole.to_vec();
+            damaged[place] ^= 1 << bit;
+            read(&damaged)
+        };
+        for place in 0..file.len() {
+            for bit in 0..8 {
+                assert!(damaged(&file, place, bit).is_err(), "bit {bit} of byte {place} of {}", file.len());
+            }
+        }
+        // An earlier version's lacks a checksum of its two lines and of the ten bytes that gzip begins with.
+        let lines = before.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
+        for place in lines + 10..before.len() {
+            for bit in 0..8 {
+                // The last bits of what is compressed are read by nobody.
+                let is_read = damaged(&before, place, bit).is_ok_and(|(_, read)| read != content);
+                assert!(!is_read, "bit {bit} of byte {place} of {}", before.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_that_is_not_that_of_the_content_is_refused() {
+        let before = of_the_version_before(&small());
+        let restore_changed = |from: &str, to: &str| {
+            let at = before.windows(from.len()).position(|window| window == from.as_bytes()).expect(from);
+            let changed = [&before[..at], to.as_bytes(), &before[at + from.len()..]].concat();
+            restore(changed.as_slice(), tempfile::tempdir().unwrap().path())
+        };
+        let (head, _) = read(&before).unwrap();
+        for (from, to, words) in [
+            ("\"seq\":1", "\"seq\":9", "its log ends at 9, and it is 1"),
+            ("\"records\":1", "\"records\":2", "the number of its descriptions is 2, and it is 1"),
+            (&head.epoch.to_string(), &Epoch(1).to_string(), "the life of its store is"),
+            (&head.registry.to_string(), &uuid::Uuid::nil().to_string(), "its registry is 00000000-"),
+        ] {
+            let error = restore_changed(from, to).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        // Which time and version are right nobody knows.
+        let restored = restore_changed("\"version\":\"", "\"version\":\"9").unwrap();
+        assert_eq!(restored.warnings.len(), 1, "{restored:?}");
+        assert_eq!(restore(small().as_slice(), tempfile::tempdir().unwrap().path()).unwrap().warnings.len(), 0);
+    }
+
+    #[test]
+    fn keys_come_back_unless_they_are_to_be_revoked() {
+        let file = small();
+        let keys = |options: RestoreOptions| {
+            let directory = tempfile::tempdir().unwrap();
+            let restored = restore_with(file.as_slice(), directory.path(), options).unwrap();
+            let registry = Registry::open(directory.path()).unwrap();
+            assert_eq!(registry.len(), 1);
+            let keys = registry.keys().list();
+            registry.close();
+            (restored.keys == keys, keys.len(), restored.revoked_keys)
+        };
+        assert_eq!(keys(RestoreOptions::default()), (true, 1, 0));
+        assert_eq!(keys(RestoreOptions { revoke_keys: true }), (true, 0, 1));
     }
 }

@@ -190,6 +190,16 @@ impl Keys {
     }
 }
 
+/// Reads a key as it is stored.
+///
+/// # Errors
+/// [`Error::Store`]
+pub(super) fn stored_key(bytes: &[u8]) -> Result<ApiKey> {
+    let stored: Stored = serde_json::from_slice(bytes)
+        .map_err(|source| Error::Store { doing: "reading an API key", source: source.into() })?;
+    Ok(stored.key)
+}
+
 /// Bytes of the random number generator of the system: version 4 UUIDs without the bytes that have fixed bits.
 fn random() -> [u8; 38] {
     let mut bytes = [0; 38];

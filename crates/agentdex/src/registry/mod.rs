@@ -78,7 +78,7 @@ use tokio::sync::watch;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
 pub use self::{
-    backup::restore,
+    backup::{RestoreOptions, Restored, restore, restore_with},
     salvage::{accept_rollback, inspect, salvage},
 };
 pub use self::{

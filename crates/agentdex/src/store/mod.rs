@@ -111,7 +111,7 @@ pub use self::{
     records::{Record, Records},
     renditions::Slot,
     reread::reread,
-    restore::{Pair, restore},
+    restore::{Pair, RestoredContent, restore, restore_without_keys},
     salvage::{Salvaged, accept_rollback, salvage},
     snapshot::Snapshot,
     write::{Author, Expiry, Operation, Original, Outcome, Patch, Write},

@@ -15,24 +15,66 @@ use super::{
     sync::DataFiles,
     tree::reading,
     upgrade,
-    value::{Origin, OriginKind, State},
+    value::{Origin, OriginKind, State, StoredRecord},
     witness::{Seen, Slot, Witness},
 };
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    access::Visibility,
+    change::{Epoch, Seq},
+};
 
 /// A key and what is under it.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
+/// What a restored store has.
+#[derive(Debug)]
+pub struct RestoredContent {
+    /// How many records there are.
+    pub records: u64,
+    /// The end of the log.
+    pub last: Seq,
+    /// The life of the store that it was taken of.
+    pub epoch: Epoch,
+    /// The uuid of the registry.
+    pub registry: Uuid,
+    /// The API keys as they are stored; those too that were left out.
+    pub keys: Vec<Vec<u8>>,
+    /// The number of records that their owner and admins alone see.
+    pub private: u64,
+    /// The number of records that the members of a namespace see.
+    pub in_namespaces: u64,
+}
+
 /// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Makes a store in a directory that doesn't exist or is empty, and returns how many records it has. Its life is a new
+/// Makes a store in a directory that doesn't exist or is empty. Its life is a new
 /// one: positions in the log of the old one mean nothing to it, and followers rebuild what they have.
 ///
 /// # Errors
 /// Those of the pairs; [`Error::UnsupportedStoreFormat`] for those of another version, [`Error::Io`] where there is
 /// something in the directory, [`Error::Store`].
-pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<u64> {
+pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<RestoredContent> {
+    make(directory, pairs, false)
+}
+
+/// The same as [`restore`] without the API keys.
+///
+/// # Errors
+/// Those of [`restore`].
+pub fn restore_without_keys(
+    directory: &Path,
+    pairs: impl IntoIterator<Item = Result<Pair>>,
+) -> Result<RestoredContent> {
+    make(directory, pairs, true)
+}
+
+fn make(
+    directory: &Path,
+    pairs: impl IntoIterator<Item = Result<Pair>>,
+    without_keys: bool,
+) -> Result<RestoredContent> {
     let doing = || format!("restoring into {}", directory.display());
     let failed = |source| Error::Io { doing: doing(), source };
     check_empty(directory).map_err(failed)?;
@@ -57,16 +99,45 @@ pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) 
     if Sum::read(&tree)? != state.sum {
         return Err(Error::InvalidBackup { reason: "its records aren't those that were stored".into() });
     }
-    let (from, _) = identity(&tree)?;
+    let (from, registry) = identity(&tree)?;
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let mut overlay = Overlay::new(&tree);
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
-    overlay.set(
-        layout::ORIGIN_KEY.into(),
-        Some(Origin { kind: OriginKind::Restored, epoch: from, last: state.last }.encode()),
-    );
+    let origin = Origin { kind: OriginKind::Restored, epoch: from, last: state.last };
+    overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
+    let mut keys = Vec::new();
+    for pair in tree.scan_prefix(layout::KEYS) {
+        let (key, value) = pair.map_err(reading)?;
+        keys.push(value.to_vec());
+        if without_keys {
+            overlay.set(key, None);
+        }
+    }
+    let (private, in_namespaces) = count_restricted(&tree)?;
     seal(directory, &tree, overlay, state)?;
-    Ok(state.records)
+    Ok(RestoredContent {
+        records: state.records,
+        last: state.last,
+        epoch: from,
+        registry,
+        keys,
+        private,
+        in_namespaces,
+    })
+}
+
+/// Counts the records that their owner alone sees, and those that the members of a namespace see.
+fn count_restricted(tree: &sled::Db) -> Result<(u64, u64)> {
+    let (mut private, mut in_namespaces) = (0, 0);
+    for pair in tree.scan_prefix(layout::RECORDS) {
+        let (_, record) = pair.map_err(reading)?;
+        match StoredRecord::decode(&record)?.access()?.visibility {
+            Visibility::Public => {}
+            Visibility::Namespace => in_namespaces += 1,
+            Visibility::Private => private += 1,
+        }
+    }
+    Ok((private, in_namespaces))
 }
 
 /// Fails where there is something in a directory.

@@ -12,6 +12,7 @@ use std::{
     path::Path,
 };
 
+use agentdex_api::AuditChain;
 use sled::IVec;
 use uuid::Uuid;
 
@@ -300,14 +301,14 @@ impl Salvage<'_> {
     /// Takes what isn't about records.
     fn others(&mut self) -> Result<()> {
         let proven = self.result.is_proven;
-        for (prefix, is_taken) in [
-            (layout::AUDIT, true),
+        let trail = AuditChain::ALL.map(|chain| (layout::audit_prefix(chain), true));
+        for (prefix, is_taken) in trail.into_iter().chain([
             (layout::AUDIT_DROPPED_KEY, true),
             (layout::CLOCK_KEY, true),
             (layout::KEYS, proven),
             (layout::NAMESPACES, proven),
             (layout::QUERIES, proven),
-        ] {
+        ]) {
             let end = layout::after_prefix(prefix);
             for pair in self.from.pairs(self.db, prefix, &end) {
                 let (key, value) = pair?;
