@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::{ServerProcess, agentdex},
-    support::{Answer, Call, skipped},
+    support::{Answer, Call, eventually, skipped},
 };
 
 /// A file system in memory of so many MiB.
@@ -89,15 +89,17 @@ fn full_disk_refuses_writes_and_loses_nothing() {
     // Everything that doesn't write goes on.
     get(&server, "/things/urn:example:0").expect(200);
     get(&server, "/health/live").expect(200);
-    get(&server, "/health/ready").expect(200);
+    let filler = fill(&disk, 2 << 20);
+    get(&server, "/health/ready").problem(503, "not-ready");
+    assert!(get(&server, "/metrics").expect(200).text().contains("agentdex_writable 0"));
     // The index may lack room as well; what it has is found.
     assert!(get(&server, "/search?q=large&limit=1").expect(200).json()["total"].as_u64() > Some(0));
-    let removal = Call::new("DELETE", &format!("{}/things/urn:example:0", server.url())).send();
-    // The index may have made room meanwhile: then it is taken.
-    let removed = u32::from(removal.status == 204);
-    if removed == 0 {
-        removal.problem(507, "disk-full");
-    }
+    // What makes room, or takes a right away, is taken from the reserve.
+    Call::new("DELETE", &format!("{}/things/urn:example:0", server.url())).send().expect(204);
+    let access = Call::new("PUT", &format!("{}/things/urn:example:1/access", server.url()));
+    access.body("application/json", r#"{"owner": "us", "visibility": "private"}"#.to_owned()).send().expect(204);
+    let removed = 1;
+    std::fs::remove_file(filler).unwrap();
     assert_eq!(total(&server), acknowledged - removed);
 
     // Room is noticed without a restart.
@@ -123,6 +125,68 @@ fn full_disk_refuses_writes_and_loses_nothing() {
         assert_eq!(found["description"], agent(number)["description"], "{number}");
     }
     assert_eq!(total(&server), acknowledged + 1 - removed);
+}
+
+/// Fills a disk up to so many bytes, which go back to it with what is returned.
+fn fill(disk: &SmallDisk, free: u64) -> std::path::PathBuf {
+    let filler = disk.path().join("filler");
+    let space = rustix::fs::statvfs(disk.path()).unwrap();
+    let length = space.f_bavail * space.f_frsize - free;
+    let file = std::fs::File::create(&filler).unwrap();
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length).unwrap();
+    filler
+}
+
+#[test]
+fn a_key_that_is_revoked_while_the_disk_is_full_stays_revoked() {
+    let Some(disk) = SmallDisk::mount(96) else {
+        skipped("tmpfs", "root, who may mount a file system in memory");
+        return;
+    };
+    let data = disk.path().join("data");
+    let create = |role: &str| {
+        let mut create = agentdex();
+        let output =
+            create.args(["keys", "create", "--role", role, "--owner", "us", "--data"]).arg(&data).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let (admin, [one, other]) = (create("admin"), ["register"; 2].map(create));
+    let id = |key: &str| key.split('_').nth(1).unwrap().to_owned();
+    let server = ServerProcess::start(&data, &["--auth"]);
+    let call = |server: &ServerProcess, method: &str, path: &str, key: &str| {
+        Call::new(method, &format!("{}{path}", server.url())).header("authorization", &format!("Bearer {key}")).send()
+    };
+    // There is no room for writes, and some for what takes away.
+    let filler = fill(&disk, 6 << 20);
+    let agent = agent(0).to_string();
+    let put = Call::new("PUT", &format!("{}/things/urn:example:0", server.url()));
+    put.header("authorization", &format!("Bearer {one}"))
+        .body("application/td+json", agent)
+        .send()
+        .problem(507, "disk-full");
+    call(&server, "DELETE", &format!("/keys/{}", id(&one)), &admin).expect(204);
+    call(&server, "GET", "/things", &one).problem(401, "invalid-credentials");
+    // There is none at all.
+    std::fs::remove_file(&filler).unwrap();
+    let filler = fill(&disk, 512 << 10);
+    call(&server, "DELETE", &format!("/keys/{}", id(&other)), &admin).problem(507, "disk-full");
+    call(&server, "GET", "/things", &other).problem(401, "invalid-credentials");
+    let listed = call(&server, "GET", "/keys", &admin).expect(200).json();
+    let revoking: Vec<&Value> =
+        listed.as_array().unwrap().iter().filter(|key| key["revoking"] == true).map(|key| &key["id"]).collect();
+    assert_eq!(revoking, [&json!(id(&other))]);
+    call(&server, "DELETE", &format!("/keys/{}", id(&other)), &admin).problem(507, "disk-full");
+    // It is tried until there is room.
+    std::fs::remove_file(filler).unwrap();
+    eventually("the revocation is stored", || {
+        call(&server, "GET", "/keys", &admin).expect(200).json().as_array().unwrap().len() == 1
+    });
+    server.kill();
+    let server = ServerProcess::start(&data, &["--auth"]);
+    for key in [&one, &other] {
+        call(&server, "GET", "/things", key).problem(401, "invalid-credentials");
+    }
+    assert_eq!(call(&server, "GET", "/keys", &admin).expect(200).json().as_array().unwrap().len(), 1);
 }
 
 #[test]

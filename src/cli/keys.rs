@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use super::{moments, output, remote::for_each};
 use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
-    registry::Keys,
+    registry::{self, Keys},
     store::Store,
 };
 use agentdex_client::RegistryClient;
@@ -81,7 +81,8 @@ pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCo
 
 /// Does something with the keys in the directory of a registry that is stopped.
 fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result<T>) -> anyhow::Result<T> {
-    let store = Store::open(directory, agentdex::store::Options::default())?;
+    let options = agentdex::store::Options::default().followed(registry::followed(directory));
+    let store = Store::open(directory, options)?;
     let done = act(&Keys::open(&store)?);
     store.close();
     Ok(done?)
@@ -126,7 +127,13 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     };
     let created = moments::shown(key.created);
     let owner = output::visible(key.owner.as_str());
-    writeln!(out, "{}  {:8}  {owner:widest_owner$}  created {created}, {expires}, {used}", key.id, key.role.as_str())
+    let revoking = if key.is_revoking { ", REVOKED: not valid, but the disk has no room to store that" } else { "" };
+    writeln!(
+        out,
+        "{}  {:8}  {owner:widest_owner$}  created {created}, {expires}, {used}{revoking}",
+        key.id,
+        key.role.as_str()
+    )
 }
 
 fn revoke_in(directory: &Path, ids: &[String]) -> anyhow::Result<ExitCode> {

@@ -6,6 +6,7 @@ mod agent_spec;
 mod backup;
 mod clock;
 mod commands;
+mod damage;
 mod embedding_model;
 mod errors;
 mod guardian;

@@ -47,15 +47,15 @@ fn copy_of(directory: &Path) -> TempDir {
     copy
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+pub(super) fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |value| value.parse().expect("a number"))
 }
 
 /// Numbers that look random, from a seed.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 20) % limit.max(1)
     }
@@ -136,7 +136,7 @@ fn written(records: u64, rounds: u64) -> TempDir {
     directory
 }
 
-fn remove() -> Operation {
+pub(super) fn remove() -> Operation {
     Operation::Remove(DeletionReason::Removed)
 }
 

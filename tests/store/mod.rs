@@ -24,6 +24,7 @@ mod log;
 mod model;
 mod namespaces;
 mod open;
+mod power;
 mod records;
 mod snapshot;
 mod writes;

@@ -244,7 +244,7 @@ pub enum Error {
     StoreBehind {
         /// The data directory.
         path: PathBuf,
-        /// The number of commits that are missing.
+        /// The number of commits that are missing; 0 where that isn't known.
         commits: u64,
         /// The last position that it has.
         found: Seq,
@@ -617,7 +617,11 @@ fn not_member(is_given_up: bool) -> &'static str {
 }
 
 fn missing(commits: u64) -> String {
-    if commits == 1 { "1 commit is".to_owned() } else { format!("{commits} commits are") }
+    match commits {
+        0 => "what came in between is".to_owned(),
+        1 => "1 commit is".to_owned(),
+        commits => format!("{commits} commits are"),
+    }
 }
 
 fn holder(by_this_process: bool) -> &'static str {

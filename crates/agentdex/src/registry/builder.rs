@@ -23,7 +23,15 @@ use super::{
 };
 #[cfg(doc)]
 use crate::Error;
-use crate::{Result, search::semantic::Meaning, store::Store, td::Strictness};
+use crate::{
+    Position, Result,
+    search::{
+        position_of_index,
+        semantic::{Meaning, position_of_vectors},
+    },
+    store::Store,
+    td::Strictness,
+};
 
 /// Opens a [`Registry`]; made by [`Registry::builder`].
 #[derive(Debug, Clone)]
@@ -91,7 +99,8 @@ impl Builder {
             self.options.strictness = Strictness::Strict;
         }
         self.options.check_features()?;
-        let store = Store::open(&self.directory, self.options.store.clone())?;
+        let options = self.options.store.clone().followed(followed(&self.directory));
+        let store = Store::open(&self.directory, options)?;
         let mut followers = Followers::new();
         let search = Search::new(store.clone());
         let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());
@@ -143,6 +152,13 @@ impl Builder {
         registry.start_polling()?;
         Ok(registry)
     }
+}
+
+/// The positions that search index and vectors of a directory have come to: a store that ends earlier is older than it was.
+#[doc(hidden)]
+pub fn followed(directory: &Path) -> Vec<Position> {
+    let index = position_of_index(&directory.join("search"));
+    index.into_iter().chain(position_of_vectors(&directory.join("vectors"))).collect()
 }
 
 impl Registry {

@@ -18,6 +18,15 @@ use crate::{
 };
 
 const TICK: Duration = Duration::from_millis(500);
+/// How long texts are compared at a tick.
+const COMPARED_A_TICK: Duration = Duration::from_millis(2);
+/// The same after a stop that wasn't proper.
+const COMPARED_AFTER_CRASH: Duration = Duration::from_millis(50);
+/// The time from a start to the first comparison, and from one to the next.
+const FIRST_COMPARISON: Duration = Duration::from_secs(3600);
+const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// How often it is said that the disk is full.
+const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// The maximum number of Things that are purged together: writers wait for no more than that.
 const PURGE_AT_ONCE: usize = 256;
@@ -34,9 +43,12 @@ impl Clock {
         let purged = Arc::new(AtomicU64::new(0));
         let counter = purged.clone();
         let thread = spawn("agentdex-clock", move || {
-            let (mut trimmed, mut pause) = (Instant::now(), TICK);
+            let (mut trimmed, mut pause, mut said_full) = (Instant::now(), TICK, None);
+            let mut comparing = Comparing::new(&store);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 followers.expire_waits();
+                say_full(&store, &mut said_full);
+                comparing.go_on(&store);
                 // While there are more to purge there is no pause: every search has to exclude them.
                 pause = match purge(&store) {
                     Ok(count) => {
@@ -76,6 +88,55 @@ impl Clock {
 impl Drop for Clock {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// The comparison of texts with what was written: at once after a stop that wasn't proper, later once a day, a little with
+/// each tick.
+struct Comparing {
+    /// The id to go on from; none between two rounds.
+    next: Option<String>,
+    /// The time that it may take at a tick.
+    time: Duration,
+    /// The beginning of the next round.
+    due: Instant,
+}
+
+impl Comparing {
+    fn new(store: &Store) -> Comparing {
+        let now = Instant::now();
+        match store.was_closed() {
+            true => Comparing { next: None, time: COMPARED_A_TICK, due: now + FIRST_COMPARISON },
+            false => Comparing { next: Some(String::new()), time: COMPARED_AFTER_CRASH, due: now },
+        }
+    }
+
+    fn go_on(&mut self, store: &Store) {
+        let Some(from) = self.next.take().or_else(|| (self.due <= Instant::now()).then(String::new)) else { return };
+        match store.compare_texts(&from, self.time) {
+            Ok(Some(next)) => self.next = Some(next),
+            Ok(None) => (self.time, self.due) = (COMPARED_A_TICK, Instant::now() + COMPARED_EVERY),
+            Err(error) => {
+                tracing::warn!(%error, "texts could not be compared with what was written");
+                self.due = Instant::now() + COMPARED_EVERY;
+            }
+        }
+    }
+}
+
+/// Logs once a minute that the disk is full, and once that it isn't any more.
+fn say_full(store: &Store, said: &mut Option<Instant>) {
+    match (store.check_space(), &said) {
+        (Err(_), Some(before)) if before.elapsed() < SAID_EVERY => {}
+        (Err(error), _) => {
+            tracing::warn!(%error, "no writes are taken");
+            *said = Some(Instant::now());
+        }
+        (Ok(()), Some(_)) => {
+            tracing::info!("the disk has room again, and writes are taken");
+            *said = None;
+        }
+        (Ok(()), None) => {}
     }
 }
 

@@ -1,9 +1,9 @@
 //! The API keys of a registry: created, listed, revoked, and who holds the one that a client shows.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, Ordering},
     },
 };
@@ -66,6 +66,9 @@ impl Entry {
 pub struct Keys {
     store: Store,
     entries: RwLock<HashMap<String, Arc<Entry>>>,
+    /// The keys that are revoked, and that the disk may still have: nobody can use them any more, but they would come back
+    /// with a restart.
+    revoking: Mutex<BTreeMap<String, ApiKey>>,
     /// How many keys were revoked.
     revoked: watch::Sender<u64>,
 }
@@ -81,7 +84,8 @@ impl Keys {
             Err(source) => Err(Error::Store { doing: "reading an API key", source: source.into() }),
         };
         let entries = store.local().keys()?.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Keys { store: store.clone(), entries: RwLock::new(entries), revoked: watch::Sender::new(0) })
+        let (entries, revoking) = (RwLock::new(entries), Mutex::default());
+        Ok(Keys { store: store.clone(), entries, revoking, revoked: watch::Sender::new(0) })
     }
 
     /// Makes a key, and returns it with the text that its holder sends, which can't be had again. Blocks until it is
@@ -107,35 +111,52 @@ impl Keys {
         let token = Token::parse(&text).ok_or_else(malformed)?;
         let created = Timestamp::now();
         let expires = new.ttl.map(|ttl| created.plus_seconds(ttl));
-        let key =
-            ApiKey { id: token.id.to_owned(), role: new.role, owner: new.owner, created, expires, last_used: None };
+        let (id, role, owner) = (token.id.to_owned(), new.role, new.owner);
+        let key = ApiKey { id, role, owner, created, expires, last_used: None, is_revoking: false };
         let entry = Entry::new(Stored { key: key.clone(), secret: token.secret() });
         self.store.local().put_key_noted(&key.id, entry.encode()?, note(&key))?;
         self.write().insert(key.id.clone(), Arc::new(entry));
         Ok((key, text))
     }
 
-    /// All keys, the oldest first, those that have expired included.
+    /// All keys, the oldest first, those included that have expired, and those that are revoked and that the disk still has.
     pub fn list(&self) -> Vec<ApiKey> {
         let mut keys: Vec<ApiKey> = self.read().values().map(|entry| entry.shown()).collect();
+        let mut revoking = self.revoking();
+        revoking.retain(|id, _| self.store.local().is_removing_key(id));
+        keys.extend(revoking.values().cloned());
+        drop(revoking);
         keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
         keys
     }
 
     /// Removes a key; false if there is none of that id. Nobody can use it from the moment this is called. Blocks until
-    /// that is durable.
+    /// that is durable. Where that fails it is listed with [`ApiKey::is_revoking`], and where the disk is full tried until it
+    /// has room, or until this is called again.
     ///
     /// # Errors
-    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    /// [`Error::DiskFull`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn revoke(&self, id: &str) -> Result<bool> {
         self.revoke_noted(id, |_| None)
     }
 
     /// The same with an entry of the audit trail, which is written with it.
     pub(super) fn revoke_noted(&self, id: &str, note: impl FnOnce(&ApiKey) -> Option<AuditEntry>) -> Result<bool> {
-        let Some(entry) = self.write().remove(id) else { return Ok(false) };
-        self.revoked.send_modify(|revoked| *revoked += 1);
-        self.store.local().remove_key_noted(id, note(&entry.key))?;
+        let removed = self.write().remove(id);
+        let key = match removed {
+            Some(entry) => {
+                self.revoked.send_modify(|revoked| *revoked += 1);
+                let key = ApiKey { is_revoking: true, ..entry.shown() };
+                self.revoking().insert(id.to_owned(), key.clone());
+                key
+            }
+            None => match self.revoking().get(id).cloned() {
+                Some(key) => key,
+                None => return Ok(false),
+            },
+        };
+        self.store.local().remove_key_noted(id, note(&key))?;
+        self.revoking().remove(id);
         Ok(true)
     }
 
@@ -179,6 +200,10 @@ impl Keys {
         if let Err(error) = stored {
             tracing::debug!(key = entry.key.id, %error, "the use of an API key can't be recorded");
         }
+    }
+
+    fn revoking(&self) -> MutexGuard<'_, BTreeMap<String, ApiKey>> {
+        self.revoking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, HashMap<String, Arc<Entry>>> {

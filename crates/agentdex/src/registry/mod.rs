@@ -75,6 +75,8 @@ use std::sync::{
 
 use tokio::sync::watch;
 
+#[doc(hidden)]
+pub use self::builder::followed;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
 pub use self::{
@@ -388,6 +390,7 @@ impl Registry {
             things: self.len(),
             followers: self.0.followers.status(),
             closed_to_writes: self.0.store.closed_to_writes(),
+            disk_full: self.0.store.check_space().err().map(|error| error.to_string()),
         }
     }
 

@@ -34,7 +34,13 @@ pub fn inspect(directory: &Path) -> Result<Inspection> {
     if !matches!(inspection.verdict, Verdict::InOrder | Verdict::Damaged) {
         return Ok(inspection);
     }
-    let registry = Registry::open(copy.path())?;
+    let registry = match Registry::open(copy.path()) {
+        Err(Error::StoreBehind { commits, found, expected, .. }) => {
+            inspection.verdict = Verdict::Behind { commits, found, expected };
+            return Ok(inspection);
+        }
+        registry => registry?,
+    };
     let differences = loop {
         match registry.compare_index() {
             // That of a restored directory has yet to be made.

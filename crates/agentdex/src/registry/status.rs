@@ -27,6 +27,8 @@ pub struct Status {
     pub followers: Vec<FollowerStatus>,
     /// Why writes are refused, if they are.
     pub closed_to_writes: Option<String>,
+    /// Why the disk has no room for writes, if it has none.
+    pub disk_full: Option<String>,
 }
 
 impl Status {
@@ -35,6 +37,8 @@ impl Status {
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
+        let full = self.disk_full.is_some().then(|| "the disk has no room for writes".into());
+        let closed = closed.or(full);
         let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }

@@ -30,6 +30,7 @@ mod explanation;
 mod facets;
 mod failure;
 mod files;
+mod followed;
 mod forms;
 mod hidden;
 mod hybrid;
@@ -73,8 +74,9 @@ pub use agentdex_api::{
     WordScore,
 };
 #[doc(hidden)]
-pub use hidden::{Hidden, HiddenIds};
+pub use followed::position_of_index;
 #[doc(hidden)]
+pub use hidden::{Hidden, HiddenIds};
 pub use index::Index;
 pub use request::Search;
 pub use restricted::{RestrictedDocuments, RestrictedThings};

@@ -16,6 +16,11 @@ use crate::{Error, Result, change::Position};
 /// The maximum number of Things that are candidates by their meaning alone.
 pub const MOST_NEAREST: usize = 0;
 
+/// The last position in the file of the vectors: nothing is known of that without the feature `semantic`.
+pub fn position_of_vectors(_: &Path) -> Option<Position> {
+    None
+}
+
 /// A model that makes vectors of texts. There is none without the feature `semantic`.
 #[derive(Debug, Clone)]
 pub enum Model {}

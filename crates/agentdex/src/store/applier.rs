@@ -115,7 +115,7 @@ impl<'a> Applier<'a> {
         let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
         let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
         let narrows = self.narrows;
-        let Transaction { author, writes, namespace, dry_run } = command.transaction;
+        let Transaction { author, writes, namespace, dry_run, .. } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
         self.overlay.begin();

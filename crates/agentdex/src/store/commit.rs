@@ -297,17 +297,23 @@ impl Work {
         let Ok(db) = view.tree.db() else {
             return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
         };
-        let written = transactions.iter().filter(|transaction| !transaction.dry_run);
-        if let Some(shortage) = view.space.shortage(written.flat_map(|transaction| &transaction.writes)) {
-            return transactions.iter().map(|_| Err(shortage.error())).collect();
-        }
+        let mut room = view.space.room();
         let moment = self.moment(view);
         let mut applier = Applier::new(&db, self.state, view.audit.last(), view.options.gaps, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
-        let apply = |transaction| applier.apply(Command { transaction, moment });
+        let apply = |transaction: Transaction| {
+            let bytes = transaction.writes.iter().map(|write| write.bytes() as u64).sum();
+            let bytes = if transaction.dry_run { 0 } else { bytes };
+            room.take(bytes, transaction.dry_run || transaction.takes_away())?;
+            applier.apply(Command { transaction, moment })
+        };
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
         // What moves with a write is as durable as that. The rest, if any, is written when it is due.
-        let (moved, _) = view.local.take_moved();
+        let moved = match (room.take(0, false), room.take(0, true)) {
+            (Ok(()), _) => view.local.take_moved().0,
+            (_, Ok(())) => view.local.take_revoked(),
+            _ => Vec::new(),
+        };
         moved.into_iter().for_each(|(key, value)| applier.set(key, value));
         match self.make_durable(view, applier.finish()) {
             Ok(()) => outcomes,
@@ -397,13 +403,19 @@ impl Work {
     /// Writes local state that has moved.
     fn write_local(&mut self, committer: &Committer) {
         let view = &committer.view;
-        if view.space.shortage(std::iter::empty()).is_some() {
+        let mut room = view.space.room();
+        let (moved, is_all) = if room.take(0, false).is_ok() {
+            view.local.take_moved()
+        } else {
             let mut queue = committer.queue();
-            // At the end it is given up: followers then start from where they were before.
-            queue.local_due = (!queue.is_closing).then(|| Instant::now() + WRITE_AFTER);
-            return;
-        }
-        let (moved, is_all) = view.local.take_moved();
+            let is_closing = queue.is_closing;
+            // At the end the rest is given up: followers then start from where they were before.
+            queue.local_due = (!is_closing).then(|| Instant::now() + WRITE_AFTER);
+            drop(queue);
+            // A key that is revoked is not: at the end there is nothing left to keep room for.
+            let revoked = if is_closing || room.take(0, true).is_ok() { view.local.take_revoked() } else { Vec::new() };
+            (revoked, true)
+        };
         if moved.is_empty() {
             return;
         }

@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use sled::IVec;
@@ -21,7 +24,11 @@ pub(super) struct Gap(pub IVec, pub IVec);
 
 /// What was reported.
 #[derive(Default)]
-pub(super) struct Damage(Mutex<Reported>);
+pub(super) struct Damage {
+    reported: Mutex<Reported>,
+    /// True if a record was reported, so that most stores never lock.
+    has_ids: AtomicBool,
+}
 
 #[derive(Default)]
 struct Reported {
@@ -46,7 +53,13 @@ impl Damage {
         );
         if reported.ids.len() < MOST_REPORTED {
             reported.ids.insert(id.to_owned());
+            self.has_ids.store(true, Ordering::Release);
         }
+    }
+
+    /// True if a record was reported.
+    pub fn has(&self, id: &str) -> bool {
+        self.has_ids.load(Ordering::Acquire) && self.lock().ids.contains(id)
     }
 
     /// Reports an entry of the log that can't be read.
@@ -92,7 +105,7 @@ impl Damage {
     }
 
     fn lock(&self) -> MutexGuard<'_, Reported> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -141,6 +141,18 @@ impl Local {
         Ok(values.into_iter().collect())
     }
 
+    /// Takes back a value that moved and isn't written yet.
+    pub fn take_back(&self, kind: Kind, name: &str) {
+        self.state().moved_values.remove(&(kind, name.to_owned()));
+    }
+
+    /// The keys that are revoked, and that the tree still has; from now on they count as removed.
+    pub fn take_revoked(&self) -> Vec<(IVec, Option<IVec>)> {
+        let is_revoked = |key: &(Kind, String), value: &mut Option<Vec<u8>>| key.0 == Kind::Key && value.is_none();
+        let revoked = self.state().moved_values.extract_if(.., is_revoked).collect::<Vec<_>>();
+        revoked.into_iter().map(|((kind, name), _)| (kind.key(&name), None)).collect()
+    }
+
     /// Some of what the tree doesn't have yet, and whether that is all; from now on it counts as written.
     pub fn take_moved(&self) -> (Vec<(IVec, Option<IVec>)>, bool) {
         let mut state = self.state();

@@ -24,6 +24,9 @@ const CANCELED: u8 = 1;
 /// configuration.
 pub(super) fn forget(directory: &Path) -> io::Result<()> {
     let store = directory.join(STORE);
+    // sled counts the segments that are there as a whole.
+    let log = File::options().write(true).open(store.join("db"))?;
+    log.set_len(log.metadata()?.len().next_multiple_of(SEGMENT))?;
     let names = names(&store)?;
     names
         .iter()

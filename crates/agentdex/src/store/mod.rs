@@ -77,6 +77,7 @@ use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use tokio::sync::watch;
@@ -337,6 +338,28 @@ impl Store {
     /// True if it was opened without a witness that tells what it had come to, though there should have been one.
     pub fn is_unwitnessed(&self) -> bool {
         self.view.is_unwitnessed
+    }
+
+    /// Compares the texts and originals of records with what was written, from an id on, for some time; those that are others
+    /// aren't served from then on. The id to go on from; none at the end.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn compare_texts(&self, from: &str, time: Duration) -> Result<Option<String>> {
+        self.view.compare_texts(from, time)
+    }
+
+    /// True if it was closed properly before it was opened.
+    pub fn was_closed(&self) -> bool {
+        self.view.was_closed
+    }
+
+    /// Fails where the disk has no room for writes.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`]
+    pub fn check_space(&self) -> Result<()> {
+        self.view.space.check()
     }
 
     /// How many bytes its disk has left; none where the system doesn't tell.
@@ -611,7 +634,7 @@ impl LocalState<'_> {
 
     fn move_query(&self, key: &str, query: Option<Vec<u8>>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Query, key, query))?;
-        self.make_durable(Kind::Query, key, None)
+        self.make_durable(Kind::Query, key, Transaction::from(Vec::new()))
     }
 
     /// The API keys, by id.
@@ -633,7 +656,7 @@ impl LocalState<'_> {
     /// The same with an entry of the audit trail.
     pub(crate) fn put_key_noted(&self, id: &str, key: Vec<u8>, note: Option<AuditEntry>) -> Result<()> {
         self.put_key_soon(id, key)?;
-        self.make_durable(Kind::Key, id, note)
+        self.make_durable(Kind::Key, id, Transaction::noting(note))
     }
 
     /// Stores an API key with the next write of local state.
@@ -644,10 +667,10 @@ impl LocalState<'_> {
         self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
     }
 
-    /// Removes an API key. Blocks until it is gone durably.
+    /// Removes an API key. Blocks until it is gone durably. Where the disk has no room even for that, it is tried until it has.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// As [`LocalState::set_position`], and [`crate::Error::DiskFull`].
     pub fn remove_key(&self, id: &str) -> Result<()> {
         self.remove_key_noted(id, None)
     }
@@ -655,19 +678,34 @@ impl LocalState<'_> {
     /// The same with an entry of the audit trail.
     pub(crate) fn remove_key_noted(&self, id: &str, note: Option<AuditEntry>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Key, id, None))?;
-        self.make_durable(Kind::Key, id, note)
+        self.make_durable(Kind::Key, id, Transaction { revokes_key: true, ..Transaction::noting(note) })
+    }
+
+    /// True if an API key is removed, and the disk still has it.
+    pub(crate) fn is_removing_key(&self, id: &str) -> bool {
+        self.store.view.local.has_moved(Kind::Key, id)
     }
 
     /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
     /// is much.
-    fn make_durable(&self, kind: Kind, name: &str, note: Option<AuditEntry>) -> Result<()> {
-        let mut notes = Vec::from_iter(note);
+    fn make_durable(&self, kind: Kind, name: &str, transaction: Transaction) -> Result<()> {
+        let (local, committer, revokes_key) =
+            (&self.store.view.local, &self.store.handle.committer, transaction.revokes_key);
+        let mut transaction = transaction;
         loop {
-            let author = Author { notes: std::mem::take(&mut notes), ..Author::default() };
-            self.store.handle.committer.submit(Transaction::new(author, Vec::new())).wait()?;
-            if !self.store.view.local.has_moved(kind, name) {
+            let committed = committer.submit(transaction).wait();
+            if let Err(error @ Error::DiskFull { .. }) = committed {
+                // Of what is refused nothing may come later, but for what takes a right away.
+                if !revokes_key {
+                    local.take_back(kind, name);
+                }
+                return Err(error);
+            }
+            committed?;
+            if !local.has_moved(kind, name) {
                 return Ok(());
             }
+            transaction = Transaction { revokes_key, ..Transaction::from(Vec::new()) };
         }
     }
 

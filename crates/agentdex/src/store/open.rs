@@ -113,6 +113,10 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
     let slot = Slot::of(epoch, registry_id, &state);
     witness::judge(directory, seen, &slot, || Sum::read(&tree))?;
+    let ahead = options.followed.iter().filter(|position| position.epoch == epoch && position.seq > state.last);
+    if let Some(position) = ahead.max_by_key(|position| position.seq) {
+        return Err(witness::behind(directory, &Slot { last: position.seq, ..slot }, state.commit, state.last));
+    }
     let start = Start::read(&tree, state.last)?;
     check_end(directory, &tree, &state)?;
     let grace = Grace::new(&tree, Timestamp::now());
@@ -143,6 +147,7 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
         saving: Saving::default(),
         space: Space::of(directory),
         is_unwitnessed,
+        was_closed: !is_there || seen.slot().is_some_and(|slot| slot.is_closed),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
     };

@@ -3,6 +3,7 @@
 use std::{fmt, io, sync::Arc, time::Duration};
 
 use super::gaps::Gaps;
+use crate::change::Position;
 
 /// Store options.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Options {
     pub cache_bytes: u64,
     /// The most transactions that share one flush.
     pub group_size: usize,
+    /// The positions up to which the log is known to have been: a store of that epoch that ends earlier is refused.
+    pub followed: Vec<Position>,
     /// Called before each flush; for tests that count flushes, hold them up or make them fail.
     #[doc(hidden)]
     pub before_flush: Option<FlushHook>,
@@ -31,6 +34,7 @@ impl Default for Options {
             retained_for: Duration::from_secs(30 * 24 * 3600),
             cache_bytes: 64 * 1024 * 1024,
             group_size: 256,
+            followed: Vec::new(),
             before_flush: None,
             gaps: Gaps::default(),
         }
@@ -59,6 +63,12 @@ impl Options {
     /// Sets [`Options::group_size`].
     pub fn group_size(mut self, transactions: usize) -> Options {
         self.group_size = transactions;
+        self
+    }
+
+    /// Sets [`Options::followed`].
+    pub fn followed(mut self, positions: Vec<Position>) -> Options {
+        self.followed = positions;
         self
     }
 

@@ -1,17 +1,22 @@
 //! Reading records: one by its id, or all in the order of their ids.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sled::IVec;
 
 use super::{
     layout,
+    sum::Digest,
     value::{self, StoredRecord},
     view::View,
     write::{Expiry, Original},
 };
 use crate::{
-    Result,
+    Error, Result,
     access::Access,
     change::{Seq, Timestamp},
 };
@@ -47,7 +52,9 @@ impl Record {
 /// A record without its text.
 struct Header {
     id: String,
-    has_original: bool,
+    /// Those of the text and of the original.
+    digest: Digest,
+    original: Option<Digest>,
     seq: Seq,
     created: Timestamp,
     modified: Timestamp,
@@ -60,7 +67,8 @@ impl Header {
     fn new(id: &str, stored: &StoredRecord<'_>, expiry: Expiry) -> Result<Header> {
         Ok(Header {
             id: id.to_owned(),
-            has_original: stored.has_original(),
+            digest: stored.text,
+            original: stored.original,
             seq: stored.seq,
             created: stored.created,
             modified: stored.modified,
@@ -76,6 +84,11 @@ impl Header {
     }
 }
 
+/// The error for a text or an original that isn't the one that was written.
+fn other_text() -> Error {
+    layout::unreadable("its text, or what it was converted from, is another one than was written".into())
+}
+
 impl View {
     /// See [`super::Store::find`].
     pub fn find(&self, id: &str) -> Result<Option<Record>> {
@@ -85,13 +98,56 @@ impl View {
 
     /// See [`super::Store::find_unpurged`].
     pub fn find_unpurged(&self, id: &str) -> Result<Option<Record>> {
-        self.find_with(id, |header| Ok(self.text(header.seq)?.map(|text| header.with_text(text))))
+        self.find_with(id, |header| {
+            let text = self.text(header.seq)?;
+            // One that was found to be another one may have been written again since.
+            if self.tree.damage.has(id) && text.as_ref().is_none_or(|text| Digest::of(text.as_bytes()) != header.digest)
+            {
+                return Err(other_text());
+            }
+            Ok(text.map(|text| header.with_text(text)))
+        })
+    }
+
+    /// Compares the texts and originals of records with their digests, from an id on, for some time, and reports those
+    /// that are others. The id to go on from; none at the end.
+    pub fn compare_texts(&self, from: &str, time: Duration) -> Result<Option<String>> {
+        let started = Instant::now();
+        let db = self.tree.db()?;
+        for pair in self.tree.pairs(&db, &layout::record_key(from), layout::AFTER_RECORDS) {
+            let (key, _) = pair?;
+            let id = layout::name_of(&key, layout::RECORDS)?;
+            if started.elapsed() >= time {
+                return Ok(Some(id));
+            }
+            let compared = self.find_with(&id, |header| {
+                let Some(text) = self.text(header.seq)? else { return Ok(None) };
+                let original = match header.original {
+                    Some(digest) => {
+                        let original = self.tree.get(&layout::original_key(header.seq))?;
+                        let Some(original) = original else { return Ok(None) };
+                        Digest::of(&original) == digest
+                    }
+                    None => true,
+                };
+                match original && Digest::of(text.as_bytes()) == header.digest {
+                    true => Ok(Some(())),
+                    false => Err(other_text()),
+                }
+            });
+            match compared {
+                Err(error) if !layout::is_corrupt(&error) => return Err(error),
+                // It is reported.
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// See [`super::Store::original`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
         let found = self.find_with(id, |header| {
-            if !header.has_original || header.expiry.is_due(Timestamp::now()) {
+            if header.original.is_none() || header.expiry.is_due(Timestamp::now()) {
                 return Ok(Some(None));
             }
             let original = self.tree.get(&layout::original_key(header.seq))?;
@@ -224,6 +280,7 @@ impl Records {
 
     /// The record, if it is still there.
     fn read(&self, (header, is_sure): (Header, bool)) -> Result<Option<Record>> {
+        let is_sure = is_sure && !self.view.tree.damage.has(&header.id);
         let text = if is_sure { self.view.text(header.seq)? } else { None };
         let record = match text {
             Some(text) => Some(header.with_text(text)),

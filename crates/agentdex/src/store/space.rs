@@ -2,11 +2,13 @@
 //!
 //! Writes are refused before the disk is full: then nothing is ever half written, reads go on, and writes are taken
 //! again as soon as there is room. Without it a flush would fail in the middle, after which only the next start knows
-//! what the disk has.
+//! what the disk has. What takes away, a right or a record, is taken a while longer.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use super::write::Write;
 use crate::Error;
 
 /// What stays free on large disks: for pages that sled writes again, the search index, and what others write between
@@ -14,6 +16,8 @@ use crate::Error;
 const RESERVE: u64 = 64 * 1024 * 1024;
 /// On smaller ones this share of the whole.
 const SHARE: u64 = 8;
+/// The share of the reserve that is left to writes that take away.
+const TAKING_AWAY: u64 = 4;
 /// How many bytes a byte of a write may take: its text, its log entry, and the pages that they are in.
 const GROWTH: u64 = 8;
 
@@ -21,19 +25,24 @@ const GROWTH: u64 = 8;
 #[derive(Debug)]
 pub(super) struct Space {
     directory: PathBuf,
+    /// The bytes of a write that was refused and that none as large was taken after.
+    refused: AtomicU64,
 }
 
-/// Less room than a commit may need.
+/// The room for the writes of one commit.
 #[derive(Debug)]
-pub(super) struct Shortage {
-    path: PathBuf,
+pub(super) struct Room<'s> {
+    space: &'s Space,
+    /// The bytes that the file system has; 0 where it doesn't tell.
+    total: u64,
     free: u64,
-    needed: u64,
+    /// The bytes that are taken.
+    taken: u64,
 }
 
 impl Space {
     pub fn of(directory: &Path) -> Space {
-        Space { directory: directory.to_owned() }
+        Space { directory: directory.to_owned(), refused: AtomicU64::new(0) }
     }
 
     /// How many bytes are free; none where the system doesn't tell.
@@ -42,27 +51,50 @@ impl Space {
         Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
     }
 
-    /// What a commit of these writes might lack; none where the system doesn't tell.
-    pub fn shortage<'w>(&self, writes: impl Iterator<Item = &'w Write>) -> Option<Shortage> {
-        let file_system = rustix::fs::statvfs(&self.directory).ok()?;
-        let total = file_system.f_blocks.saturating_mul(file_system.f_frsize);
-        let free = file_system.f_bavail.saturating_mul(file_system.f_frsize);
-        let needed = needed(total, writes.map(|write| write.bytes() as u64).sum());
-        // Some file systems say that they have no blocks at all.
-        (total > 0 && free < needed).then(|| Shortage { path: self.directory.clone(), free, needed })
+    /// The room that there is now.
+    pub fn room(&self) -> Room<'_> {
+        let (total, free) = rustix::fs::statvfs(&self.directory).map_or((0, 0), |file_system| {
+            let bytes = |blocks: u64| blocks.saturating_mul(file_system.f_frsize);
+            (bytes(file_system.f_blocks), bytes(file_system.f_bavail))
+        });
+        Room { space: self, total, free, taken: 0 }
+    }
+
+    /// Fails where there is no room for writes, or not for one like the last that was refused.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`]
+    pub fn check(&self) -> Result<(), Error> {
+        self.room().take(self.refused.load(Ordering::Relaxed), false)
     }
 }
 
-impl Shortage {
-    /// The error for a writer.
-    pub fn error(&self) -> Error {
-        Error::DiskFull { path: self.path.clone(), free: self.free, needed: self.needed }
+impl Room<'_> {
+    /// Takes the room for so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] where there is less than they may need.
+    pub fn take(&mut self, bytes: u64, takes_away: bool) -> Result<(), Error> {
+        let taken = self.taken.saturating_add(bytes);
+        let needed = needed(self.total, taken, takes_away);
+        // Some file systems say that they have no blocks at all.
+        if self.total > 0 && self.free < needed {
+            self.space.refused.fetch_max(bytes, Ordering::Relaxed);
+            return Err(Error::DiskFull { path: self.space.directory.clone(), free: self.free, needed });
+        }
+        if bytes > 0 && bytes >= self.space.refused.load(Ordering::Relaxed) {
+            self.space.refused.store(0, Ordering::Relaxed);
+        }
+        self.taken = taken;
+        Ok(())
     }
 }
 
 /// How much has to be free for writes of so many bytes.
-fn needed(total: u64, bytes: u64) -> u64 {
-    RESERVE.min(total / SHARE).saturating_add(bytes.saturating_mul(GROWTH))
+fn needed(total: u64, bytes: u64, takes_away: bool) -> u64 {
+    let reserve = RESERVE.min(total / SHARE);
+    let reserve = if takes_away { reserve / TAKING_AWAY } else { reserve };
+    reserve.saturating_add(bytes.saturating_mul(GROWTH))
 }
 
 #[cfg(test)]
@@ -71,8 +103,17 @@ mod tests {
 
     #[test]
     fn small_disks_keep_a_share_free_and_large_ones_a_fixed_part() {
-        assert_eq!(needed(32 << 20, 0), 4 << 20);
-        assert_eq!(needed(1 << 40, 1000), RESERVE + 8000);
-        assert_eq!(needed(0, u64::MAX), u64::MAX);
+        assert_eq!(needed(32 << 20, 0, false), 4 << 20);
+        assert_eq!(needed(1 << 40, 1000, false), RESERVE + 8000);
+        assert_eq!(needed(0, u64::MAX, false), u64::MAX);
+    }
+
+    #[test]
+    fn what_takes_away_has_room_where_nothing_else_has() {
+        let space = Space::of(Path::new("d"));
+        let mut room = Room { space: &space, total: 32 << 20, free: 2 << 20, taken: 0 };
+        assert!(room.take(0, false).is_err() && room.take(0, true).is_ok());
+        room.free = 1 << 19;
+        assert!(room.take(0, true).is_err());
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct View {
     pub space: Space,
     /// True if no witness told what the store had come to when it was opened, though there should have been one.
     pub is_unwitnessed: bool,
+    /// True if it was closed properly before it was opened.
+    pub was_closed: bool,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
     /// How many records there are, expired ones included.

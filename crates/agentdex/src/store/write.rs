@@ -151,12 +151,28 @@ pub(super) struct Transaction {
     pub namespace: Option<NamespaceWrite>,
     /// Whether the writes are applied and taken back, so that their outcomes are all that comes of them.
     pub dry_run: bool,
+    /// True if it is for an API key that is revoked.
+    pub revokes_key: bool,
 }
 
 impl Transaction {
     /// One that changes no namespace and isn't taken back.
     pub fn new(author: Author, writes: Vec<Write>) -> Transaction {
-        Transaction { author, writes, namespace: None, dry_run: false }
+        Transaction { author, writes, namespace: None, dry_run: false, revokes_key: false }
+    }
+
+    /// One that writes nothing but an entry of the audit trail, and what has moved.
+    pub fn noting(note: Option<AuditEntry>) -> Transaction {
+        Transaction::new(Author { notes: Vec::from_iter(note), ..Author::default() }, Vec::new())
+    }
+
+    /// True if nothing comes of it but that something is gone, or that fewer see it: it may be what makes room, or can't
+    /// wait for that.
+    pub fn takes_away(&self) -> bool {
+        let is_removal =
+            |write: &Write| matches!(write.operation, Operation::Remove(_) | Operation::Purge | Operation::Access);
+        let of_namespace = self.namespace.as_ref().is_some_and(|namespace| namespace.number.is_some());
+        self.revokes_key || of_namespace || (!self.writes.is_empty() && self.writes.iter().all(is_removal))
     }
 }
 

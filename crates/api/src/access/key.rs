@@ -62,6 +62,9 @@ pub struct ApiKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub last_used: Option<Timestamp>,
+    /// True if it is revoked and valid no more, but the disk has no room to store that: it is tried again.
+    #[serde(default, rename = "revoking", skip_serializing_if = "std::ops::Not::not")]
+    pub is_revoking: bool,
 }
 
 /// A key as it was created: its holder's credentials are shown this once.

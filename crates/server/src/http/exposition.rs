@@ -37,7 +37,12 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
     write_followers(&mut text, &status.followers);
-    gauge(&mut text, "agentdex_writable", "Whether writes are taken.", u64::from(status.closed_to_writes.is_none()));
+    gauge(
+        &mut text,
+        "agentdex_writable",
+        "Whether writes are taken.",
+        u64::from(status.closed_to_writes.is_none() && status.disk_full.is_none()),
+    );
     write_places(&mut text, "connections", "HTTP connections", &context.connections);
     write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
     let of_process = [

@@ -178,6 +178,27 @@ fn put_record(id: &str, rows: &Rows) -> Vec<u8> {
     record
 }
 
+/// The last position in the file of the vectors; none where there is none, or one that can't be read.
+pub fn position_of_vectors(path: &Path) -> Option<Position> {
+    let bytes = mapped(path).ok()?;
+    let (mut position, mut rest) = (None, bytes.get(header((0, 0)).len()..)?);
+    while let Some((record, after)) = next_record(rest) {
+        match record.split_first() {
+            Some((&POSITION, record)) => position = Some(read_position(record)?),
+            Some((&NO_POSITION, _)) => position = None,
+            _ => {}
+        }
+        rest = after;
+    }
+    position
+}
+
+fn read_position(record: &[u8]) -> Option<Position> {
+    let (epoch, seq) = record.split_first_chunk::<8>()?;
+    let seq = Seq(u64::from_le_bytes(seq.try_into().ok()?));
+    Some(Position { epoch: Epoch(u64::from_le_bytes(*epoch)), seq })
+}
+
 fn position_record(position: Position) -> Vec<u8> {
     [[POSITION].as_slice(), &position.epoch.0.to_le_bytes(), &position.seq.0.to_le_bytes()].concat()
 }
@@ -241,11 +262,7 @@ impl Contents {
                 self.vectors.put(id, &rows, Some(self.length + HEAD_OF_RECORD + before_rows(id)));
             }
             REMOVE => self.vectors.remove(std::str::from_utf8(rest).ok()?),
-            POSITION => {
-                let (epoch, seq) = rest.split_first_chunk::<8>()?;
-                let seq = Seq(u64::from_le_bytes(seq.try_into().ok()?));
-                self.position = Some(Position { epoch: Epoch(u64::from_le_bytes(*epoch)), seq });
-            }
+            POSITION => self.position = Some(read_position(rest)?),
             NO_POSITION => self.position = None,
             _ => return None,
         }

@@ -29,12 +29,13 @@ pub mod table;
 mod texts;
 mod vectors;
 
+pub use self::{
+    file::position_of_vectors,
+    meaning::{Meaning, VectorWriter},
+    model::{MOST_NEAREST, Model},
+};
 pub(super) use self::{
     meaning::{Likeness, Question},
     places::{Places, Segment},
     scan::Quantized,
-};
-pub use self::{
-    meaning::{Meaning, VectorWriter},
-    model::{MOST_NEAREST, Model},
 };
