@@ -8,6 +8,7 @@ mod call;
 mod calling;
 mod chat;
 mod check;
+mod clock;
 mod completions;
 mod demo;
 mod document;
@@ -127,6 +128,8 @@ enum Command {
     Audit(audit::Arguments),
     /// Create, list and revoke API keys.
     Keys(keys::Arguments),
+    /// Accept a clock that is behind the log.
+    Clock(clock::Arguments),
     /// Print what changes, as it changes.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
@@ -184,6 +187,8 @@ impl Cli {
             Command::Audit(arguments) => audit::run(&arguments, &registry()?).await,
             Command::Keys(keys::Arguments { data: Some(directory), action }) => keys::run_in(&directory, &action),
             Command::Keys(keys::Arguments { action, .. }) => keys::run(&action, &registry()?).await,
+            Command::Clock(clock::Arguments { data: Some(directory), action }) => clock::run_in(&directory, &action),
+            Command::Clock(clock::Arguments { action, .. }) => clock::run(&action, &registry()?).await,
             Command::Watch(arguments) => watch::run(&arguments, &registry()?).await,
             Command::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
             Command::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,

@@ -29,6 +29,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     writeln!(out, "{} at {}", style.green("ready"), client.url())?;
     writeln!(out, "agents    {}", number(status.things))?;
     writeln!(out, "position  {}", status.cursor.as_deref().unwrap_or("?"))?;
+    for note in status.notes.iter().flatten() {
+        writeln!(out, "note      {}", output::visible(note))?;
+    }
     for follower in status.followers.into_iter().flatten() {
         let error = follower.error.map(|error| format!(": {}", output::visible(&error))).unwrap_or_default();
         let position = number(follower.seq.map(|seq| seq.0));

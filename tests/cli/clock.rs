@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use super::{run, stderr, stdout};
 use crate::{
     process::ServerProcess,
     support::{Call, eventually, skipped},
@@ -99,4 +100,74 @@ fn clock_that_is_set_back_and_forth_loses_nothing() {
     assert_eq!(changes.len(), last + 1);
     assert!(changes.iter().map(|change| change["at"].as_str()).is_sorted(), "{changes:?}");
     assert_eq!(registry.server.stop().code(), Some(0));
+}
+
+/// The notes of a registry that is ready.
+fn notes(registry: &Clocked) -> Vec<String> {
+    let ready = registry.call("GET", "/health/ready").send().expect(200).json();
+    assert_eq!(ready["status"], "ready");
+    let notes = ready["notes"].as_array().cloned().unwrap_or_default();
+    notes.iter().map(|note| note.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn clock_that_was_ahead_is_said_until_it_is_accepted() {
+    let Some(library) = library() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (data, clock) = (directory.path().join("data"), directory.path().join("clock"));
+    let set = |offset: &str| fs::write(&clock, offset).unwrap();
+    let created = |registry: &Clocked, id: &str| registry.registration(id)["created"].as_str().unwrap().to_owned();
+    set("+400d");
+    let registry = Clocked::start(&data, &library, &clock);
+    registry.put("urn:example:ahead", "Ahead", json!({}), 201);
+    assert_eq!(notes(&registry), [""; 0]);
+    assert_eq!(registry.server.stop().code(), Some(0));
+
+    set("+0d");
+    let registry = Clocked::start(&data, &library, &clock);
+    let [note] = &notes(&registry)[..] else { panic!("there is one note") };
+    assert!(note.contains("399 days behind the last change") || note.contains("400 days behind"), "{note}");
+    assert!(note.contains("agentdex clock accept"), "{note}");
+    assert!(registry.server.log().contains("behind the last change"), "{}", registry.server.log());
+    let status = run(&["status", "--url", registry.server.url()]);
+    assert!(stdout(&status).contains("behind the last change"), "{}", stdout(&status));
+    // Nothing is refused meanwhile, and the log's time stays.
+    registry.put("urn:example:held", "Held", json!({}), 201);
+    let ahead = created(&registry, "urn:example:ahead");
+    assert_eq!(created(&registry, "urn:example:held"), ahead);
+
+    let accepted = run(&["clock", "accept", "--url", registry.server.url()]);
+    assert!(stdout(&accepted).starts_with("the time of the log was "), "{}{}", stdout(&accepted), stderr(&accepted));
+    assert_eq!(notes(&registry), [""; 0]);
+    eventually("that is logged", || registry.server.log().contains("the clock is no longer behind the last change"));
+    let again = run(&["clock", "accept", "--url", registry.server.url()]);
+    assert!(stdout(&again).contains("nothing to do"), "{}", stdout(&again));
+    // Also after a restart before which nothing was written.
+    assert_eq!(registry.server.stop().code(), Some(0));
+    let registry = Clocked::start(&data, &library, &clock);
+    assert_eq!(notes(&registry), [""; 0]);
+    registry.put("urn:example:right", "Right", json!({}), 201);
+    let right = created(&registry, "urn:example:right");
+    assert!(right < ahead, "{right} {ahead}");
+    assert_eq!(registry.server.stop().code(), Some(0));
+    let checked = run(&["check", "--data", data.to_str().unwrap()]);
+    let expected = "note: the change 1: written when the clock was ahead of now: ";
+    assert!(stdout(&checked).contains(expected), "{}", stdout(&checked));
+    assert!(stdout(&checked).ends_with("3 descriptions, 3 changes: all in order\n"), "{}", stdout(&checked));
+
+    // In a directory that no server has.
+    set("+400d");
+    let registry = Clocked::start(&data, &library, &clock);
+    registry.put("urn:example:again", "Ahead again", json!({}), 201);
+    assert_eq!(registry.server.stop().code(), Some(0));
+    let accepted = run(&["clock", "accept", "--data", data.to_str().unwrap()]);
+    assert!(stdout(&accepted).starts_with("the time of the log was "), "{}{}", stdout(&accepted), stderr(&accepted));
+    set("+0d");
+    let registry = Clocked::start(&data, &library, &clock);
+    assert_eq!(notes(&registry), [""; 0]);
+    registry.put("urn:example:last", "Last", json!({}), 201);
+    assert!(created(&registry, "urn:example:last") < ahead);
+    assert_eq!(registry.server.stop().code(), Some(0));
+    let nowhere = run(&["clock", "accept", "--data", directory.path().join("nothing").to_str().unwrap()]);
+    assert!(stderr(&nowhere).contains("there is no registry in this directory"), "{}", stderr(&nowhere));
 }

@@ -58,6 +58,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /queries/{name}", "saved_query"),
     ("put /queries/{name}", "save_query"),
     ("get /queries/{name}/events", "subscribe"),
+    ("post /clock/accept", "accept_clock"),
     ("get /search", "search"),
     ("post /search/compatible", "search_compatible"),
     ("post /search/compose", "compose"),

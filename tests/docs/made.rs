@@ -211,6 +211,7 @@ const LIMITS: [(&str, &[Limit]); 6] = [
         &[
             ("changes that it keeps", "crates/agentdex/src/store/options.rs", "retained_changes"),
             ("time that it keeps a change", "crates/agentdex/src/store/options.rs", "retained_for"),
+            ("changes that it keeps whatever their age", "crates/agentdex/src/store/options.rs", "retained_at_any_age"),
         ],
     ),
     (

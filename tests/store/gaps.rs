@@ -70,7 +70,7 @@ fn as_many_changes_are_retained_as_there_may_be() {
 
 #[test]
 fn a_log_that_was_trimmed_whole_goes_on() {
-    let mut store = with(options().retained_for(Duration::ZERO), 3);
+    let mut store = with(options().retained_for(Duration::ZERO).retained_at_any_age(0), 3);
     let all = positions(4);
     store.trim_log(Timestamp::now().plus_seconds(1)).expect("trimming succeeds");
     for _ in 0..2 {

@@ -172,7 +172,7 @@ fn record_whose_creation_is_forgotten_can_be_changed() {
 
 #[test]
 fn log_is_trimmed_by_age() {
-    let store = TestStore::with(Options::default().retained_for(Duration::from_secs(60)));
+    let store = TestStore::with(Options::default().retained_for(Duration::from_secs(60)).retained_at_any_age(0));
     store.put("urn:a", "{}");
     store.trim_log(Timestamp::now()).expect("trimming succeeds");
     assert_eq!(store.log().len(), 1);

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Seq,
+    Seq, Timestamp,
     access::{Owner, Role},
 };
 
@@ -145,12 +145,28 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false))]
     pub indexed: Option<Seq>,
+    /// Notes for who runs the registry, if there are any: a clock that is more than a day behind the last change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub notes: Option<Vec<String>>,
     /// Always `ready`.
     pub status: Cow<'static, str>,
     /// Number of registered Things.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub things: Option<u64>,
+}
+
+/// The answer of `POST /clock/accept`: the time of the log, which is that of its last change if the clock is behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ClockAccepted {
+    /// The time that the log had.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
+    pub before: Timestamp,
+    /// The time that it has now; the same if it wasn't ahead of the clock.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
+    pub now: Timestamp,
 }
 
 /// The state of a follower of the change log.

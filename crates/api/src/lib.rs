@@ -9,7 +9,7 @@
 //! - [`Answer`], [`ThingCollection`], [`Summary`]: hits and lists; [`Created`], [`DryRun`], [`BatchResult`]: writes;
 //! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
 //! - [`Turn`], [`Answered`], [`SacpReading`]: conversations;
-//! - [`About`], [`Ready`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
+//! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.
@@ -43,7 +43,7 @@ mod whole_number;
 mod write;
 
 pub use self::{
-    about::{About, CallerAccess, DocumentFormat, Follower, Live, ProtectedResource, Ready, SignIn},
+    about::{About, CallerAccess, ClockAccepted, DocumentFormat, Follower, Live, ProtectedResource, Ready, SignIn},
     answer::{
         Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
         WordScore,

@@ -20,7 +20,7 @@ mod transport;
 
 use std::{borrow::Cow, fmt, pin::Pin, time::Duration};
 
-use agentdex_api::{Ready, ThingCollection};
+use agentdex_api::{ClockAccepted, Ready, ThingCollection};
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -405,6 +405,15 @@ impl RegistryClient {
     /// [`Error::Refused`] while it isn't ready; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn status(&self) -> Result<Ready> {
         read(&text(self.send(self.request(Method::GET, "health/ready", &[])).await?).await?, "the status of a registry")
+    }
+
+    /// Sets the time of the log back to the registry's clock, if it is ahead of that.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn accept_clock(&self) -> Result<ClockAccepted> {
+        let request = self.request(Method::POST, "clock/accept", &[]);
+        read(&text(self.send(request).await?).await?, "the time of a log")
     }
 
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {

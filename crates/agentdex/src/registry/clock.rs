@@ -31,6 +31,45 @@ const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// The maximum number of Things that are purged together: writers wait for no more than that.
 const PURGE_AT_ONCE: usize = 256;
 
+/// The longest time that the log may be ahead of the clock without a word: clocks that are a little wrong are set back a little.
+const TOLERATED_MS: i64 = 24 * 3600 * 1000;
+
+/// The time of the log, if the clock is more than a day behind it.
+pub(super) fn log_ahead(store: &Store) -> Option<Timestamp> {
+    let (at, now) = (store.log_time(), Timestamp::now());
+    (at.0.saturating_sub(now.0) > TOLERATED_MS).then_some(at)
+}
+
+/// Says how far the clock is behind the log, and what to do.
+pub(super) fn behind(at: Timestamp, now: Timestamp) -> String {
+    let days = at.0.saturating_sub(now.0) / TOLERATED_MS;
+    let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+    format!(
+        "the clock is {days} behind the last change, so that changes have the time of that, {at}, until it has caught up; \
+         if the clock is right now, `agentdex clock accept` sets the time of the log to it"
+    )
+}
+
+/// Logs when the clock is far behind the log, and when it no longer is.
+#[derive(Default)]
+struct Watch {
+    is_behind: bool,
+}
+
+impl Watch {
+    fn look(&mut self, store: &Store) {
+        let ahead = log_ahead(store);
+        if ahead.is_some() == self.is_behind {
+            return;
+        }
+        self.is_behind = ahead.is_some();
+        match ahead {
+            Some(at) => tracing::warn!("{}", behind(at, Timestamp::now())),
+            None => tracing::info!("the clock is no longer behind the last change"),
+        }
+    }
+}
+
 pub(super) struct Clock {
     running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
     /// How many Things have expired and were purged since the start.
@@ -42,6 +81,8 @@ impl Clock {
         let (stop, stopped) = channel();
         let purged = Arc::new(AtomicU64::new(0));
         let counter = purged.clone();
+        let mut watch = Watch::default();
+        watch.look(&store);
         let thread = spawn("agentdex-clock", move || {
             let (mut trimmed, mut pause, mut said_full) = (Instant::now(), TICK, None);
             let mut comparing = Comparing::new(&store);
@@ -49,6 +90,7 @@ impl Clock {
                 followers.expire_waits();
                 say_full(&store, &mut said_full);
                 comparing.go_on(&store);
+                watch.look(&store);
                 // While there are more to purge there is no pause: every search has to exclude them.
                 pause = match purge(&store) {
                     Ok(count) => {

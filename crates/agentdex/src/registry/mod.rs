@@ -122,7 +122,7 @@ pub use crate::store::{
 use crate::{
     Result,
     access::Caller,
-    change::{Epoch, Position, Seq},
+    change::{Epoch, Position, Seq, Timestamp},
     search::semantic::Meaning,
     store::Store,
 };
@@ -391,7 +391,25 @@ impl Registry {
             followers: self.0.followers.status(),
             closed_to_writes: self.0.store.closed_to_writes(),
             disk_full: self.0.store.check_space().err().map(|error| error.to_string()),
+            clock_behind: clock::log_ahead(&self.0.store),
         }
+    }
+
+    /// Sets the time of the log to that of the clock, where it is ahead of it: changes were made when the clock was ahead.
+    /// Returns the time that the log had, and the one that it has. Blocks until that is durable.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// let registry = agentdex::Registry::open(directory.path())?;
+    /// let (before, now) = registry.accept_clock()?;
+    /// assert_eq!(before, now, "it isn't ahead");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
+    pub fn accept_clock(&self) -> Result<(Timestamp, Timestamp)> {
+        self.0.store.accept_clock()
     }
 
     /// Stops the followers, commits the search index and releases the directory, also where there are other clones.

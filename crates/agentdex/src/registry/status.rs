@@ -1,7 +1,10 @@
 //! How a registry is: what health checks and metrics show.
 
-use super::followers::{FollowerStatus, OPTIONAL};
-use crate::change::Seq;
+use super::{
+    clock,
+    followers::{FollowerStatus, OPTIONAL},
+};
+use crate::change::{Seq, Timestamp};
 
 /// How the registry is.
 ///
@@ -29,6 +32,8 @@ pub struct Status {
     pub closed_to_writes: Option<String>,
     /// Why the disk has no room for writes, if it has none.
     pub disk_full: Option<String>,
+    /// The time of the log, if the clock is more than a day behind it.
+    pub clock_behind: Option<Timestamp>,
 }
 
 impl Status {
@@ -41,6 +46,11 @@ impl Status {
         let closed = closed.or(full);
         let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
+    }
+
+    /// Notes for who runs the registry: it answers and takes writes, and something isn't as it should be.
+    pub fn notes(&self) -> Vec<String> {
+        self.clock_behind.map(|at| clock::behind(at, Timestamp::now())).into_iter().collect()
     }
 
     /// The last change that searches show; none where they aren't answered.

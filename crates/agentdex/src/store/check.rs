@@ -48,7 +48,8 @@ pub struct Checked {
     pub changes: u64,
     /// The faults, at most 1,000.
     pub faults: Vec<Fault>,
-    /// Notes about what is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed.
+    /// Notes about what is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed,
+    /// and changes that were written with a clock ahead of now.
     pub notes: Vec<Fault>,
 }
 
@@ -85,6 +86,8 @@ struct Content {
     history: Vec<Seq>,
     /// The ids of Things that are shown to a namespace, with its number and name.
     shown: Vec<(String, NamespaceNumber, Namespace)>,
+    /// Ranges of changes that arrived later than now, each with the latest arrival.
+    ahead: Vec<(Seq, Seq, Timestamp)>,
     /// The namespaces that somebody has claimed.
     claimed: BTreeSet<NamespaceNumber>,
     audit: audit::Verification,
@@ -164,6 +167,14 @@ impl Content {
                 let is_apart = entry.change().is_some_and(|change| change.body == Body::Apart);
                 let kind = entry.change().map(|change| change.kind);
                 self.log.insert(seq, Logged { previous: entry.previous, is_apart, kind });
+                if entry.arrival > Timestamp::now() {
+                    match self.ahead.last_mut() {
+                        Some((_, last, latest)) if *last == entry.previous => {
+                            (*last, *latest) = (seq, entry.arrival.max(*latest));
+                        }
+                        _ => self.ahead.push((seq, seq, entry.arrival)),
+                    }
+                }
                 if let EntryContent::Change(change) = entry.content
                     && (!change.access_before.is_public() || !change.access_after.is_public())
                 {
@@ -259,7 +270,11 @@ impl Content {
             );
             Fault { place: format!("the record {id:?}"), message }
         };
-        let notes = unclaimed.take(MOST_FAULTS).map(note).collect();
+        let ahead = self.ahead.iter().map(|(first, last, latest)| Fault {
+            place: if first == last { format!("the change {first}") } else { format!("the changes {first} to {last}") },
+            message: format!("written when the clock was ahead of now: {latest} at the latest"),
+        });
+        let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
     }
 

@@ -20,6 +20,7 @@ use sled::IVec;
 
 use super::{
     applier::{Applier, Command, Moment, Staged},
+    clock::LogClock,
     layout,
     local::WRITE_AFTER,
     overlay::{Overlay, Sealed},
@@ -50,6 +51,7 @@ pub(super) struct Committer {
     /// Held during a commit, or what else must not happen meanwhile.
     work: Mutex<Work>,
     witness: Arc<Witness>,
+    time: Arc<LogClock>,
 }
 
 /// What only one thread at a time has.
@@ -57,19 +59,42 @@ struct Work {
     files: DataFiles,
     witness: Arc<Witness>,
     state: State,
-    /// Time as the log knows it: it doesn't go back.
-    at: Timestamp,
+    time: Arc<LogClock>,
     /// The first expiry that may still need the grace after the start; none: none does.
     next_grace: Option<IVec>,
 }
 
 impl Committer {
-    pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Committer {
+    pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Result<Committer> {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
-        // The clock may have been set back since.
-        let at = view.log.last_moment();
-        let work = Mutex::new(Work { files, witness: witness.clone(), state, at, next_grace });
-        Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work, witness }
+        let time = Arc::new(LogClock::load(&view)?);
+        let work = Mutex::new(Work { files, witness: witness.clone(), state, time: time.clone(), next_grace });
+        Ok(Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work, witness, time })
+    }
+
+    /// See [`super::Store::log_time`].
+    pub fn log_time(&self) -> Timestamp {
+        self.time.at().max(Timestamp::now())
+    }
+
+    /// See [`super::Store::accept_clock`].
+    pub fn accept_clock(&self) -> Result<(Timestamp, Timestamp)> {
+        let (mut work, view) = (self.work(), &self.view);
+        view.check_open_to_writes()?;
+        let (before, now) = (self.time.at(), Timestamp::now());
+        if before <= now {
+            return Ok((now, now));
+        }
+        let db = view.tree.db()?;
+        let mut applier = work.applier(view, &db);
+        let (key, set) = LogClock::set_after(work.state.last, now);
+        applier.set(key, Some(set));
+        if let Err(reason) = work.make_durable(view, applier.finish()) {
+            view.close(reason.clone());
+            return Err(Error::WritesClosed { reason });
+        }
+        self.time.set(now);
+        Ok((before, now))
     }
 
     /// Takes a transaction, which is committed once its ticket is waited for, polled or dropped, or with another.
@@ -131,7 +156,7 @@ impl Committer {
                 return Ok(());
             }
             let (view, retained) = (&self.view, options.retained_changes);
-            let has_more = view.log.trim_step(&mut work.state, &view.past, now, retained, options.retained_for)?;
+            let has_more = view.log.trim_step(&mut work.state, &view.past, now, options)?;
             let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
             let too_old = Timestamp(now.0.saturating_sub(retained_for));
             if !view.audit.trim_step(&mut work.state, &view.tree, too_old, retained)? && !has_more {
@@ -331,8 +356,7 @@ impl Work {
 
     fn moment(&mut self, view: &View) -> Moment {
         let clock = Timestamp::now();
-        self.at = self.at.max(clock);
-        Moment { at: self.at, clock, opened: view.expiries.grace.pending() }
+        Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() }
     }
 
     /// Forgets the memberships that ended before the log begins, and the namespaces that were given up before and that no

@@ -8,7 +8,7 @@
 //! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
 //! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal and hash of the last entry that was dropped |
-//! | `m/clock` | – | for the time that is set back by hand |
+//! | `m/clock` | seq: u64, moment: i64 | the time that the log was set back to by hand, after the entry of that seq |
 //! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; no tag is known yet |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
 //! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |

@@ -7,10 +7,7 @@
 //! It knows of records only that a creation is listed in the history once its record is no longer as it was
 //! created; who reads says whether it is. Another log, such as a replicated one, has to offer the same.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::sync::watch;
 
@@ -18,6 +15,7 @@ use super::{
     layout,
     logged::Logged,
     logged_change::LoggedChange,
+    options::Options,
     overlay::Overlay,
     past::{Lives, Past},
     recent::{Loaded, Recent, RecentEntry},
@@ -76,6 +74,22 @@ pub(super) struct Log {
     recent: RwLock<Recent>,
     /// Older changes that somebody has read.
     loaded: Mutex<Loaded>,
+    age: Mutex<Age>,
+}
+
+/// The age of the oldest entries, which arrived when the clock may have been wrong.
+#[derive(Debug, Default)]
+struct Age {
+    /// The latest arrival, among those of dropped entries, that wasn't in the future; or else, where the log begins with
+    /// arrivals in the future, the first one after them that isn't: what comes before it is older still.
+    arrived: Option<Timestamp>,
+    /// The position up to which such an entry was looked for and not found.
+    searched_to: Seq,
+}
+
+/// The entry's arrival; none if it is in the future.
+fn known_arrival(entry: &Entry, now: Timestamp) -> Option<Timestamp> {
+    Some(entry.arrival).filter(|arrival| *arrival <= now)
 }
 
 /// Where the log begins.
@@ -112,6 +126,7 @@ impl Log {
             start: RwLock::new(start),
             recent: RwLock::new(Recent::after_end(last)),
             loaded: Mutex::new(Loaded::new()),
+            age: Mutex::default(),
         }
     }
 
@@ -323,34 +338,57 @@ impl Log {
         Ok(record.map(|bytes| StoredRecord::decode(&bytes).map(|record| record.seq)).transpose()? == Some(seq))
     }
 
-    /// Drops some of what is beyond retention; true if there may be more. No commit may run meanwhile; `state` is that of
+    /// Looks among some of the oldest entries for one whose arrival isn't in the future, if no arrival is known yet.
+    fn find_arrival(&self, age: &mut Age, db: &sled::Db, last: Seq, now: Timestamp) -> Result<()> {
+        if age.arrived.is_some_and(|arrived| arrived > now) {
+            // The clock was ahead when it was taken.
+            *age = Age::default();
+        }
+        if age.arrived.is_some() {
+            return Ok(());
+        }
+        let (start, end) = (layout::log_key(age.searched_to.next()), layout::log_key(last.next()));
+        for pair in self.tree.pairs(db, &start, &end).take(COUNTED_AT_ONCE) {
+            let (key, value) = pair?;
+            let seq = layout::seq_of_key(&key)?;
+            age.arrived = Entry::decode(seq, &value).ok().and_then(|entry| known_arrival(&entry, now));
+            if age.arrived.is_some() {
+                break;
+            }
+            age.searched_to = seq;
+        }
+        Ok(())
+    }
+
+    /// Drops some of what is beyond retention; true if there may be more. An entry is as old as the latest arrival up to it
+    /// that isn't in the future, and the latest entries stay whatever their age. No commit may run meanwhile; `state` is that of
     /// the last one. It isn't flushed: what a crash brings back is dropped again.
-    pub fn trim_step(
-        &self,
-        state: &mut State,
-        past: &Past,
-        now: Timestamp,
-        retained_changes: u64,
-        retained_for: Duration,
-    ) -> Result<bool> {
-        let retained_for = i64::try_from(retained_for.as_millis()).unwrap_or(i64::MAX);
+    pub fn trim_step(&self, state: &mut State, past: &Past, now: Timestamp, options: &Options) -> Result<bool> {
+        let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
         let (mut start, mut trimmed) = (self.start(), *state);
         let (mut dropped, mut forgotten) = (0, Vec::new());
-        let mut superfluous = state.entries.saturating_sub(retained_changes);
+        let mut superfluous = state.entries.saturating_sub(options.retained_changes);
+        let mut may_age = state.entries.saturating_sub(options.retained_at_any_age);
         let end = layout::log_key(state.last.next());
         let db = self.tree.db()?;
         let mut overlay = Overlay::new(&db);
+        let mut age = self.age.lock().unwrap_or_else(PoisonError::into_inner);
+        if may_age > 0 {
+            self.find_arrival(&mut age, &db, state.last, now)?;
+        }
         let mut entries = self.tree.pairs(&db, &layout::log_key(Seq::ZERO), &end);
         start.oldest = loop {
             let Some((key, value)) = entries.next().transpose()? else { break state.last.next() };
             let seq = layout::seq_of_key(&key)?;
             // One that is damaged goes like any other.
             let entry = Entry::decode(seq, &value).ok();
-            let is_old = entry.as_ref().is_none_or(|entry| entry.at < too_old);
+            let arrived = age.arrived.max(entry.as_ref().and_then(|entry| known_arrival(entry, now)));
+            let is_old = may_age > 0 && arrived.is_some_and(|arrived| arrived < too_old);
             if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && !is_old) {
                 break seq;
             }
+            age.arrived = arrived;
             if let Some(change) = entry.as_ref().and_then(Entry::change) {
                 if change.body == Body::Apart && !self.is_current(seq, &change.id)? {
                     overlay.set(layout::text_key(seq), None);
@@ -363,6 +401,7 @@ impl Log {
             }
             overlay.set(key, None);
             (start.trimmed_to, superfluous, dropped) = (seq, superfluous.saturating_sub(1), dropped + 1);
+            may_age = may_age.saturating_sub(1);
         };
         if dropped > 0 {
             trimmed.entries = trimmed.entries.saturating_sub(dropped as u64);
@@ -375,5 +414,77 @@ impl Log {
             past.forget(&forgotten);
         }
         Ok(dropped == TRIMMED_AT_ONCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{
+        super::{held::Held, value::MembershipEntry},
+        *,
+    };
+    use crate::access::NamespaceNumber;
+
+    const DAY: i64 = 24 * 3600 * 1000;
+
+    fn day(number: i64) -> Timestamp {
+        Timestamp(number * DAY)
+    }
+
+    /// The days of the arrivals that are left of a log, once it is trimmed on another day.
+    fn left(arrivals: &[i64], today: i64, options: &Options) -> Vec<i64> {
+        let directory = tempfile::tempdir().unwrap();
+        let db = sled::open(directory.path()).unwrap();
+        let mut at = Timestamp(0);
+        for (seq, arrival) in (1..).zip(arrivals.iter().copied().map(day)) {
+            at = at.max(arrival);
+            let nobody = MembershipEntry { number: NamespaceNumber(1), joined: Vec::new(), left: Vec::new() };
+            let (previous, content) = (Seq(seq - 1), Content::Membership(nobody));
+            let entry = Entry { previous, at, arrival, actor: None, content };
+            db.insert(layout::log_key(Seq(seq)), entry.encode()).unwrap();
+        }
+        let entries = arrivals.len() as u64;
+        let last = Seq(entries);
+        let mut state = State { last, entries, ..State::default() };
+        let start = Start::read(&db, last).unwrap();
+        let tree = Arc::new(Tree::new(db, Held::new(directory.path())));
+        let past = Past::load(&tree).unwrap();
+        let log = Log::new(tree.clone(), Epoch(1), start, last);
+        while log.trim_step(&mut state, &past, day(today), options).unwrap() {}
+        let part = log.changes(log.start().trimmed_to, arrivals.len()).unwrap();
+        assert_eq!(state.entries, part.entries.len() as u64);
+        let left = part.entries.iter().map(|entry| arrivals[entry.seq().0 as usize - 1]).collect();
+        tree.close();
+        left
+    }
+
+    #[test]
+    fn an_entry_is_as_old_as_the_latest_arrival_up_to_it_that_is_not_in_the_future() {
+        let options = Options::default().retained_for(Duration::from_secs(30 * 24 * 3600)).retained_at_any_age(0);
+        let left = |arrivals: &[i64]| left(arrivals, 100, &options);
+        assert_eq!(left(&[1, 50, 69, 71, 99]), [71, 99]);
+        // The clock was ahead for a while, and is right again.
+        assert_eq!(left(&[60, 500, 501, 71]), [71]);
+        assert_eq!(left(&[60, 75, 500, 501, 99]), [75, 500, 501, 99]);
+        // From the start: what came before something old is old.
+        assert_eq!(left(&[500, 501, 60, 99]), [99]);
+        assert_eq!(left(&[500, 501, 90]), [500, 501, 90]);
+        assert_eq!(left(&[500, 501]), [500, 501]);
+        // The clock was behind for a while.
+        assert_eq!(left(&[95, 3, 4, 96]), [95, 3, 4, 96]);
+        // In more than one step.
+        let many = [vec![60; 300], vec![500; 300], vec![80; 5]].concat();
+        assert_eq!(left(&many), [80; 5]);
+    }
+
+    #[test]
+    fn the_latest_entries_stay_whatever_their_age() {
+        let arrivals: Vec<i64> = (0..20).collect();
+        let options = Options::default().retained_at_any_age(4);
+        assert_eq!(left(&arrivals, 1000, &options), [16, 17, 18, 19]);
+        assert_eq!(left(&arrivals, 1000, &Options::default()), arrivals);
+        assert_eq!(left(&arrivals, 1000, &Options::default().retained_changes(3)), [17, 18, 19]);
     }
 }

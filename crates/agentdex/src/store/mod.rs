@@ -15,6 +15,7 @@
 //! - `log`, `logged`, `recent`, `reader`: the changes, and who became a member of a namespace
 //! - `past`: the lives of ids of which not everybody saw everything
 //! - `namespaces`: who is and was a member of which
+//! - `clock`: the time of the log, which never goes back by itself
 //! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
 //! - `check`, `inspect`, `copy`: whether all of it fits together, also of a store that doesn't open
@@ -30,6 +31,7 @@
 mod applier;
 mod audit;
 mod check;
+mod clock;
 mod commit;
 mod copy;
 mod damage;
@@ -164,7 +166,7 @@ impl Store {
     pub fn open(directory: &Path, options: Options) -> Result<Store> {
         let Opened { view, files, witness, state } = open::open(directory, options)?;
         let view = Arc::new(view);
-        let committer = Arc::new(Committer::new(view.clone(), files, Arc::new(witness), state));
+        let committer = Arc::new(Committer::new(view.clone(), files, Arc::new(witness), state)?);
         let start = |name: &str, run: fn(&Committer)| {
             let running = committer.clone();
             let thread = thread::Builder::new().name(name.into()).spawn(move || run(&running));
@@ -535,6 +537,20 @@ impl Store {
     pub fn check(&self) -> Result<Checked> {
         let snapshot = self.handle.committer.snapshot()?.passing_over_damage();
         check::check(snapshot, || self.view.tree.damage.gaps())
+    }
+
+    /// The time of the log: that of its last entry, or the clock's, whichever is later.
+    pub fn log_time(&self) -> Timestamp {
+        self.handle.committer.log_time()
+    }
+
+    /// Sets the time of the log to that of the clock, where it is ahead of it, and returns what it was and is. Blocks until
+    /// that is durable.
+    ///
+    /// # Errors
+    /// [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
+    pub fn accept_clock(&self) -> Result<(Timestamp, Timestamp)> {
+        self.handle.committer.accept_clock()
     }
 
     /// Drops what the log needs no longer. Called from time to time by the registry.

@@ -13,6 +13,8 @@ pub struct Options {
     pub retained_changes: u64,
     /// The longest that the log keeps a change.
     pub retained_for: Duration,
+    /// The number of the latest changes that the log keeps whatever their age: a clock that is ahead for a while must not empty it.
+    pub retained_at_any_age: u64,
     /// sled's cache in bytes.
     pub cache_bytes: u64,
     /// The most transactions that share one flush.
@@ -32,6 +34,7 @@ impl Default for Options {
         Options {
             retained_changes: 1_000_000,
             retained_for: Duration::from_secs(30 * 24 * 3600),
+            retained_at_any_age: 10_000,
             cache_bytes: 64 * 1024 * 1024,
             group_size: 256,
             followed: Vec::new(),
@@ -51,6 +54,12 @@ impl Options {
     /// Sets [`Options::retained_for`].
     pub fn retained_for(mut self, time: Duration) -> Options {
         self.retained_for = time;
+        self
+    }
+
+    /// Sets [`Options::retained_at_any_age`].
+    pub fn retained_at_any_age(mut self, changes: u64) -> Options {
+        self.retained_at_any_age = changes;
         self
     }
 

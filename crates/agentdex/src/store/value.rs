@@ -276,6 +276,17 @@ pub(super) fn decode_position(bytes: &[u8]) -> Result<Position> {
     Ok(Position { epoch: Epoch(reader.u64()?), seq: Seq(reader.u64()?) })
 }
 
+/// Encodes the content of `m/clock`: the time that the log was set to after an entry.
+pub(super) fn encode_clock(after: Seq, at: Timestamp) -> IVec {
+    join(&[&after.0.to_be_bytes(), &at.0.to_be_bytes()])
+}
+
+pub(super) fn decode_clock(bytes: &[u8]) -> Result<(Seq, Timestamp)> {
+    let mut reader = Reader(bytes);
+    let set = (Seq(reader.u64()?), Timestamp(reader.i64()?));
+    if reader.0.is_empty() { Ok(set) } else { Err(corrupt()) }
+}
+
 /// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {

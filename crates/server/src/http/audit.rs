@@ -31,7 +31,8 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1000;
 
 /// The routes that change something that the registry has no entry of itself, or give everything away, by method.
-const NOTED: [(&str, &str, AuditChain); 5] = [
+const NOTED: [(&str, &str, AuditChain); 6] = [
+    ("POST", "/clock/accept", AuditChain::Administration),
     ("PUT", "/queries/{name}", AuditChain::Decisions),
     ("DELETE", "/queries/{name}", AuditChain::Decisions),
     ("DELETE", "/imports/{id}", AuditChain::Decisions),

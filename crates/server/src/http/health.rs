@@ -45,6 +45,7 @@ pub(super) async fn ready(context: Data<Context>, request: HttpRequest) -> Resul
     }
     let mut ready = Ready { status: "ready".into(), ..Ready::default() };
     if access::may_read(&context, &request) {
+        ready.notes = Some(status.notes()).filter(|notes| !notes.is_empty());
         ready.indexed = status.searchable();
         ready.things = Some(status.things);
         ready.cursor = Some(status.cursor);

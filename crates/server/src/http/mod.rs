@@ -15,6 +15,7 @@ mod blocking;
 mod body;
 mod caller;
 mod changes;
+mod clock;
 mod compatible;
 mod compose;
 mod compression;

@@ -13,7 +13,7 @@ use super::mqtt;
 use super::sacp;
 use super::{
     address::action_before,
-    audit, backup, batch, changes, compatible, compose,
+    audit, backup, batch, changes, clock, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
     convert, cors, demo, docs, events, exposition,
@@ -150,6 +150,7 @@ impl Mount<'_> {
         self.resource(config, "/health/live", "/health/live", vec![read(health::live)]);
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
+        self.resource(config, "/clock/accept", "/clock/accept", vec![on(POST, clock::accept)]);
         self.resource(config, "/audit", "/audit", vec![read(audit::read)]);
         self.resource(config, "/namespaces", "/namespaces", vec![read(namespaces::list)]);
         let namespace = vec![on(PUT, namespaces::claim), on(DELETE, namespaces::give_up)];
