@@ -7,7 +7,10 @@ use std::{
 
 use clap::Args;
 
-use super::{named::id_of, output::visible};
+use super::{
+    named::id_of,
+    output::{visible, warn},
+};
 use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
@@ -28,11 +31,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let id = id_of(client, &arguments.id).await?;
     let written = client.patch(&id, patch).await?;
     let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
-    let warnings = match written.warnings {
-        0 => String::new(),
-        1 => " (1 warning)".into(),
-        count => format!(" ({count} warnings)"),
-    };
-    writeln!(io::stdout(), "{verb} {}{warnings}", visible(&written.id))?;
+    writeln!(io::stdout(), "{verb} {}", visible(&written.id))?;
+    warn(&written.id, &written.warnings)?;
     Ok(ExitCode::SUCCESS)
 }

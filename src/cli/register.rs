@@ -313,7 +313,7 @@ fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registe
     match outcome {
         Ok((_, answer)) => {
             if !arguments.quiet {
-                results.print(&answer.to_text(&name));
+                results.print(&answer.to_text());
             }
             warn(&name, answer.warnings());
         }

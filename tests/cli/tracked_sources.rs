@@ -104,6 +104,20 @@ fn agent_is_fetched_tracked_and_polled_on_request() {
 }
 
 #[test]
+fn patch_of_a_tracked_agent_says_that_it_is_no_longer_tracked() {
+    let (_data, server) = server(&[]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
+    let patched = run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
+    assert_eq!(stdout(&patched), format!("changed {ID}\n"));
+    let said = stderr(&patched);
+    assert!(said.contains("is no longer tracked") && said.contains("[tracking-stopped]"), "{said}");
+    assert!(said.lines().all(|line| line.starts_with("warning: urn:test:greeter: ")), "{said}");
+    let again = run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
+    assert_eq!((stdout(&again), stderr(&again)), (format!("unchanged {ID}\n"), String::new()));
+}
+
+#[test]
 fn source_that_fails_becomes_stale_and_is_found_by_that() {
     let (_data, server) = server(&["--refresh-interval", "1", "--stale-after", "2"]);
     let agent = Agent::start(CARD, &card("Greets"));

@@ -267,6 +267,23 @@ fn representation_is_returned_to_those_who_prefer_it() {
 }
 
 #[test]
+fn effect_and_warnings_are_returned_to_those_who_prefer_them() {
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    let patch = |patch: &str| {
+        let call = registry.call("PATCH", "/things/urn:example:a").header("prefer", "return=effect");
+        call.body("application/json", patch).send().expect(200)
+    };
+    let patched = patch(r#"{"security": null, "securityDefinitions": null, "title": "B"}"#);
+    assert_eq!((patched.header("preference-applied"), patched.header("etag")), ("return=effect".into(), tag(2)));
+    let effect = patched.json();
+    assert_eq!((&effect["dryRun"], &effect["effect"]), (&json!(false), &json!("updated")), "{effect}");
+    assert_eq!(effect["warnings"][0]["rule"], "security-missing", "{effect}");
+    assert_eq!(effect["warnings"].as_array().unwrap().len().to_string(), patched.header("agentdex-warnings"));
+    assert_eq!(patch(r#"{"title": "B"}"#).json()["effect"], "unchanged");
+}
+
+#[test]
 fn dry_run_writes_nothing() {
     let registry = TestRegistry::start();
     let create = registry.put("/things/urn:example:a?dry_run=true", agent("urn:example:a", "A")).expect(200);

@@ -96,8 +96,8 @@ pub struct Written {
     pub id: String,
     /// Its effect.
     pub effect: Effect,
-    /// Number of fixes and oddities.
-    pub warnings: usize,
+    /// Fixes and oddities.
+    pub warnings: Vec<Violation>,
 }
 
 impl fmt::Debug for RegistryClient {
@@ -173,7 +173,7 @@ impl RegistryClient {
     pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
         let request = self.request(Method::PUT, &thing_path(id), &[]);
         let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into().into_bytes());
-        written(self.send(request).await?, Some(id))
+        self.write(request, Some(id)).await
     }
 
     /// Creates a Thing, and refuses one whose id is taken (412). A document without an id gets one.
@@ -200,7 +200,7 @@ impl RegistryClient {
             None => self.request(Method::POST, "things", &[]),
         };
         let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document);
-        written(self.send(request).await?, id.as_deref())
+        self.write(request, id.as_deref()).await
     }
 
     /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
@@ -219,7 +219,12 @@ impl RegistryClient {
         let request = self.request(Method::PATCH, &thing_path(id), &[]);
         let request =
             request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into().into_bytes());
-        written(self.send(request).await?, Some(id))
+        self.write(request, Some(id)).await
+    }
+
+    /// Sends a write, and asks for its effect.
+    async fn write(&self, request: RequestBuilder, id: Option<&str>) -> Result<Written> {
+        written(self.send(request.header("prefer", "return=effect")).await?, id).await
     }
 
     /// The description of a Thing with its `registration`; none if there is no such Thing.
@@ -472,9 +477,14 @@ fn thing_path(id: &str) -> String {
     format!("things/{}", utf8_percent_encode(id, PATH_SEGMENT))
 }
 
-fn written(response: Response, id: Option<&str>) -> Result<Written> {
+async fn written(response: Response, id: Option<&str>) -> Result<Written> {
+    /// The member that the answers to all writes have.
+    #[derive(Default, Deserialize)]
+    struct Warned {
+        #[serde(default)]
+        warnings: Vec<Violation>,
+    }
     let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let warnings = header("agentdex-warnings").and_then(|count| count.parse().ok()).unwrap_or(0);
     let location = header(header::LOCATION.as_str());
     let assigned = location
         .and_then(|location| location.rsplit('/').next())
@@ -484,7 +494,12 @@ fn written(response: Response, id: Option<&str>) -> Result<Written> {
     let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
     let effect = header("agentdex-effect").and_then(Effect::from_name);
     let by_status = if response.status() == StatusCode::CREATED { Effect::Created } else { Effect::Updated };
-    Ok(Written { id, effect: effect.unwrap_or(by_status), warnings })
+    let effect = effect.unwrap_or(by_status);
+    // A registry that knows no effects as bodies answers with nothing.
+    let answer = text(response).await?;
+    let Warned { warnings } =
+        if answer.is_empty() { Warned::default() } else { read(&answer, "the effect of a write")? };
+    Ok(Written { id, effect, warnings })
 }
 
 async fn text(response: Response) -> Result<String> {

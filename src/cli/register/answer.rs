@@ -24,10 +24,10 @@ impl Answer {
         }
     }
 
-    /// What is odd about the document, as far as the registry said more than how much there is.
+    /// The fixes and oddities that the registry reports.
     pub(super) fn warnings(&self) -> &[Violation] {
         match self {
-            Answer::Written(_) => &[],
+            Answer::Written(written) => &written.warnings,
             Answer::Imported(imported) => &imported.warnings,
         }
     }
@@ -45,16 +45,16 @@ impl Answer {
         }
     }
 
-    /// A line an agent. `file` is what the description is in.
-    pub(super) fn to_text(&self, file: &str) -> String {
+    /// A line an agent.
+    pub(super) fn to_text(&self) -> String {
         match self {
-            Answer::Written(Written { id, effect, warnings }) => {
+            Answer::Written(Written { id, effect, .. }) => {
                 let verb = match effect {
                     Effect::Created => "created",
                     Effect::Unchanged => "unchanged",
                     _ => "replaced",
                 };
-                format!("{verb} {id}{}", hint(file, *warnings))
+                format!("{verb} {id}")
             }
             Answer::Imported(Imported { ids, created, updated, original_updated, removed, .. }) => {
                 let verb = |id: &String| match id {
@@ -68,14 +68,5 @@ impl Answer {
                 present.chain(removed).collect::<Vec<_>>().join("\n")
             }
         }
-    }
-}
-
-/// Which command prints the warnings.
-fn hint(file: &str, warnings: usize) -> String {
-    match warnings {
-        0 => String::new(),
-        1 => format!(" (1 warning: `agentdex validate {file}` shows it)"),
-        count => format!(" ({count} warnings: `agentdex validate {file}` shows them)"),
     }
 }

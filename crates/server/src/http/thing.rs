@@ -97,7 +97,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         super::schemas::AccessParameters,
         super::schemas::ConditionParameters,
-        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204; `return=effect`: with the effect and the warnings"),
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
@@ -141,7 +141,7 @@ pub(super) async fn put(
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         super::schemas::ConditionParameters,
-        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204; `return=effect`: with the effect and the warnings"),
     ),
     request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
     responses(
@@ -228,6 +228,8 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
 }
 
 const PREFERENCE_APPLIED: (&str, &str) = ("preference-applied", "return=representation");
+/// The preference for the effect of a write, with its warnings, as the body of the response.
+const RETURN_EFFECT: &str = "return=effect";
 
 /// The response to a write.
 pub(super) fn answer(
@@ -266,6 +268,11 @@ fn respond_to_write(
         }
         Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         _ => {
+            if body::prefers(request, RETURN_EFFECT) {
+                let mut response = HttpResponse::Ok();
+                response.insert_header(etag).insert_header(("preference-applied", RETURN_EFFECT));
+                return Ok(response.json(effect(written, false)));
+            }
             if prefers_representation()
                 && let Some(thing) = context.registry(request).find(&written.id)?
             {
