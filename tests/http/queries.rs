@@ -57,6 +57,22 @@ fn queries_are_saved_listed_replaced_and_removed() {
 }
 
 #[test]
+fn query_that_must_be_new_replaces_none() {
+    let registry = TestRegistry::start();
+    let save_new = |query: Value| {
+        let call = registry.call("PUT", "/queries/harbour").header("if-none-match", "*");
+        call.body("application/json", query.to_string()).send()
+    };
+    save_new(json!({"q": "harbour"})).expect(201);
+    let refused = save_new(json!({"q": "tides"})).problem(412, "precondition-failed");
+    assert!(refused["detail"].as_str().unwrap().contains("\"harbour\""), "{refused}");
+    assert_eq!(registry.get("/queries/harbour").json()["query"]["q"], "harbour");
+    save(&registry, "harbour", &json!({"q": "tides"})).expect(200);
+    registry.delete("/queries/harbour").expect(204);
+    save_new(json!({"q": "harbour"})).expect(201);
+}
+
+#[test]
 fn bad_queries_are_refused_with_what_is_wrong() {
     let registry = TestRegistry::start();
     for (name, query, code, detail) in [

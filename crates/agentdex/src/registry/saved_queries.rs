@@ -9,6 +9,7 @@ use agentdex_api::{Mode, NamedQuery, QueryName, QueryParameters};
 
 use super::{
     Registry,
+    import::IfExists,
     queries::{Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, Watched, check_name},
     thread::spawn,
 };
@@ -92,11 +93,50 @@ impl Registry {
         query: QueryParameters,
         access: AccessRequest,
     ) -> Result<(NamedQuery, bool)> {
-        let name = name.into();
+        self.save(name.into(), query, access, IfExists::Replace)
+    }
+
+    /// [`Registry::save_query_with`] for a name that no query of the caller has yet.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{Error, access::AccessRequest, registry::QueryParameters};
+    ///
+    /// let query = || QueryParameters { q: Some("forecast".into()), ..QueryParameters::default() };
+    /// registry.save_new_query("weather", query(), AccessRequest::default())?;
+    /// let again = registry.save_new_query("weather", query(), AccessRequest::default());
+    /// assert!(matches!(again, Err(Error::AlreadyExists { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`]; as [`Registry::save_query_with`].
+    pub fn save_new_query(
+        &self,
+        name: impl Into<QueryName>,
+        query: QueryParameters,
+        access: AccessRequest,
+    ) -> Result<NamedQuery> {
+        self.save(name.into(), query, access, IfExists::Refuse).map(|(named, _)| named)
+    }
+
+    fn save(
+        &self,
+        name: QueryName,
+        query: QueryParameters,
+        access: AccessRequest,
+        if_exists: IfExists,
+    ) -> Result<(NamedQuery, bool)> {
         check_name(&name.name)?;
         let key = self.key_to_save(name)?;
         let queries = &self.0.queries;
         let known = queries.named(&key);
+        let refuse_known = |known: Option<&Saved>| match known {
+            Some(_) if if_exists == IfExists::Refuse => Err(Error::AlreadyExists { id: key.name.clone() }),
+            _ => Ok(()),
+        };
+        refuse_known(known.as_ref())?;
         let after = self.access_to_save(&key, known.as_ref(), access.clone())?;
         // What is the same goes on as it is, so that who listens misses nothing.
         let unchanged = known.filter(|known| is_same(&known.stored.named.query, &query));
@@ -115,7 +155,9 @@ impl Registry {
         let writing = queries.writing();
         queries.check_room_for(&key)?;
         // Somebody else may have changed it meanwhile.
-        let access = self.access_to_save(&key, queries.named(&key).as_ref(), access)?;
+        let known = queries.named(&key);
+        refuse_known(known.as_ref())?;
+        let access = self.access_to_save(&key, known.as_ref(), access)?;
         let stored = Stored::new(&key.name, query, &access);
         let json = serde_json::to_vec(&stored)
             .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;

@@ -44,6 +44,11 @@ impl Conditions {
         Conditions { if_match: tags(headers, &IF_MATCH), if_none_match }
     }
 
+    /// True if a write may only create (`If-None-Match: *`).
+    pub(super) fn must_be_absent(&self) -> bool {
+        matches!(self.if_none_match, Some(Tags::Any))
+    }
+
     /// Whether a read of what has this tag (without quotes) gets the representation.
     pub(super) fn verdict(&self, tag: &str) -> Verdict {
         if self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(Some(tag))) {

@@ -9,6 +9,7 @@ use actix_web::{
 use super::{
     blocking::blocking,
     compatible::json_body,
+    conditions::Conditions,
     context::Context,
     events,
     parameters::Parameters,
@@ -66,6 +67,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
 /// `agentdex/queries/{query}/{kind}/{id}`, to those who see the query. The query is durable once this is answered.
+///
+/// `If-None-Match: *` refuses a name that the caller has a query of.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/queries/{name}",
@@ -75,6 +78,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         ("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front"),
         super::schemas::QueryOwner,
         super::schemas::QueryAccess,
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only if there is no such query yet"),
     ),
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
@@ -83,6 +87,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
+        (status = 412, description = "There is such a query, and `If-None-Match` is `*`", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 404, description = "The caller sees no query of this owner", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
@@ -95,9 +100,17 @@ pub(super) async fn save(
     let (name, access) = (named(&request, &parameters)?, parameters.access()?);
     let query: QueryParameters = json_body(&context, &request, payload, &[OWNER, "visibility", "namespace"]).await?;
     let registry = context.registry(&request);
-    let saved = blocking(move || registry.save_query_with(name, query, access)).await;
-    let (query, is_new) = saved.map_err(|error| match error {
+    let must_be_new = Conditions::of(&request).must_be_absent();
+    let save = move || match must_be_new {
+        true => registry.save_new_query(name, query, access).map(|query| (query, true)),
+        false => registry.save_query_with(name, query, access),
+    };
+    let (query, is_new) = blocking(save).await.map_err(|error| match error {
         Error::NoSuchQuery { .. } => unknown(&request),
+        Error::AlreadyExists { id } => {
+            let detail = format!("there is a saved query {:?} already", excerpt(&id));
+            Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", detail)
+        }
         error => error.into(),
     })?;
     let mut response = if is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
