@@ -32,6 +32,6 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let written = client.patch(&id, patch).await?;
     let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
     writeln!(io::stdout(), "{verb} {}", visible(&written.id))?;
-    warn(&written.id, &written.warnings)?;
+    warn(&written.id, &written.warnings);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `POST /convert`: what a document is, and what it would be registered as.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, TestRegistry, agent};
 
@@ -40,6 +40,71 @@ fn documents_of_every_format_are_shown_as_things() {
         let checked = registry.post("/validate", thing).expect(200).json();
         assert_eq!(checked["valid"], true, "{format}: {checked}");
     }
+}
+
+/// The members of an object in JSON as lines of YAML, in which what is within them may stay JSON.
+fn in_yaml(json: &str) -> String {
+    let members: Map<String, Value> = serde_json::from_str(json).unwrap();
+    members.iter().map(|(name, value)| format!("{name:?}: {value}\n")).collect()
+}
+
+#[test]
+fn what_is_valid_in_yaml_is_imported_in_yaml() {
+    let registry = TestRegistry::start();
+    for (document, format) in [
+        (card().to_string(), "a2a"),
+        (include_str!("../../examples/agent-spec/support.json").to_owned(), "agent-spec"),
+        (include_str!("../../examples/lmos/capabilities.json").to_owned(), "lmos-capabilities"),
+        (include_str!("../../examples/mcp/server.json").to_owned(), "mcp-server"),
+        (include_str!("../../examples/aos/travel.json").to_owned(), "aos"),
+    ] {
+        let yaml = in_yaml(&document);
+        let query = if format == "lmos-capabilities" { "?id=urn:example:tariffs" } else { "" };
+        for media_type in ["application/yaml", "text/yaml"] {
+            let converted = convert(&registry, query, media_type, yaml.clone()).expect(200).json();
+            assert_eq!((&converted["format"], &converted["valid"]), (&json!(format), &json!(true)), "{converted}");
+            let path = format!("{}{query}", converted["register"].as_str().unwrap());
+            let imported = registry.call("POST", &path).body(media_type, yaml.clone()).send();
+            let ids = imported.json()["ids"].clone();
+            assert!(imported.status < 300 && ids[0] == converted["things"][0]["id"], "{format}: {}", imported.text());
+            // Who exports it reads JSON, as ever; Agent Spec alone has a YAML of its own.
+            let exports = registry.get("/").json()["formats"].clone();
+            let export =
+                exports.as_array().unwrap().iter().find(|one| one["name"] == format).unwrap()["export"].clone();
+            let exported =
+                registry.get(&export.as_str().unwrap().replace("{id}", ids[0].as_str().unwrap())).expect(200);
+            let expected = if format == "agent-spec" { "application/yaml" } else { "application/json" };
+            assert_eq!(exported.header("content-type"), expected, "{format}");
+        }
+    }
+    let refused = registry.call("POST", "/import/a2a").body("application/yaml", "a: [").send();
+    refused.problem(400, "malformed-yaml");
+}
+
+#[test]
+fn parameters_of_the_format_count_and_those_of_others_do_not() {
+    let registry = TestRegistry::start();
+    let spec = include_str!("../../examples/agent-spec/support.json");
+    let made = |query: &str| convert(&registry, query, "application/json", spec).expect(200).json();
+    assert!(!made("").to_string().contains("https://agents.example"));
+    let based = made("?base=https://agents.example/support&protocol=a2a&publisher=");
+    assert!(based["things"].to_string().contains("https://agents.example/support"), "{based}");
+    let problem = convert(&registry, "?protocol=smoke", "application/json", spec).problem(400, "invalid-parameter");
+    assert_eq!(problem["parameter"], "protocol");
+    let card =
+        convert(&registry, "?protocol=smoke&base=https://rhymes.example/", "application/json", card().to_string());
+    assert_eq!(card.expect(200).json()["valid"], true);
+
+    // The table of formats says which there are.
+    let formats = registry.get("/").expect(200).json()["formats"].clone();
+    let of =
+        |name: &str| formats.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["parameters"].clone();
+    assert_eq!(of("td"), json!([]));
+    let kinds: Vec<_> =
+        of("a2a").as_array().unwrap().iter().map(|one| (one["name"].clone(), one["kind"].clone())).collect();
+    assert_eq!(kinds, [(json!("id"), json!("id")), (json!("base"), json!("url"))]);
+    let protocol = of("agent-spec").as_array().unwrap().iter().find(|one| one["name"] == "protocol").unwrap().clone();
+    assert_eq!((&protocol["kind"], &protocol["choices"]), (&json!("choice"), &json!(["http", "a2a"])));
 }
 
 #[test]

@@ -114,10 +114,28 @@ pub struct DocumentFormat {
     pub name: String,
     /// One of its documents in words, such as `an A2A agent card`.
     pub noun: String,
+    /// The query parameters of an import beside those that all formats have.
+    #[serde(default)]
+    pub parameters: Vec<FormatParameter>,
     /// True if a URL may be posted instead of a document, which is then polled.
     pub tracked: bool,
     /// The values of `version` of an export, the default first; empty where there is one only.
     pub versions: Vec<String>,
+}
+
+/// A query parameter of imports in a format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct FormatParameter {
+    /// The values that it takes, the default first; empty where it takes others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// Its purpose, in one sentence without an end.
+    pub help: String,
+    /// `id`, `url`, `text`, `flag` (true or false) or `choice`.
+    pub kind: Cow<'static, str>,
+    /// Its name.
+    pub name: String,
 }
 
 /// The answer of `GET /health/live`: the process is alive.

@@ -212,7 +212,7 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
             };
             format!(
                 "nothing says where this is called{more}, so that it is described by capabilities instead of an action; \
-                 pass `--base` (`?base=`) with the URL of the agent"
+                 the parameter `base` (`--base`) takes the URL of the agent"
             )
         };
         findings.warning(|| mapper.graph.at(first), "no-endpoint", message);

@@ -37,7 +37,8 @@ impl Rule {
             }
             Rule::Name => "the value was hidden: by its name and its looks it is a secret",
             Rule::Prompt => {
-                "the prompt is not stored, since it may be confidential; `--publish-prompts` (`?publish_prompts=true`) stores it"
+                "the prompt is not stored, since it may be confidential; the parameter `publish_prompts` (`--publish-prompts`) \
+                 stores it"
             }
         }
     }

@@ -1,5 +1,7 @@
 //! `/convert`: what a document of any format would be registered as, without registering it.
 
+use std::collections::BTreeSet;
+
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::CONTENT_TYPE,
@@ -9,26 +11,27 @@ use agentdex_api::Converted;
 use serde_json::value::RawValue;
 
 use super::{
-    blocking::blocking, body, context::Context, formats::path_of_import, parameters::Parameters, problem::Problem,
+    blocking::blocking, body, context::Context, documents::YAML, formats::path_of_import, parameters::Parameters,
+    problem::Problem,
 };
 use crate::{
     Error, Registry,
-    convert::{Conversion, ImportOptions, Input, Syntax, detect},
+    convert::{Conversion, Format, ImportOptions, Input, InvalidOption, Syntax, detect},
     td::{self, Report, Violation},
 };
 
-/// What a document of any format comes in.
-const TYPES: [&str; 7] = [
+/// The media types of JSON that a document of any format may have.
+const JSON: [&str; 5] = [
     "application/json",
     "application/td+json",
     "application/ld+json",
     "application/a2a+json",
-    "application/yaml",
-    "application/x-yaml",
-    "text/yaml",
+    "application/mcp-server-card+json",
 ];
 
 /// Detect the format of a document, and show the descriptions that it becomes, without registering them
+///
+/// The parameters of an import count here too, where the format that is detected has them.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/convert",
@@ -47,32 +50,59 @@ pub(super) async fn document(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["id"])?;
-    let id = parameters.text("id").filter(|id| !id.is_empty()).map(str::to_owned);
-    if let Some(id) = &id {
+    let of_formats = Format::imports().flat_map(|(_, import)| import.parameters).map(|parameter| parameter.name);
+    let known: BTreeSet<&str> = of_formats.chain(["id"]).collect();
+    let parameters = Parameters::parse(&request, &Vec::from_iter(known))?;
+    let given = parameters.pairs().filter(|(_, value)| !value.is_empty());
+    let given: Vec<(String, String)> = given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    if let Some((_, id)) = given.iter().find(|(name, _)| name == "id") {
         td::normalize_id(id)?;
     }
-    body::check_type(&request, &TYPES)?;
-    let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
-    let syntax = if given.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+    body::check_type(&request, &[&JSON[..], &YAML].concat())?;
+    let media_type = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
+    let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
     let bytes = body::read(&request, payload, context.options.body_limit).await?;
     let registry = context.registry(&request);
-    let converted = blocking(move || convert(&registry, &bytes, syntax, id.as_deref())).await?;
+    let converted = blocking(move || Ok(convert(&registry, &bytes, syntax, &given))).await?;
+    let converted = converted.map_err(|refused| match refused {
+        Refused::Document(error) => error.into(),
+        Refused::Parameter(invalid) => Problem::invalid_parameter(&invalid.name, invalid.message),
+    })?;
     Ok(HttpResponse::Ok().json(converted))
 }
 
-fn convert(registry: &Registry, bytes: &[u8], syntax: Syntax, id: Option<&str>) -> crate::Result<Converted> {
+/// The reason why a document isn't converted.
+enum Refused {
+    Document(Error),
+    Parameter(InvalidOption),
+}
+
+impl<E: Into<Error>> From<E> for Refused {
+    fn from(error: E) -> Refused {
+        Refused::Document(error.into())
+    }
+}
+
+fn convert(
+    registry: &Registry,
+    bytes: &[u8],
+    syntax: Syntax,
+    given: &[(String, String)],
+) -> Result<Converted, Refused> {
     let json = syntax.to_json(bytes)?;
     let format = detect(&json)?;
     let (report, things) = match format.import() {
-        None => thing(registry, json.as_bytes(), id)?,
+        None => {
+            let id = given.iter().find(|(name, _)| name == "id");
+            thing(registry, json.as_bytes(), id.map(|(_, id)| id.as_str()))?
+        }
         Some(import) => {
             let mut options = ImportOptions::default();
-            if let Some(id) = id {
-                // Formats whose documents always have one know no such option.
-                let _ = options.set(format, "id", id);
+            let has = |name: &str| import.parameters.iter().any(|parameter| parameter.name == name);
+            for (name, value) in given.iter().filter(|(name, _)| has(name)) {
+                options.set(format, name, value).map_err(Refused::Parameter)?;
             }
-            // Only some formats are read as YAML where they are registered.
+            // Other formats are stored as JSON, and report on that.
             let input = match import.media_types.iter().any(|(_, taken)| *taken == syntax) {
                 true => Input { bytes, syntax, components: &[] },
                 false => Input::json(json.as_bytes()),

@@ -41,6 +41,24 @@ pub(super) struct Documents {
     pub components: Vec<Document>,
 }
 
+/// The media types of YAML, which documents of every format may have.
+pub(super) const YAML: [&str; 3] = ["application/yaml", "application/x-yaml", "text/yaml"];
+
+/// The media types that documents of a format may have, and the syntax of each.
+pub(super) fn media_types(import: &Import) -> Vec<(&'static str, Syntax)> {
+    let yaml = YAML.into_iter().filter(|name| import.media_types.iter().all(|(known, _)| known != name));
+    import.media_types.iter().copied().chain(yaml.map(|name| (name, Syntax::Yaml))).collect()
+}
+
+/// A document in YAML as JSON, where its format is a JSON format: its original is exported to readers of JSON.
+fn in_a_syntax_of(import: &Import, document: Document) -> Result<Document, Problem> {
+    if import.media_types.iter().any(|(_, syntax)| *syntax == document.syntax) {
+        return Ok(document);
+    }
+    let json = document.syntax.to_json(&document.bytes).map_err(Error::from)?;
+    Ok(Document { bytes: json.into_owned().into_bytes(), syntax: Syntax::Json })
+}
+
 /// Reads the documents of a request.
 pub(super) async fn read(
     request: &HttpRequest,
@@ -48,19 +66,19 @@ pub(super) async fn read(
     import: &Import,
     options: &Options,
 ) -> Result<Documents, Problem> {
-    let types = import.media_types;
+    let types = media_types(import);
     let given = request.headers().get(CONTENT_TYPE).and_then(|given| given.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(given).ok().filter(|_| import.takes_components);
     let Some(boundary) = boundary else {
         let several = import.takes_components.then_some("multipart/form-data");
         let names: Vec<&str> = types.iter().map(|(name, _)| *name).chain(several).collect();
         body::check_type(request, &names)?;
-        let syntax = syntax_of_type(given, types).ok_or_else(|| malformed("`Content-Type` names no boundary"))?;
+        let syntax = syntax_of_type(given, &types).ok_or_else(|| malformed("`Content-Type` names no boundary"))?;
         let main = Document { bytes: body::read(request, payload, options.body_limit).await?, syntax };
-        return Ok(Documents { main, components: Vec::new() });
+        return Ok(Documents { main: in_a_syntax_of(import, main)?, components: Vec::new() });
     };
     let bytes = body::read(request, payload, options.body_limit).await?;
-    parts(bytes, boundary, types)
+    parts(bytes, boundary, &types)
 }
 
 /// Takes a body apart that is in memory, so that nothing has to be waited for.

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use agentdex_api::DocumentFormat;
+use agentdex_api::{DocumentFormat, FormatParameter};
 
 use super::problem::Problem;
 use crate::{
     Error,
-    convert::{Export, Format, Import, detect},
+    convert::{Export, Format, Import, Parameter, ParameterKind, detect},
 };
 
 /// What may be said beside a document of any format.
@@ -80,11 +80,28 @@ pub(super) fn list(base: &str) -> Vec<DocumentFormat> {
             import: format!("{base}{}", path_of_import(*format)),
             name: format.name().to_owned(),
             noun: format.descriptor().noun.to_owned(),
+            parameters: format.import().map_or(&[][..], |import| import.parameters).iter().map(described).collect(),
             tracked: format.import().is_some_and(|import| import.tracking.is_some()),
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),
         }
     };
     Format::ALL.iter().map(describe).collect()
+}
+
+fn described(parameter: &Parameter) -> FormatParameter {
+    let (kind, choices) = match parameter.kind {
+        ParameterKind::Text => ("text", &[][..]),
+        ParameterKind::Id => ("id", &[][..]),
+        ParameterKind::Source => ("url", &[][..]),
+        ParameterKind::Flag => ("flag", &[][..]),
+        ParameterKind::Choice(words) => ("choice", words),
+    };
+    FormatParameter {
+        choices: choices.iter().map(|word| (*word).to_owned()).collect(),
+        help: parameter.help.to_owned(),
+        kind: kind.into(),
+        name: parameter.name.to_owned(),
+    }
 }
 
 /// The problem of what was to be fetched from this URL; where that is in another format than expected, it names the

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use utoipa::{IntoResponses, openapi::OpenApi};
+use utoipa::{
+    IntoResponses,
+    openapi::{self, OpenApi, RefOr},
+};
 
 use super::{
+    super::documents::media_types,
     super::formats::{EXPORTS, ExportPath, IMPORTS, ImportPath},
     BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals,
 };
@@ -29,6 +33,19 @@ pub(super) fn describe(document: &mut OpenApi) {
         Ok(formats) => document.merge(formats),
         Err(error) => tracing::error!(%error, "the operations of other formats can't be described"),
     }
+    let convert = document.paths.paths.get_mut("/convert").and_then(|path| path.post.as_mut());
+    if let Some(convert) = convert {
+        convert.parameters.get_or_insert_default().extend(of_any_format());
+    }
+}
+
+/// The parameters of imports in all formats but `id`, each once.
+fn of_any_format() -> Vec<RefOr<openapi::path::Parameter>> {
+    let mut all: BTreeMap<&str, &Parameter> = BTreeMap::new();
+    for own in IMPORTS.iter().flat_map(|import| import.import.parameters).filter(|own| own.kind != ParameterKind::Id) {
+        all.entry(own.name).or_insert(own);
+    }
+    all.into_values().filter_map(|own| serde_json::from_value(parameter(own)).ok().map(RefOr::T)).collect()
 }
 
 fn reference(schema: &str) -> Value {
@@ -99,7 +116,7 @@ impl ImportPath {
             Some(_) => json!({"oneOf": [own, reference("DocumentUrl")]}),
             None => own,
         };
-        let types = self.import.media_types.iter().map(|(name, _)| ((*name).to_owned(), json!({"schema": schema})));
+        let types = media_types(self.import).into_iter().map(|(name, _)| (name.to_owned(), json!({"schema": schema})));
         let mut content: serde_json::Map<String, Value> = types.collect();
         if self.import.takes_components {
             content.insert("multipart/form-data".to_owned(), json!({"schema": reference("ImportParts")}));
