@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import puppeteer from "puppeteer-core";
 
-const { url, mounted, site, shots, ...keys } = JSON.parse(readFileSync(0, "utf8"));
+const { url, mounted, site, shots, formats, ...keys } = JSON.parse(readFileSync(0, "utf8"));
 const axe = readFileSync(createRequire(`${process.cwd()}/`).resolve("axe-core/axe.min.js"), "utf8");
 const executablePath = process.env.AGENTDEX_CHROMIUM ?? "/usr/bin/chromium";
 const browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--lang=en"] });
@@ -39,7 +39,7 @@ const until = (page, condition, ...values) => page.waitForFunction(condition, { 
 const shows = (page, selector, text) => until(page, (selector, text) => [...document.querySelectorAll(selector)].some((one) => one.textContent.includes(text)), selector, text)
   .catch(async (error) => assert.fail(`${selector} never had ${JSON.stringify(text)} (${error.message}): ${await text_of(page, "main")}; refused: ${refused.join(" ")}`));
 /** Clicks an element once it stands still; when the page draws it anew meanwhile, the new one. */
-const click = (page, selector) => page.locator(selector).click();
+const click = (page, selector) => page.locator(selector).click().catch((error) => assert.fail(`${selector} can't be clicked: ${error.message}`));
 const text_of = (page, selector) => page.$eval(selector, (element) => element.textContent);
 const all = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
 

@@ -10,9 +10,10 @@ use actix_web::{App, HttpServer, web};
 use agentdex::{
     Registry,
     access::{NewKey, Role, Rules},
+    convert::Format,
 };
 use agentdex_server::http;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::consumer::agents::TestAgent;
 use crate::support::{Reply, Site, TestRegistry, agent, await_index, run_browser};
@@ -86,6 +87,52 @@ fn with_mounted(use_it: impl FnOnce(&str)) {
 fn people_find_open_watch_and_add_agents() {
     let registry = examples();
     with_mounted(|mounted| in_browser(include_str!("use.mjs"), &registry, mounted));
+}
+
+/// A document of each format, in JSON and in YAML.
+fn documents() -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let read = |(format, path): (&str, &str)| {
+        let json = std::fs::read_to_string(folder.join(path)).unwrap();
+        let members: Map<String, Value> = serde_json::from_str(&json).unwrap();
+        // What is JSON within a member is YAML too.
+        let yaml: String = members.iter().map(|(name, value)| format!("{name:?}: {value}\n")).collect();
+        (format.to_owned(), json!([json, yaml]))
+    };
+    let documents = [
+        ("td", "agents/weather.json"),
+        ("a2a", "a2a/exchange.json"),
+        ("agent-spec", "agent-spec/support.json"),
+        ("lmos-capabilities", "lmos/capabilities.json"),
+        ("mcp-server", "mcp/server.json"),
+        ("aos", "aos/travel.json"),
+    ];
+    assert!(
+        documents.map(|(format, _)| format).iter().all(|name| Format::ALL.iter().any(|known| known.name() == *name))
+    );
+    assert_eq!(documents.len(), Format::ALL.len());
+    Value::Object(documents.map(read).into_iter().collect())
+}
+
+#[test]
+fn nothing_is_lost_or_replaced_without_a_word() {
+    let (registry, site) = (examples(), site());
+    let input = json!({"url": registry.url(""), "site": site.url(""), "formats": documents()});
+    run_browser(&format!("{SHARED}\n{}", include_str!("keep.mjs")), &input.to_string());
+}
+
+#[test]
+fn controls_are_there_for_who_may_use_them() {
+    let rules = Rules { authentication: true, ..Rules::default() };
+    let registry = TestRegistry::start_with(Default::default(), http::Options { access: rules, ..Default::default() });
+    let key = |role, owner: &str| {
+        registry.registry().keys().create(NewKey { role, owner: owner.parse().unwrap(), ttl: None }).unwrap().1
+    };
+    let input = json!({
+        "url": registry.url(""), "read": key(Role::Read, "readers"), "register": key(Role::Register, "weather-team"),
+        "other": key(Role::Register, "others"), "admin": key(Role::Admin, "ops"),
+    });
+    run_browser(&format!("{SHARED}\n{}", include_str!("keys.mjs")), &input.to_string());
 }
 
 #[test]

@@ -21,7 +21,7 @@ await run({
     await page.waitForSelector("#document");
     await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());
     await click(page, "button.primary:not(:disabled)");
-    await page.waitForSelector(".report a");
+    await page.waitForSelector(".outcome .good a");
     // Changes come as they happen, by a stream that is opened with the key.
     await page.goto(`${url}/#/live`);
     await shows(page, ".change", "registered");

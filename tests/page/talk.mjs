@@ -43,6 +43,13 @@ await run({
     await page.type("#say", "Hello?");
     await page.keyboard.press("Enter");
     await shows(page, "[role=alert]", "192.0.2.1");
+    // What wasn't sent is still there for who comes back.
+    await page.evaluate(() => [...document.querySelectorAll("nav a")].find(({ textContent }) => textContent === "Find").click());
+    await shows(page, ".summary", "agent");
+    await page.goBack();
+    await until(page, () => [...document.querySelectorAll("summary")].some(({ textContent }) => textContent === "Talk with it"));
+    await page.evaluate(() => [...document.querySelectorAll("summary")].find(({ textContent }) => textContent === "Talk with it").click());
+    await until(page, () => document.querySelector("#say")?.value === "Hello?");
     await page.close();
   },
 });

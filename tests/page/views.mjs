@@ -5,7 +5,7 @@ const views = {
   help: ["#/?q=nowhere+to+be+found&tag=booking", ".chip", () => document.querySelectorAll(".tools details").forEach((one) => (one.open = true))],
   search: ["#/?q=book+a+train+or+hotel", ".hit mark"],
   agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li", () => document.querySelector(".calls").setAttribute("open", "")],
-  remove: ["#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related", ".operations", () => document.querySelector("dialog").showModal()],
+  remove: ["#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related", ".operations a.button", () => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click()],
   missing: ["#/agent/urn%3Aexample%3Anothing", "h1"],
   live: ["#/live", ".change"],
   add: ["#/add?edit=urn%3Aexample%3Aagents%3Aweather", ".preview .affordance"],

@@ -33,7 +33,7 @@ async function become(text) {
 	changed();
 }
 
-async function signIn() {
+export async function signIn() {
 	dialog = h("dialog", { "aria-labelledby": "sign-in" });
 	const { access } = await self().catch(() => ({}));
 	const input = h("input", { id: "key", type: "password", autocomplete: "current-password", required: true, placeholder: "adx_…" });

@@ -1,8 +1,12 @@
-// Adding an agent: a document of any format, what it is, what is wrong with it, and what it becomes.
+// Adding and editing an agent: a document of any format, what it is, what is wrong with it, what registering it does.
 
-import { enc, relative, request, self, send, thing } from "./api.js";
+import { exactly, edited, get, may, relative, request, self, send, thing, versionOf } from "./api.js";
+import { signIn } from "./access.js";
 import { abilities, header } from "./agent.js";
-import { announce, e, failure, h, plural, refill, who } from "./dom.js";
+import { announce, ask, e, failure, h, into, plural, refill } from "./dom.js";
+import { draftOf } from "./drafts.js";
+import { changes, fate, origin, present, told, write } from "./effects.js";
+import { feed } from "./live.js";
 import { lineOf, lines } from "./locate.js";
 
 const EXAMPLE = {
@@ -16,15 +20,26 @@ const EXAMPLE = {
 
 const typeOf = (text) => (/^\s*[[{]/.test(text) ? "application/json" : "application/yaml");
 
+const isMissing = (error) => error.status === 404;
+/** Refusals that say something of the document; others say something of the caller or the registry. */
+const isOfDocument = ({ status }) => [400, 413, 415, 422].includes(status);
+
 class AddView extends HTMLElement {
 	connectedCallback() {
+		const field = (id, more) => h("input.long", { id, autocomplete: "off", oninput: () => this.typed(), ...more });
 		this.text = h("textarea", { id: "document", rows: "22", spellcheck: "false", autocomplete: "off", wrap: "off", "aria-describedby": "document-help", oninput: () => this.typed(), onscroll: () => (this.gutter.scrollTop = this.text.scrollTop) });
 		this.gutter = h("pre.gutter", { "aria-hidden": "true" }, "1");
+		this.notes = e("div");
+		this.stale = h(".stale", { role: "status" });
 		this.report = h(".report", { role: "status" });
+		this.outcome = h(".outcome", { role: "status" });
+		this.differences = e("div");
 		this.preview = e(".preview");
-		this.url = h("input", { class: "long", id: "url", type: "url", placeholder: "https://agents.example", autocomplete: "off" });
-		this.own = h("input", { class: "long", id: "own-id", autocomplete: "off", oninput: () => this.typed() });
-		this.button = h("button.primary", { type: "button", disabled: true, onclick: () => this.register(false) }, "Register");
+		this.more = e("div");
+		this.url = field("url", { type: "url", placeholder: "https://agents.example", oninput: () => this.keep() });
+		this.own = field("own-id");
+		this.ownId = e(".bar", h("label", { for: "own-id" }, "Its id, if the document has none"), this.own);
+		this.button = h("button.primary", { type: "button", disabled: true, onclick: () => this.register() });
 		const file = h("input.sr", { id: "file", type: "file", accept: ".json,.jsonld,.yaml,.yml,.td", onchange: () => file.files[0] && this.take(file.files[0]) });
 		const editor = e(".editor", this.gutter, this.text);
 		editor.addEventListener("dragover", (event) => {
@@ -39,47 +54,131 @@ class AddView extends HTMLElement {
 			event.preventDefault();
 			this.take(dropped);
 		});
-		this.heading = e("h1", "Add an agent");
-		refill(this, this.heading,
-			h("form.bar", { onsubmit: (event) => { event.preventDefault(); this.fetched(true); } },
-				h("label", { for: "url" }, "From a URL"), this.url, e("button", "Check it")),
+		this.heading = e("h1");
+		this.fetching = h("form.bar", { onsubmit: (event) => { event.preventDefault(); this.fetched(); } },
+			h("label", { for: "url" }, "From a URL"), this.url, e("button", "Check it"));
+		refill(this, this.heading, this.notes, this.stale, this.fetching,
 			e(".columns.halves",
 				h("section", { "aria-label": "Document" },
-					h("label", { for: "document" }, "Or its document"),
+					h("label", { for: "document" }, "Its document"),
 					h("p.dim", { id: "document-help" }, "Paste it, drop a file, or ", h("label.filepick", { for: "file" }, "choose one"), file, ". A W3C Thing Description, an A2A agent card, Open Agent Spec, an MCP server.json, LMOS capabilities or an AOS agent; JSON or YAML. ",
 						h("button.quiet", { type: "button", onclick: () => this.set(JSON.stringify(EXAMPLE, null, 2)) }, "Start from an example")),
 					editor,
-					e(".bar", h("label", { for: "own-id" }, "Its id, if the document has none"), this.own)),
-				h("section", { "aria-label": "Report" }, this.report, e(".bar", this.button), this.preview)));
-		this.idle();
+					this.ownId, this.more),
+				h("section", { "aria-label": "Report" }, this.report, this.outcome, e(".bar", this.button), this.differences, this.preview)));
+		this.changed = ({ detail }) => detail.data.id === this.edited && this.compare();
+		// While the page was hidden it wasn't told.
+		this.resumed = () => this.compare();
+		feed.addEventListener("change", this.changed);
+		feed.addEventListener("open", this.resumed);
 	}
 
 	disconnectedCallback() {
 		clearTimeout(this.later);
+		feed.removeEventListener("change", this.changed);
+		feed.removeEventListener("open", this.resumed);
 	}
 
 	async update(parameters) {
-		const id = parameters.get("edit");
-		if (!id || this.edited === id) return;
-		this.edited = id;
+		const id = parameters.get("edit") ?? "";
+		if (this.edited === id) return;
+		Object.assign(this, { edited: id, parameters, options: {}, draft: undefined, base: undefined, tag: undefined, version: undefined, loaded: "", shownFormat: undefined });
+		for (const field of [this.text, this.own, this.url]) field.value = "";
+		refill(this.heading, id ? ["Edit ", e("span.t", id)] : "Add an agent");
+		refill(this.button, id ? "Save" : "Register");
+		for (const part of [this.notes, this.stale, this.more]) refill(part);
+		this.fetching.hidden = this.ownId.hidden = Boolean(id);
+		this.idle();
 		try {
-			const { value, response } = await request("GET", thing(id));
-			const { registration, ...td } = value;
-			this.tag = response.headers.get("etag");
-			refill(this.heading, "Edit ", e("span.t", td.title ?? id));
-			this.set(JSON.stringify(td, null, 2));
+			const [draft, about] = await Promise.all([draftOf(`add ${id}`), self()]);
+			if (this.edited !== id) return;
+			[this.formats, this.draft] = [about.formats, draft];
+			await this.learn(about.access);
+			if (id) await this.open(id, draft.value);
+			if (this.edited !== id) return;
+			if (draft.value && !this.text.value) this.restore(draft.value);
+			else this.typed(0);
 		} catch (error) {
-			refill(this.report, failure(error));
+			if (this.edited === id) refill(this.notes, failure(error));
 		}
 	}
 
+	/** Finds out whether it may be registered, and says if not: before anything is typed. */
+	async learn(access) {
+		const there = this.edited && (await get(thing(this.edited, "/access")).catch(() => undefined));
+		const owner = there ? there.owner ?? "" : undefined;
+		this.allowed = await may("register", owner);
+		this.button.hidden = !this.allowed;
+		if (this.allowed) return;
+		const mayOthers = await may("register");
+		const why = access.readOnly ? "This registry takes no changes. What is pasted here is checked, no more."
+			: mayOthers ? [e("strong.t", this.edited), " belongs to ", owner ? e("strong.t", owner) : "the admins", ": nobody else but admins may change it."]
+				: [access.owner ? [e("strong.t", access.owner), " may read and check documents, but not register them"] : "Registering needs an API key", ": one with the role ", e("code", "register"), "."];
+		refill(this.notes, h("div", { class: "note", role: "note" }, why, " ", access.readOnly ? "" : h("button.quiet", { type: "button", onclick: signIn }, access.owner ? "Sign in with another key" : "Sign in")));
+	}
+
+	/** Shows an agent to be edited. */
+	async open(id, kept) {
+		const { text, response } = await request("GET", thing(id)).catch((error) => {
+			if (kept && isMissing(error)) return {};
+			throw error;
+		});
+		if (this.edited !== id || !text) return;
+		const td = edited(text);
+		this.loaded = JSON.stringify(td, null, 2);
+		this.from(td, response.headers.get("etag"), versionOf(response));
+		refill(this.heading, "Edit ", e("span.t", td.title ?? id));
+		if (!kept) this.set(this.loaded);
+		origin(id).then((imported) => this.edited === id && this.allowed && this.notes.append(e("div", fate(imported, this.formats))));
+	}
+
+	/** The version that is edited. */
+	from(td, tag, version) {
+		Object.assign(this, { base: td && JSON.stringify(td), tag, version });
+	}
+
+	/** Shows what was typed before. */
+	restore({ text, own, url, options, base, tag, version }) {
+		[this.text.value, this.own.value, this.url.value, this.options] = [text, own, url, options];
+		if (base) Object.assign(this, { base, tag, version });
+		this.notes.append(h("p", { class: "note", role: "status" }, "This is what you typed here before; it isn't registered yet. ",
+			h("button.quiet", { type: "button", onclick: () => this.discard() }, "Throw it away")));
+		this.typed(0);
+		if (this.edited) this.compare();
+	}
+
+	discard() {
+		this.draft.drop();
+		this.edited = undefined;
+		this.update(this.parameters);
+	}
+
+	/** Keeps what was typed. */
+	keep() {
+		const [text, own, url] = [this.text, this.own, this.url].map((field) => field.value);
+		if (!this.draft) return;
+		if (text === this.loaded && !own && !url) return this.draft.drop();
+		const { options, base, tag, version } = this;
+		if (!this.draft.keep({ text, own, url, options, base, tag, version })) announce("This is too large to be kept: it is lost when you leave this view.");
+	}
+
 	idle() {
-		refill(this.report, e("p.dim", "What it is and what is wrong with it appears here."));
+		refill(this.report, e("p.dim", "What it is, what is wrong with it, and what registering it would do appears here."));
+		this.settle();
 		refill(this.preview);
+	}
+
+	/** Nothing is known yet of what registering does. */
+	settle() {
+		this.source = undefined;
 		this.button.disabled = true;
+		refill(this.outcome);
+		refill(this.differences);
 	}
 
 	set(text) {
+		// The id that the document before was given.
+		if (this.own.value === this.given) this.own.value = "";
 		this.text.value = text;
 		this.typed(0);
 		this.text.setSelectionRange(0, 0);
@@ -93,7 +192,9 @@ class AddView extends HTMLElement {
 	}
 
 	typed(wait = 250) {
-		this.source = undefined;
+		this.round = undefined;
+		this.settle();
+		this.keep();
 		const total = this.text.value.split("\n").length;
 		this.gutter.textContent = Array.from({ length: total }, (_, at) => at + 1).join("\n");
 		clearTimeout(this.later);
@@ -101,24 +202,42 @@ class AddView extends HTMLElement {
 		this.later = setTimeout(() => this.check(), wait);
 	}
 
+	/** What is said beside the document, as far as a format has it. */
+	said(format) {
+		const all = Object.entries({ id: this.own.value.trim(), ...this.options }).filter(([, value]) => value);
+		return Object.fromEntries(all.filter(([name]) => !format || format.parameters.some((one) => one.name === name)));
+	}
+
 	async check() {
 		const text = this.text.value;
-		const id = this.own.value.trim();
+		const round = (this.round = {});
 		try {
-			const { value } = await send("POST", `convert${id ? `?id=${enc(id)}` : ""}`, text, typeOf(text));
-			if (text === this.text.value) this.show(value, text);
+			const { value, text: answer } = await send("POST", `convert?${new URLSearchParams(this.said())}`, text, typeOf(text));
+			if (this.round !== round) return;
+			this.show(value, text);
+			const [exact] = exactly(answer).things;
+			if (value.valid) await this.foresee(this.target(value, text, exact), value, round);
 		} catch (error) {
-			if (text !== this.text.value) return;
+			if (this.round !== round) return;
 			const { line, column } = error.document ?? {};
 			const places = line ? [{ pointer: "", line, message: `column ${column}: ${error.message}` }] : [];
-			refill(this.report, e("p", e("span.badge.bad", "not recognized")), places.length ? this.findings("Wrong", places, "bad") : failure(error));
+			refill(this.report, isOfDocument(error) ? e("p", e("span.badge.bad", "not recognized")) : "", places.length ? this.findings("Wrong", places, "bad") : failure(error));
 			this.mark(places);
+			this.settle();
 			refill(this.preview);
-			this.button.disabled = true;
 		}
 	}
 
-	show({ noun, register, valid, violations, warnings, things }, text) {
+	/** What is written where: as it was written, but for Thing Descriptions that have no id, or are no JSON. */
+	target({ register, format, things }, text, exact) {
+		const path = relative(register, "");
+		const type = typeOf(text);
+		if (path !== "things") return { path, body: text, type, options: this.said(this.formats.find(({ name }) => name === format)) };
+		const isWhole = type === "application/json" && JSON.parse(text).id !== undefined;
+		return { path, id: things[0].id, body: isWhole ? text : JSON.stringify(exact), type: "application/json", mine: isWhole ? text : JSON.stringify(exact) };
+	}
+
+	show({ format, noun, valid, violations, warnings, things }, text) {
 		const found = lines(text);
 		const place = (finding) => ({ ...finding, line: found.size > 1 ? lineOf(found, finding.pointer) : undefined });
 		const [wrong, odd] = [violations.map(place), warnings.map(place)];
@@ -126,9 +245,64 @@ class AddView extends HTMLElement {
 			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it becomes ${plural(things.length, "Thing")}.` : "."),
 			this.findings("Wrong", wrong, "bad"), this.findings("Odd, or fixed when it is registered", odd, "odd"));
 		this.mark([...wrong, ...odd]);
-		this.source = { register, things };
-		this.button.disabled = !valid;
+		this.offer(format);
 		this.showThings(things);
+	}
+
+	/** Fields for what may be said beside a document of a format. */
+	offer(name) {
+		if (this.shownFormat === name) return;
+		this.shownFormat = name;
+		const { noun, parameters } = this.formats.find((format) => format.name === name) ?? { parameters: [] };
+		const field = ({ name, kind, help, choices = [] }) => {
+			const change = ({ target }) => {
+				this.options[name] = kind === "flag" ? target.checked && "true" : target.value.trim();
+				this.typed();
+			};
+			const [id, value] = [`option-${name}`, this.options[name]];
+			const label = h("label", { for: id }, e("code", name), ` ${help}`);
+			if (kind === "flag") return e(".option", h("input", { id, type: "checkbox", checked: Boolean(value), onchange: change }), label);
+			return e(".field", label, kind === "choice"
+				? h("select", { id, onchange: change }, choices.map((word) => h("option", { value: word, selected: word === value }, word)))
+				: h("input", { id, autocomplete: "off", value: value ?? "", oninput: change }));
+		};
+		const own = parameters.filter(({ kind }) => kind !== "id");
+		refill(this.more, own.length ? h("fieldset.options", {}, e("legend", "Options of ", noun), own.map(field)) : "");
+	}
+
+	/** Shows what registering would do. */
+	async foresee(target, { things, warnings }, round) {
+		if (!this.allowed) return;
+		try {
+			const result = await write(target, { dry: true });
+			const there = await present(result.effects);
+			if (this.round !== round) return;
+			const source = { target, things, there, effects: result.effects };
+			const known = new Set(warnings.map(({ message }) => message));
+			const more = result.warnings.filter(({ message }) => !known.has(message));
+			const replaced = result.effects.find(({ id, effect }) => effect === "updated" && id !== this.edited);
+			const lost = replaced && target.path === "things" ? fate(await origin(replaced.id), this.formats) : "";
+			if (this.round !== round) return;
+			refill(this.outcome, told(source, "before", this.edited), lost, this.findings("When it is registered", more, "odd"));
+			refill(this.differences, changes(source));
+			this.source = source;
+			this.button.disabled = false;
+			if (this.edited) this.compare(there.get(this.edited)?.version);
+		} catch (error) {
+			if (this.round === round) refill(this.outcome, failure(error));
+		}
+	}
+
+	/** Says so if the agent is no longer what it was when its editing began. */
+	async compare(version) {
+		const id = this.edited;
+		if (!this.base) return;
+		version ??= await request("HEAD", thing(id)).then(({ response }) => versionOf(response), (error) => isMissing(error) ? "none" : this.version);
+		if (this.edited !== id || this.saving) return;
+		const is = version === this.version || (version === "none" && !this.version) ? "" : version === "none" ? "It has been removed. " : "It has been changed since you opened it. ";
+		if (this.staleBy === is) return;
+		this.staleBy = is;
+		refill(this.stale, is && h("p.note", {}, is, h("button.quiet", { type: "button", onclick: () => this.merge() }, "See what is new, and merge")));
 	}
 
 	/** What is registered, as its page will show it. */
@@ -161,79 +335,97 @@ class AddView extends HTMLElement {
 	}
 
 	/** Tries a URL in each format that agents serve, the one that the registry recognizes first. */
-	async fetched(dry) {
+	async fetched() {
 		const url = this.url.value.trim();
 		if (!url) return;
+		const round = (this.round = {});
+		clearTimeout(this.later);
+		this.settle();
 		refill(this.report, e("p.dim", "The registry fetches it…"));
 		refill(this.preview);
-		const { formats } = await self();
-		const tracked = formats.filter((format) => format.tracked);
-		let format = dry ? tracked.find(({ name }) => name === "a2a") ?? tracked[0] : this.source.format;
+		const tracked = this.formats.filter((format) => format.tracked);
+		let format = tracked.find(({ name }) => name === "a2a") ?? tracked[0];
 		for (let tries = 0; ; tries += 1) {
+			const { id } = this.said(format);
+			const target = { path: format.import, body: { url }, options: id ? { id } : {} };
 			try {
-				const { value } = await send("POST", `${format.import}${dry ? "?dry_run=true" : ""}`, { url });
-				if (!dry) return this.done(value.ids);
-				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(value.ids.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
-					this.findings("Odd, or fixed when it is registered", value.warnings, "odd"));
-				this.showThings(value.things);
-				this.source = { url, format };
-				this.button.disabled = false;
-				return;
+				const { things, warnings } = await write(target, { dry: true });
+				if (this.round !== round) return;
+				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(things.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
+					this.findings("Odd, or fixed when it is registered", warnings, "odd"));
+				this.showThings(things);
+				return await this.foresee(target, { things, warnings }, round);
 			} catch (error) {
 				const other = tracked.find(({ name }) => name === error.document?.format && name !== format.name);
 				if (other && tries < 2) {
 					format = other;
 					continue;
 				}
-				refill(this.report, e("p", e("span.badge.bad", "refused")), failure(error));
-				this.button.disabled = true;
+				if (this.round === round) refill(this.report, e("p", e("span.badge.bad", "refused")), failure(error));
 				return;
 			}
 		}
 	}
 
-	/** Registers what was checked; what has its id is replaced only if that is asked for, or if it is what was edited. */
-	async register(replaces) {
-		this.button.disabled = true;
-		const text = this.text.value;
-		const own = this.own.value.trim();
+	/** Registers what was checked, if it is still what that was told of; what it replaces is asked about. */
+	async register() {
+		const { target, effects, things, there } = this.source;
+		const lost = effects.filter(({ id, effect }) => (effect === "updated" || effect === "removed") && id !== this.edited);
+		const titleOf = ({ id }) => e("strong.t", there.get(id)?.td.title ?? id);
+		if (lost.length && !(await ask(e("p", "Replace ", lost.length > 1 ? plural(lost.length, "agent") : titleOf(lost[0]), "? What is registered now is taken out of the registry."), lost.length > 1 ? "Replace them" : "Replace it", "Keep what is there", "danger"))) return;
+		this.button.disabled = this.saving = true;
+		const tag = target.id === this.edited ? this.tag : there.get(target.id)?.tag;
 		try {
-			if (this.source.url) return await this.fetched(false);
-			const { register, things } = this.source;
-			const path = relative(register, "");
-			if (path === "things") {
-				// As it was written, but for an id that was given beside it.
-				const td = typeOf(text) === "application/json" && JSON.parse(text).id !== undefined ? text : things[0];
-				const id = things[0].id;
-				const conditions = replaces ? {} : id === this.edited ? { "if-match": this.tag } : { "if-none-match": "*" };
-				const { value, response } = id === undefined ? await send("POST", path, td) : await send("PUT", thing(id), td, undefined, conditions);
-				if (id === this.edited) this.tag = response.headers.get("etag");
-				this.done([id ?? value.id]);
-			} else {
-				const json = typeOf(text) === "application/json" || path === "import/agent-spec";
-				const options = own ? `?id=${enc(own)}` : "";
-				if (!json) throw new Error("Documents of this format are registered as JSON.");
-				const { value } = await send("POST", `${path}${path === "import/agent-spec" ? "" : options}`, text, typeOf(text));
-				this.done(value.ids);
-			}
+			const done = await write(target, { isNew: !there.size, conditions: tag ? { "if-match": tag } : { "if-none-match": "*" } });
+			this.done(done, target, things, there);
 		} catch (error) {
-			refill(this.report, error.status === 412 ? this.taken() : failure(error));
+			this.button.disabled = false;
+			if (error.status !== 412 && error.document?.code !== "already-exists") return refill(this.outcome, failure(error));
+			if (target.id === this.edited) return await this.merge();
+			await (target.body.url ? this.fetched() : this.check());
+			this.outcome.prepend(e("p.note", "Nothing was written: somebody else was faster. Now it would do this:"));
+		} finally {
+			this.saving = false;
 		}
 	}
 
-	/** That there is another agent, or another version of it, and the choice to replace it. */
-	taken() {
-		const { id } = this.source.things[0];
-		return h("p", { class: "note" }, id === this.edited ? "It was changed since you opened it: " : "There is an agent with this id: ", who(id), ". ",
-			h("button.quiet", { type: "button", onclick: () => this.register(true) }, "Replace it"));
-	}
-
-	done(ids) {
-		announce("Registered");
-		refill(this.report, h("p", { class: "note good" }, `Registered ${plural(ids.length, "Thing")}:`),
-			e("ul.plain", ids.slice(0, 50).map((id) => e("li", who(id)))));
+	/** Shows what others changed meanwhile, and both changes as one. */
+	async merge() {
+		const text = this.text.value;
+		clearTimeout(this.later);
+		this.round = undefined;
+		refill(this.differences);
 		refill(this.preview);
 		this.button.disabled = true;
+		await into(this.outcome, async () => {
+			const { merge } = await import("./merge.js");
+			const mine = exactly(this.source?.target.mine ?? text);
+			return merge({ id: this.edited, base: exactly(this.base), mine, version: this.version, use: (td, theirs, tag, version) => {
+				this.from(theirs, tag, version);
+				this.staleBy = undefined;
+				refill(this.stale);
+				this.set(JSON.stringify(td, null, 2));
+				announce("Merged, and not saved yet");
+			} });
+		});
+		this.outcome.querySelector("input, button")?.focus();
+	}
+
+	done({ effects, tag, version }, target, things, there) {
+		this.draft.drop();
+		const [{ id }] = effects;
+		if (id === this.edited) {
+			this.from(exactly(target.mine), tag, version);
+			this.loaded = this.text.value;
+		} else if (target.path === "things" && target.id === undefined) {
+			// From now on it has that id: the next time it is changed, not made again.
+			this.given = this.own.value = id;
+		}
+		announce(effects.some(({ effect }) => effect !== "unchanged") ? "Registered" : "Nothing changed");
+		refill(this.outcome, h("div", { class: "note good" }, told({ effects, things, there: target.path === "things" ? new Map() : there }, "after", this.edited)));
+		refill(this.differences);
+		refill(this.report);
+		refill(this.preview);
 	}
 }
 customElements.define("view-add", AddView);

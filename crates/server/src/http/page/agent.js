@@ -1,9 +1,9 @@
 // The page of an agent: what it can do, how it is called, what it is made of, and what became of it.
 
-import { enc, exists, get, may, self, send, thing } from "./api.js";
+import { enc, exactly, exists, get, may, request, self, send, thing } from "./api.js";
 import { command, inWords, target } from "./call.js";
-import { announce, copier, copyable, dim, e, fold, h, into, link, moment, pair, refill, shown, who } from "./dom.js";
-import { versions } from "./difference.js";
+import { announce, ask, copier, copyable, dim, e, fold, h, into, link, moment, pair, refill, shown, who } from "./dom.js";
+import { diff, versions } from "./difference.js";
 import { feed } from "./live.js";
 import { table, typeOf } from "./schema.js";
 
@@ -38,7 +38,8 @@ class AgentView extends HTMLElement {
 	load() {
 		return into(this, async () => {
 			try {
-				this.td = await get(thing(this.key));
+				const { value, text } = await request("GET", thing(this.key));
+				[this.td, this.exact] = [value, exactly(text)];
 			} catch (error) {
 				if (error.status !== 404) throw error;
 				return [e("h1", "No such agent"), e("p.id.t", this.key), e("p", "It was removed, has expired, or was never registered."),
@@ -63,7 +64,7 @@ class AgentView extends HTMLElement {
 			fold("Documents", () => documents(id), open === "documents"),
 			fold("History", () => history(id), open === "history"),
 			fold("Related agents", () => related(id), open === "related"),
-			fold("Raw JSON", () => copyable(json(td), "the description"), open === "json"),
+			fold("Raw JSON", () => copyable(json(this.exact), "the description"), open === "json"),
 			this.operations(td, id),
 		];
 	}
@@ -77,18 +78,16 @@ class AgentView extends HTMLElement {
 	}
 
 	/** Whose it is and who sees it, where the registry authenticates; its owner changes that. */
-	async sight(place, id, attempt) {
-		const [{ access: caller }, access] = await Promise.all([self(), get(thing(id, "/access"))]).catch(() => [{}]);
-		if (!caller?.authentication) return;
-		const { owner, visibility, namespace } = access;
+	async sight(place, { owner, visibility, namespace }, mine, id, attempt) {
+		const { access } = await self();
+		if (!access.authentication) return;
 		const words = { public: "everybody who may read", namespace: `the members of ${namespace ?? "its namespace"}`, private: "its owner" };
-		const mine = !caller.readOnly && (caller.role === "admin" || (caller.role === "register" && owner !== undefined && owner === caller.owner));
 		const select = h("select", { id: "sight", onchange: (event) => attempt(() => send("PUT", thing(id, "/access"), { visibility: select.value }), "It is so now.")(event) },
 			Object.entries(words).map(([value, text]) => h("option", { value, selected: value === visibility }, text)));
 		refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), mine ? [h("label", { for: "sight" }, "Seen by"), select] : dim(` · seen by ${words[visibility]}`)));
 	}
 
-	/** What can be done with its registration. */
+	/** What can be done with its registration, by its owner and admins. */
 	operations(td, id) {
 		const said = h("p", { role: "status" });
 		const attempt = (work, done) => () => into(said, async () => {
@@ -96,25 +95,24 @@ class AgentView extends HTMLElement {
 			return done;
 		});
 		const source = e(".source");
-		Promise.all([get(`imports/${enc(id)}`), may("register")]).then(([tracked, may]) => refill(source, sourceOf(tracked), may && [
+		const actions = e(".bar");
+		const sight = e("div");
+		const access = get(thing(id, "/access"));
+		const mine = access.then(({ owner }) => may("register", owner ?? ""));
+		Promise.all([get(`imports/${enc(id)}`), mine]).then(([tracked, mine]) => refill(source, sourceOf(tracked), mine && [
 			h("button", { onclick: attempt(() => send("POST", thing(id, "/refresh")), "It was polled.") }, "Poll it now"), " ",
 			h("button.quiet", { onclick: attempt(() => send("DELETE", `imports/${enc(id)}`), "It is no longer tracked.") }, "Stop tracking it")]), () => {});
-		const remove = h("dialog", { "aria-labelledby": "sure" }, h("form", { method: "dialog" },
-			h("p", { id: "sure" }, "Remove ", e("strong.t", titleOf(td)), " from the registry?"),
-			e(".bar", h("button", { value: "no" }, "Keep it"), h("button.danger", { value: "yes" }, "Remove it"))));
 		const removed = attempt(async () => {
 			await send("DELETE", thing(id));
 			announce("Removed");
 			location.hash = "#/";
 		});
-		remove.addEventListener("close", () => remove.returnValue === "yes" && removed());
-		const actions = e(".bar");
-		may("register").then((may) => may && refill(actions, h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"),
-			h("button.quiet", { onclick: () => { remove.returnValue = ""; remove.showModal(); } }, "Remove…")), () => {});
-		const sight = e("div");
-		this.sight(sight, id, attempt);
-		return h("section.operations", { "aria-label": "Registration" }, sight, source,
-			actions, said, remove);
+		const sure = async () => (await ask(e("p", "Remove ", e("strong.t", titleOf(td)), " from the registry?"), "Remove it", "Keep it", "danger")) && removed();
+		Promise.all([access, mine]).then(([access, mine]) => {
+			if (mine) refill(actions, h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit"), h("button.quiet", { onclick: sure }, "Remove…"));
+			return this.sight(sight, access, mine, id, attempt);
+		}).catch(() => {});
+		return h("section.operations", { "aria-label": "Registration" }, sight, source, actions, said);
 	}
 }
 customElements.define("view-agent", AgentView);
@@ -214,11 +212,9 @@ async function documents(id) {
 async function history(id) {
 	const { changes } = await get(thing(id, "/history?limit=1000"));
 	const words = { thing_created: "Registered", thing_updated: "Changed", thing_deleted: "Removed" };
-	const value = (value) => value === undefined ? dim("nothing") : e("code.t", typeof value === "string" ? value : JSON.stringify(value));
 	return e("ol.history", versions(changes).map(({ kind, at, reason, seq, places, actor }) => e("li",
 		e("p", e("strong", words[kind] ?? kind), " ", moment(at), dim(` at position ${seq}${reason ? `, ${reason}` : ""}${actor ? `, by ${actor}` : ""}`)),
-		places.length ? e("dl.diff", places.map(({ pointer, before, after }) => [e("dt.t", pointer || "/"),
-			e("dd", before === undefined ? "" : e("del", value(before)), after === undefined || after === null ? "" : e("ins", value(after)))])) : "")));
+		places.length ? diff(places) : "")));
 }
 
 /** Agents that can take what this one gives, or give what it needs. */

@@ -61,8 +61,21 @@ export async function request(method, path, options) {
 	let value = text;
 	if (/json/.test(response.headers.get("content-type") ?? "") && text) value = JSON.parse(text);
 	if (!response.ok) throw new Problem(response.status, typeof value === "object" ? value : {});
-	return { value, response };
+	return { value, text, response };
 }
+
+/** JSON whose numbers stay as they are written, such as 1.0, where the browser can do that. */
+export const exactly = (text) => JSON.parse(text, (_, value, context) =>
+	typeof value === "number" && JSON.rawJSON && context.source !== String(value) ? JSON.rawJSON(context.source) : value);
+
+/** A description as people edit it: its registration is the time to live alone. */
+export function edited(text) {
+	const { registration: { ttl, expires } = {}, ...td } = exactly(text);
+	return ttl || expires ? { ...td, registration: ttl ? { ttl } : { expires } } : td;
+}
+
+/** The version in the entity tag of a Thing. */
+export const versionOf = (response) => /\d+/.exec(response.headers.get("etag"))?.[0];
 
 /** The value of a resource. */
 export const get = async (path, signal) => (await request("GET", path, { signal })).value;
@@ -100,11 +113,12 @@ export function self() {
 	return about;
 }
 
-/** Whether whoever looks at the page may change something; asked again once it has signed in. */
-export const may = async (role) => {
+/** True if whoever looks at the page may change something, of this owner if one is named. */
+export async function may(role, owner) {
 	const { access } = await self();
-	return !access.readOnly && (role === "register" ? ["register", "admin"] : ["admin"]).includes(access.role);
-};
+	const isOwn = owner === undefined || owner === access.owner;
+	return !access.readOnly && (access.role === "admin" || (role === "register" && access.role === role && isOwn));
+}
 
 /** Forgets what the registry said of itself: to somebody else it may say more. */
 export const forget = () => (about = undefined);

@@ -2,12 +2,15 @@
 
 import { send, thing } from "./api.js";
 import { announce, e, failure, h, refill } from "./dom.js";
+import { draftOf } from "./drafts.js";
 
 /** What is said, and where one says more. */
 export function chat(id) {
 	const said = h("div", { role: "log", "aria-label": "Conversation" });
 	const problem = h("div", { role: "alert" });
-	const input = h("textarea", { id: "say", rows: 2, required: true, onkeydown: (event) => {
+	const draft = draftOf(`talk ${id}`);
+	draft.then(({ value }) => (input.value ||= value ?? ""));
+	const input = h("textarea", { id: "say", rows: 2, required: true, oninput: () => draft.then((draft) => draft.keep(input.value)), onkeydown: (event) => {
 		if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
 		event.preventDefault();
 		form.requestSubmit();
@@ -29,6 +32,7 @@ export function chat(id) {
 			const data = value.message.parts.filter(({ kind }) => kind !== "text");
 			add("Agent", value.text || (data.length ? JSON.stringify(data, null, 2) : "(nothing)"));
 			input.value = "";
+			(await draft).drop();
 		} catch (error) {
 			// It is still in the field, to be sent again.
 			own.remove();

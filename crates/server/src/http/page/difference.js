@@ -1,6 +1,12 @@
-// Versions of a description: merge patches (RFC 7396), and what differs between two values.
+// Versions of a description: merge patches (RFC 7396), what differs between two, and three as one.
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+import { dim, e } from "./dom.js";
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON?.(value);
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const own = (value, name) => (Object.hasOwn(value, name) ? value[name] : undefined);
+const step = (pointer, name) => `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+const put = (object, name, value) => Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 const MOST = 100;
 
 /** A value with a merge patch applied. */
@@ -9,26 +15,56 @@ export function patched(value, patch) {
 	const result = isObject(value) ? { ...value } : {};
 	for (const [name, change] of Object.entries(patch)) {
 		if (change === null) delete result[name];
-		else Object.defineProperty(result, name, { value: patched(result[name], change), enumerable: true, configurable: true, writable: true });
+		else put(result, name, patched(result[name], change));
 	}
 	return result;
 }
 
 /** The places where two values differ, each with what it was and is. */
 export function differences(before, after, pointer = "", found = []) {
-	if (found.length >= MOST || JSON.stringify(before) === JSON.stringify(after)) return found;
+	if (found.length >= MOST || same(before, after)) return found;
 	const both = isObject(before) && isObject(after) ? [Object.keys(before), Object.keys(after)]
 		: Array.isArray(before) && Array.isArray(after) ? [[...before.keys()], [...after.keys()]] : undefined;
 	if (!both) {
 		found.push({ pointer, before, after });
 		return found;
 	}
-	for (const name of new Set(both.flat())) {
-		const step = `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
-		const own = (value) => (Object.hasOwn(value, name) ? value[name] : undefined);
-		differences(own(before), own(after), step, found);
-	}
+	for (const name of new Set(both.flat())) differences(own(before, name), own(after, name), step(pointer, name), found);
 	return found;
+}
+
+/** A value in a few words. */
+export const brief = (value) => value === undefined ? dim("nothing") : e("code.t", typeof value === "string" ? value : JSON.stringify(value));
+
+/** Places that differ, as a list. */
+export const diff = (places) => e("dl.diff", places.map(({ pointer, before, after }) => [e("dt.t", pointer || "/"),
+	e("dd", before === undefined ? "" : e("del", brief(before)), after === undefined || after === null ? "" : e("ins", brief(after)))]));
+
+/** The elements of lists can be told apart: there are as many in each, and those at one place have one name. */
+function areAlike(lists) {
+	const nameOf = (one) => isObject(one) ? one.id ?? one["lmos:id"] ?? one.name : undefined;
+	return lists.every((list) => Array.isArray(list) && list.length === lists[0].length)
+		&& lists[0].every((one, at) => nameOf(one) !== undefined && lists.every((list) => nameOf(list[at]) === nameOf(one)));
+}
+
+// Places that both changed are added to `conflicts`; they are as `chosen` says (by pointer: "theirs"), else as in mine.
+/** Two versions that were made of one, as one again: a place that only one side changed is as that side has it. */
+export function merged([base, mine, theirs], chosen, conflicts = [], pointer = "") {
+	if (same(mine, theirs) || same(base, theirs)) return mine;
+	if (same(base, mine)) return theirs;
+	const all = [base, mine, theirs];
+	const inner = (name) => merged(all.map((one) => own(one, name)), chosen, conflicts, step(pointer, name));
+	if (areAlike(all)) return mine.map((_, at) => inner(at));
+	if (all.every(isObject)) {
+		const result = {};
+		for (const name of new Set(all.slice(1).flatMap(Object.keys))) {
+			const value = inner(name);
+			if (value !== undefined) put(result, name, value);
+		}
+		return result;
+	}
+	conflicts.push({ pointer, base, mine, theirs });
+	return chosen?.get(pointer) === "theirs" ? theirs : mine;
 }
 
 /** The changes of a Thing with what differs after each, the latest first. */

@@ -96,6 +96,19 @@ export function announce(text) {
 	document.querySelector("[data-announce]").textContent = shown(text);
 }
 
+/** Asks in a dialog; true if the answer is yes. */
+export function ask(question, yes, no, kind = "primary") {
+	const dialog = h("dialog", { "aria-labelledby": "question" }, h("form", { method: "dialog" },
+		h("div", { id: "question" }, question),
+		e(".bar", h("button", { value: "no" }, no), h(`button.${kind}`, { value: "yes" }, yes))));
+	document.body.append(dialog);
+	dialog.showModal();
+	return new Promise((resolve) => dialog.addEventListener("close", () => {
+		dialog.remove();
+		resolve(dialog.returnValue === "yes");
+	}));
+}
+
 /** Something that is loaded when it is opened. */
 export function fold(summary, load, open) {
 	const body = e("div");

@@ -1,7 +1,7 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
-import { enc, get, href, live, send } from "./api.js";
-import { announce, copier, count, dim, e, failure, fold, h, into, marked, pair, plural, refill, who } from "./dom.js";
+import { enc, get, href, live, may, send } from "./api.js";
+import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
@@ -215,7 +215,8 @@ class FindView extends HTMLElement {
 
 	/** Saves the search, so that changes of what it finds can be followed. */
 	saving() {
-		const name = h("input", { id: "save-as", required: true, pattern: "[A-Za-z0-9_~\\-][A-Za-z0-9._~\\-]{0,127}", placeholder: "name" });
+		const allowed = "Letters, digits and - _ . ~, with no dot in front";
+		const name = h("input", { id: "save-as", required: true, pattern: "[A-Za-z0-9_~\\-][A-Za-z0-9._~\\-]{0,127}", title: allowed, "aria-describedby": "save-help", placeholder: "name" });
 		const said = h("p", { role: "status" });
 		const save = (event) => {
 			event.preventDefault();
@@ -224,14 +225,33 @@ class FindView extends HTMLElement {
 			if (q) Object.assign(query, { q, mode: mode ?? "hybrid" }, threshold && { threshold: Number(threshold) });
 			for (const filter of FILTERS) query[filter] = this.state.getAll(filter);
 			into(said, async () => {
-				const { value } = await send("PUT", `queries/${enc(name.value)}`, query);
-				return ["Saved. ", h("a", { href: live(value) }, "Watch its changes"), "."];
+				const value = await saved(name.value, query);
+				return value ? ["Saved. ", h("a", { href: live(value) }, "Watch its changes"), "."] : "Nothing was saved.";
 			});
 		};
-		return e("details.fold", e("summary", "Save or share this search"),
-			h("form.bar", { onsubmit: save }, h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), said,
+		const form = h("form", { onsubmit: save }, e(".bar", h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), h("p.dim", { id: "save-help" }, `${allowed}.`));
+		const place = e("div");
+		may("register").then((may) => refill(place, may ? form : e("p.dim", "To save it needs a key with the role ", e("code", "register"), ".")), () => {});
+		return e("details.fold", e("summary", "Save or share this search"), place, said,
 			e(".bar", e("span", "The link to this search"), copier(() => location.href, "the link to this search")));
 	}
+}
+
+/** Saves a query. One that has the name already is replaced only by who says so; else nothing is returned. */
+async function saved(name, query) {
+	const path = `queries/${enc(name)}`;
+	const put = async (conditions) => (await send("PUT", path, query, undefined, conditions)).value;
+	try {
+		return await put({ "if-none-match": "*" });
+	} catch (error) {
+		if (error.status !== 412) throw error;
+	}
+	const there = await get(path);
+	const { words } = await import("./queries.js");
+	const plain = ({ threshold, mode = "hybrid", ...rest }) => words(Object.fromEntries(Object.entries({ mode, ...rest }).sort()));
+	if (plain(there.query) === plain(query) && [undefined, there.query.threshold].includes(query.threshold)) return there;
+	const replaces = await ask([e("p", "There is a saved search ", e("strong.t", name), " already: ", e("span.t", words(there.query)), "."), e("p", "Whoever watches it gets this search instead.")], "Replace it", "Keep it", "danger");
+	return replaces ? put() : undefined;
 }
 
 /** A hit. */

@@ -67,7 +67,7 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 19] = [
+const FILES: [File; 22] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
@@ -80,10 +80,13 @@ const FILES: [File; 19] = [
     module("chat.js", include_str!("chat.js")),
     module("difference.js", include_str!("difference.js")),
     module("dom.js", include_str!("dom.js")),
+    module("drafts.js", include_str!("drafts.js")),
+    module("effects.js", include_str!("effects.js")),
     module("find.js", include_str!("find.js")),
     module("guardian.js", include_str!("guardian.js")),
     module("live.js", include_str!("live.js")),
     module("locate.js", include_str!("locate.js")),
+    module("merge.js", include_str!("merge.js")),
     module("queries.js", include_str!("queries.js")),
     module("schema.js", include_str!("schema.js")),
     module("status.js", include_str!("status.js")),

@@ -1,7 +1,13 @@
 // Saved queries: what they ask, what they find now, and their changes.
 
-import { enc, get, href, live, send } from "./api.js";
+import { enc, get, href, live, may, send } from "./api.js";
 import { count, dim, e, h, into, moment, refill } from "./dom.js";
+
+/** The parameters of a saved query. */
+const parametersOf = (query) => new URLSearchParams(Object.entries(query).flatMap(([member, value]) => [value].flat().map((one) => [member, one])));
+
+/** A saved query in words. */
+export const words = (query) => [...parametersOf(query)].map(([member, value]) => (member === "q" ? value : `${member}: ${value}`)).join(" · ") || "all agents";
 
 class QueriesView extends HTMLElement {
 	update() {
@@ -19,7 +25,7 @@ class QueriesView extends HTMLElement {
 	}
 
 	card({ name, owner = "", visibility = "public", query, saved }) {
-		const parameters = new URLSearchParams(Object.entries(query).flatMap(([member, value]) => [value].flat().map((one) => [member, one])));
+		const parameters = parametersOf(query);
 		const found = dim("…");
 		get(`search?${parameters}&limit=1`).then(({ total }) => refill(found, `${count(total)} now`), () => refill(found));
 		const said = h("span", { role: "status" });
@@ -27,10 +33,12 @@ class QueriesView extends HTMLElement {
 			await send(method, `queries/${enc(name)}?owner=${enc(owner)}${more}`, body);
 			this.load();
 		}) }, text);
+		const actions = e("span");
+		may("register", owner).then((mine) => mine && refill(actions, owner && button(`Make ${other}`, "PUT", `&visibility=${other}`, query), button("Remove", "DELETE", "")), () => {});
 		const other = visibility === "public" ? "private" : "public";
 		return e("li.card", e("h2", h("a.t", { href: href("", parameters) }, name)),
-			e("p.t", [...parameters].map(([member, value]) => (member === "q" ? value : `${member}: ${value}`)).join(" · ") || "all agents"),
-			e("p.bar", found, dim("saved ", moment(saved), owner && ` by ${owner}, ${visibility}`), h("a", { href: live({ name, owner }) }, "Watch"), owner && button(`Make ${other}`, "PUT", `&visibility=${other}`, query), button("Remove", "DELETE", ""), said));
+			e("p.t", words(query)),
+			e("p.bar", found, dim("saved ", moment(saved), owner && ` by ${owner}, ${visibility}`), h("a", { href: live({ name, owner }) }, "Watch"), actions, said));
 	}
 }
 customElements.define("view-queries", QueriesView);

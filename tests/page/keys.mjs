@@ -1,0 +1,92 @@
+// Who may change what: each control is there exactly where the write would be taken; and what was typed survives signing in.
+
+const who = [
+  // A name, its key, and whether it may add, and change the agent of weather-team.
+  ["nobody", undefined, false, false],
+  ["readers", keys.read, false, false],
+  ["others", keys.other, true, false],
+  ["weather-team", keys.register, true, true],
+  ["ops", keys.admin, true, true],
+];
+const id = "urn:example:agents:greeter";
+const write = (page, text) => page.$eval("#document", (area, text) => {
+  area.value = text;
+  area.dispatchEvent(new Event("input"));
+}, text);
+const as = (key, method, path, body, type = "application/td+json") => fetch(url + path, { method, body: body && JSON.stringify(body), headers: { ...(key ? { authorization: `Bearer ${key}` } : {}), "content-type": type } });
+const isTaken = async (...request) => (await as(...request)).status < 300;
+/** Waits until nothing is asked for but the stream of changes. */
+const settled = (page, what) => page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 }).catch(() => assert.fail(`${what} goes on asking`));
+const signIn = async (page, key) => {
+  await page.waitForSelector("dialog[open] #key");
+  await page.type("#key", key);
+  await page.keyboard.press("Enter");
+};
+
+await run({
+  async "keys of three roles and two owners: Add, Edit, Remove and Save are there where they would be taken"() {
+    assert.ok(await isTaken(keys.register, "PUT", `/things/${id}`, agent(id, "Greeter")));
+    for (const [name, key, mayAdd, mayChange] of who) {
+      let page;
+      const shown = async (hash, ready) => {
+        await page?.close();
+        page = await open("about:blank");
+        await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), key ?? "");
+        await page.goto(`${url}/${hash}`);
+        await page.waitForSelector(ready);
+        await settled(page, `${name} at ${hash}`);
+        return page.$$eval("main a.button, main button, main form button", (all) => all.filter((one) => one.checkVisibility()).map((one) => one.textContent));
+      };
+      const text = JSON.stringify(agent("urn:example:another", "Another"));
+      const adding = await shown("#/add", "#document");
+      assert.equal(adding.includes("Register"), mayAdd, `${name}: ${adding}`);
+      assert.equal(Boolean(await page.$("main [role=note]")), !mayAdd, `${name} learns it before typing`);
+      assert.equal(await isTaken(key, "PUT", "/things/urn:example:another?dry_run=true", JSON.parse(text)), mayAdd);
+      const controls = await shown(`#/agent/${encodeURIComponent(id)}`, key ? ".operations" : "main .note, .operations");
+      assert.equal(controls.includes("Edit"), mayChange, `${name}: ${controls}`);
+      assert.equal(controls.includes("Remove…"), mayChange, `${name}: ${controls}`);
+      assert.equal(await isTaken(key, "PUT", `/things/${id}?dry_run=true`, agent(id, "Greeter")), mayChange);
+      assert.equal(await isTaken(key, "DELETE", `/things/${id}?dry_run=true`), mayChange);
+      const editing = await shown(`#/add?edit=${encodeURIComponent(id)}`, "#document");
+      assert.equal(editing.includes("Save"), mayChange, `${name}: ${editing}`);
+      await shown("#/?q=greeter", ".tools");
+      assert.equal(Boolean(await page.$("#save-as")), mayAdd, `${name} saves searches`);
+      assert.equal(await isTaken(key, "PUT", `/queries/q-${name}`, { q: "greeter" }, "application/json"), mayAdd);
+      await page.close();
+    }
+    assert.ok(await isTaken(keys.register, "GET", `/things/${id}`), "it was changed");
+  },
+
+  async "what was typed survives signing in, and who is signed out doesn't see it"() {
+    const page = await open(`${url}/#/add`);
+    await page.waitForSelector("dialog[open] #key");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#document");
+    const text = JSON.stringify(agent("urn:example:typed", "Typed before"));
+    await page.waitForSelector("main [role=note]");
+    await write(page, text);
+    // A missing key is nothing that is wrong with the document.
+    await shows(page, ".report", "needs an API key");
+    assert.ok(!(await text_of(page, ".report")).includes("not recognized"));
+    await page.evaluate(() => document.querySelector("main [role=note] button").click());
+    await signIn(page, keys.read);
+    const is = (text) => until(page, (text) => document.querySelector("#document")?.value === text, text);
+    await is(text);
+    await shows(page, ".report", "valid");
+    assert.ok(!(await page.$eval("main button.primary", (one) => one.checkVisibility())), "readers can register");
+    await shows(page, "main [role=note]", "readers may read");
+    await page.evaluate(() => document.querySelector("main [role=note] button").click());
+    await signIn(page, keys.register);
+    await is(text);
+    await shows(page, ".outcome", "Creates Typed before");
+    await click(page, ".who button");
+    await until(page, () => document.querySelector("#document")?.value === "" && document.querySelector("main [role=note]"));
+    await page.evaluate(() => document.querySelector("main [role=note] button").click());
+    await signIn(page, keys.register);
+    await is(text);
+    await click(page, "main button.primary:not(:disabled)");
+    await shows(page, ".outcome", "Registered Typed before");
+    assert.ok(await isTaken(keys.register, "GET", "/things/urn:example:typed"));
+    await page.close();
+  },
+});
