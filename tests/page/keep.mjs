@@ -24,6 +24,19 @@ const edit = async (id) => {
   await loaded(page);
   return [page, JSON.parse(await editor(page))];
 };
+/** In both themes, and in a narrow window. */
+const accessible = async (page) => {
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    assert.deepEqual(violations.map(({ id, nodes }) => `${scheme}: ${id} ${nodes.map(({ target, failureSummary }) => target + failureSummary)}`), []);
+  }
+  await page.setViewport({ width: 360, height: 800 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 360, `${wide} pixels`);
+  await page.setViewport({ width: 1280, height: 900 });
+};
 const nav = (page, name) => page.evaluate((name) => [...document.querySelectorAll("nav a")].find((one) => one.textContent === name).click(), name);
 
 await run({
@@ -68,9 +81,7 @@ await run({
     await click(page, ".stale button");
     await shows(page, ".merge", "Yours: Mine");
     assert.deepEqual(await all(page, ".merge legend"), ["/title"]);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes.map(({ target }) => target)}`), []);
+    await accessible(page);
     await click(page, ".merge input[value=theirs]");
     await go(page);
     await outcome(page, "Changes");
@@ -124,9 +135,7 @@ await run({
     await shows(page, "main .diff ins", "My first agent");
     await go(page);
     await shows(page, "dialog[open]", `Replace ${before.title}?`);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    assert.deepEqual(violations.map(({ id }) => id), []);
+    await accessible(page);
     await click(page, "dialog[open] button[value=no]");
     assert.equal((await things(id)).title, before.title);
     await go(page);
@@ -173,6 +182,7 @@ await run({
     await shows(page, ".note", "/card.json");
     await write(page, { ...td, title: "By hand" });
     await outcome(page, "Changes");
+    await accessible(page);
     assert.equal((await (await call("GET", "/imports")).json()).length, 1, "looking at it changed it");
     // So it is where a description replaces it.
     const other = await add(agent(id, "Over it"));
@@ -208,6 +218,7 @@ await run({
     for (const label of await page.$$eval(".options input, .options select", (fields) => fields.map(({ labels }) => labels.length))) assert.equal(label, 1);
     await page.type("#option-base", "https://agents.example/rhymer");
     await shows(page, ".preview", "https://agents.example/rhymer");
+    await accessible(page);
     await click(page, "#option-publish_prompts");
     await until(page, () => !document.querySelector(".report").textContent.includes("publish_prompts") && !document.querySelector("main button.primary").disabled);
     await go(page);
@@ -215,9 +226,6 @@ await run({
     await until(page, () => document.querySelector(".outcome .note.good"));
     const { id } = JSON.parse(await page.$eval(".outcome a", (link) => JSON.stringify({ id: decodeURIComponent(link.hash.slice("#/agent/".length)) })));
     assert.ok(JSON.stringify(await things(id)).includes("https://agents.example/rhymer"));
-    await page.setViewport({ width: 360, height: 800 });
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 360, `${wide} pixels`);
     await page.close();
   },
 
