@@ -43,7 +43,10 @@ mod whole_number;
 mod write;
 
 pub use self::{
-    about::{About, CallerAccess, ClockAccepted, DocumentFormat, Follower, FormatParameter, Live, ProtectedResource, Ready, SignIn},
+    about::{
+        About, CallerAccess, ClockAccepted, DocumentFormat, Follower, FormatParameter, Live, ProtectedResource, Ready,
+        SignIn,
+    },
     answer::{
         Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
         WordScore,
