@@ -1,6 +1,6 @@
 //! What a check finds in a store that was damaged.
 
-use agentdex::store::{Copy, Verdict, inspect};
+use agentdex::store::{CopiedDirectory, Verdict, inspect};
 
 use super::{damage::files, *};
 
@@ -61,7 +61,7 @@ fn what_is_missing_or_too_many_is_named() {
         raw.flush().unwrap();
         drop(raw);
         let before = files(store.directory.path());
-        let inspection = inspect(&Copy::of(store.directory.path()).unwrap()).unwrap();
+        let inspection = inspect(&CopiedDirectory::of(store.directory.path()).unwrap()).unwrap();
         let faults = inspection.checked.faults;
         assert_ne!(inspection.verdict, Verdict::InOrder);
         assert!(files(store.directory.path()) == before, "a check wrote something");

@@ -7,8 +7,8 @@ use agentdex::{
     Error,
     access::{Access, AccessRequest, Caller, NamespaceNumber, Owner, Principal, Role, Visibility},
     store::{
-        Author, Copy, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, Verdict, inspect,
-        restore,
+        Author, CopiedDirectory, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, Verdict,
+        inspect, restore,
     },
 };
 
@@ -262,7 +262,7 @@ fn other_sum_is_a_fault() {
     tree.insert("r/urn:a", other).expect("sled writes");
     tree.flush().expect("sled writes");
     drop(tree);
-    let copy = Copy::of(store.directory.path()).expect("it is copied");
+    let copy = CopiedDirectory::of(store.directory.path()).expect("it is copied");
     let inspection = inspect(&copy).expect("a copy is read");
     assert_eq!(inspection.verdict, Verdict::Refused);
     let faults: Vec<_> = inspection.checked.faults.iter().map(|fault| fault.place.as_str()).collect();

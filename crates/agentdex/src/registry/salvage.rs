@@ -5,7 +5,7 @@ use std::{path::Path, thread, time::Duration};
 use super::Registry;
 use crate::{
     Error, Result,
-    store::{self, Copy, Fault, Inspection, Salvaged, Verdict},
+    store::{self, CopiedDirectory, Fault, Inspection, Salvaged, Verdict},
 };
 
 /// How long a search index is waited for before it is asked again.
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`]; [`Error::DiskFull`] where there is no room for the copy;
 /// [`Error::Io`].
 pub fn inspect(directory: &Path) -> Result<Inspection> {
-    let copy = Copy::of(directory)?;
+    let copy = CopiedDirectory::of(directory)?;
     let mut inspection = store::inspect(&copy)?;
     if !matches!(inspection.verdict, Verdict::InOrder | Verdict::Damaged) {
         return Ok(inspection);

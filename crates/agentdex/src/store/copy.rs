@@ -1,4 +1,4 @@
-//! `Copy`: a data directory as it is, in a folder for temporary files: what reads a damaged store may change it.
+//! `CopiedDirectory`: a data directory as it is, in a folder for temporary files: what reads a damaged store may change it.
 
 use std::{
     env, fs, io,
@@ -19,15 +19,15 @@ const SEARCH: &str = "search";
 
 /// A copy of store, witness and search index; it is removed when this is dropped.
 #[derive(Debug)]
-pub struct Copy(PathBuf);
+pub struct CopiedDirectory(PathBuf);
 
-impl Copy {
+impl CopiedDirectory {
     /// Copies a directory that no process has open. Nothing is written to it.
     ///
     /// # Errors
     /// [`Error::StoreInUse`]; [`Error::DiskFull`] with what is needed in the folder for temporary files (`TMPDIR`);
     /// [`Error::Io`].
-    pub fn of(directory: &Path) -> Result<Copy> {
+    pub fn of(directory: &Path) -> Result<CopiedDirectory> {
         let failed = |source| Error::Io { doing: format!("copying {}", directory.display()), source };
         if directory.join(STORE).join("db").exists() {
             wait_for_lock(directory)?;
@@ -38,7 +38,7 @@ impl Copy {
         if let Some(free) = Space::of(&within).free().filter(|free| *free < needed) {
             return Err(Error::DiskFull { path: within, free, needed });
         }
-        let copy = Copy(within.join(format!("agentdex-{}", Uuid::new_v4())));
+        let copy = CopiedDirectory(within.join(format!("agentdex-{}", Uuid::new_v4())));
         create_directory(&copy.0)?;
         for folder in [STORE, SEARCH] {
             copy_folder(&directory.join(folder), &copy.0.join(folder)).map_err(failed)?;
@@ -56,7 +56,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for CopiedDirectory {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(%error, path = %self.0.display(), "a temporary copy can't be removed");

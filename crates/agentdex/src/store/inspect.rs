@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use super::{
     check::{self, Checked, Fault},
-    copy::Copy,
+    copy::CopiedDirectory,
     directory::{STORE, check_version, open_tree},
     held::Held,
     layout,
@@ -52,7 +52,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// [`Error::UnsupportedStoreFormat`], [`Error::Io`].
-pub fn inspect(copy: &Copy) -> Result<Inspection> {
+pub fn inspect(copy: &CopiedDirectory) -> Result<Inspection> {
     let (directory, seen) = (copy.path(), seen(copy)?);
     let inspected = read(directory, |tree| {
         let db = tree.db()?;
@@ -89,7 +89,7 @@ pub(super) fn cause(error: &Error) -> String {
 }
 
 /// The witness of a copy.
-pub(super) fn seen(copy: &Copy) -> Result<Seen> {
+pub(super) fn seen(copy: &CopiedDirectory) -> Result<Seen> {
     Seen::read(copy.path()).map_err(|source| Error::Io { doing: "reading the witness".into(), source })
 }
 

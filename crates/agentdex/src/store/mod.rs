@@ -102,7 +102,7 @@ pub use agentdex_api::{AuditChain, AuditEntry, Audited, AuditedState};
 pub use self::{
     check::{Checked, Fault},
     commit::Ticket,
-    copy::Copy,
+    copy::CopiedDirectory,
     inspect::{Inspection, Verdict, inspect},
     log::Part,
     logged::{Logged, Membership},

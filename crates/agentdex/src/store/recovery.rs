@@ -12,7 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Read},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -41,7 +41,8 @@ const READ_AT_ONCE: usize = 128;
 pub(super) struct Undo {
     store: PathBuf,
     kept: PathBuf,
-    /// The length of the log's file.
+    /// The number of the log's file, and its length.
+    inode: u64,
     length: u64,
     /// The parts of it that are kept, at their places in a file of their own.
     parts: Vec<(u64, u64)>,
@@ -56,9 +57,9 @@ impl Undo {
         clean(directory)?;
         fs::create_dir(&kept)?;
         let log = File::open(store.join("db"))?;
-        let length = log.metadata()?.len();
+        let (inode, length) = (log.metadata()?.ino(), log.metadata()?.len());
         let snapshots = names(&store)?.into_iter().filter(|name| lsn_of_snapshot(name).is_some()).collect();
-        let mut undo = Undo { store, kept, length, parts: Vec::new(), snapshots, blobs: Vec::new() };
+        let mut undo = Undo { store, kept, inode, length, parts: Vec::new(), snapshots, blobs: Vec::new() };
         for name in &undo.snapshots {
             copy(&undo.store.join(name), &undo.kept.join(name))?;
         }
@@ -82,6 +83,10 @@ impl Undo {
     /// Puts everything back. Nobody may have the store open any more.
     pub fn put_back(self) -> io::Result<()> {
         let log = File::options().write(true).open(self.store.join("db"))?;
+        if log.metadata()?.ino() != self.inode {
+            // It was upgraded: there is another one in its place, which is whole.
+            return self.forget();
+        }
         let kept = File::open(self.kept.join("db"))?;
         for (start, length) in &self.parts {
             copy_part(&kept, &log, *start, (*length).min(self.length.saturating_sub(*start)))?;

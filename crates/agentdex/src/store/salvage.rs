@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{
     check::Fault,
-    copy::Copy,
+    copy::CopiedDirectory,
     directory::{create_directory, open_tree, wait_for_lock},
     inspect,
     layout::{self, FORMAT_VERSION},
@@ -75,12 +75,12 @@ pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
 }
 
 /// The copy of a directory that has the most records: as it is, with a log that is mended, or without what sled makes again.
-fn best(directory: &Path) -> Result<Copy> {
-    let mut best: Option<(u64, Copy)> = None;
+fn best(directory: &Path) -> Result<CopiedDirectory> {
+    let mut best: Option<(u64, CopiedDirectory)> = None;
     let mut reason = None;
     let ways: [fn(&Path) -> io::Result<()>; 3] = [|_| Ok(()), mend, forget];
     for (number, way) in ways.into_iter().enumerate() {
-        let copy = Copy::of(directory)?;
+        let copy = CopiedDirectory::of(directory)?;
         if let Err(error) = way(copy.path()) {
             tracing::info!(%error, "a copy can't be mended");
             continue;
@@ -114,7 +114,7 @@ fn count(tree: &Tree) -> Result<u64> {
 }
 
 /// Fills a new store from the tree of a copy.
-fn fill(copy: &Copy, from: &Tree, seen: &Seen, to: &Path) -> Result<Salvaged> {
+fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<Salvaged> {
     let state = from.get(layout::STATE_KEY)?.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
     let is_proven = seen.slot().is_some() && inspect::judge(copy.path(), from, seen).is_ok();
     create_directory(to)?;
