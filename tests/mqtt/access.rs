@@ -43,6 +43,18 @@ fn only_a_valid_key_of_its_id_connects() {
 }
 
 #[test]
+fn decisions_of_the_guardian_are_refused_to_who_never_gets_them() {
+    let server = guarded(false);
+    for (role, expected) in [(Role::Read, [0x87, 1]), (Role::Register, [0x87, 1]), (Role::Admin, [1, 1])] {
+        let (id, text) = key(&server, "team", role);
+        let hello = Hello { client_id: role.as_str(), credentials: Some((&id, &text)), ..Hello::default() };
+        let (mut client, _) = Client::connect(server.port(), Version::V5, &hello);
+        // The other also matches what everybody may get.
+        assert_eq!(client.subscribe(&[("agentdex/guardian/#", 1), ("agentdex/#", 1)]), expected, "{role}");
+    }
+}
+
+#[test]
 fn with_public_read_everybody_connects() {
     let server = guarded(true);
     assert_eq!(connack(&server, Version::V5, None), 0);

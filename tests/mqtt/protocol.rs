@@ -205,6 +205,21 @@ fn subscription_at_qos_2_is_granted_1_and_invalid_filters_fail() {
 }
 
 #[test]
+fn filters_that_no_topic_can_match_are_refused() {
+    let server = Server::start();
+    let never = ["$SYS/#", "foo/bar", "/agentdex/#", "agentdex", "agentdex/other/#", "agentdex/things/+/x", "+"];
+    let shared = ["$share/g/foo/#", "$share/g/agentdex/guardian/#"];
+    let may = ["#", "+/#", "agentdex/#", "+/events/#", "agentdex/guardian/#", "agentdex/guardian/+/deny", "$share/g/#"];
+    let at_qos_1 = |filters: &[&'static str]| filters.iter().map(|filter| (*filter, 1)).collect::<Vec<_>>();
+    for (version, refused) in [(V5, 0x8f), (V3, 0x80)] {
+        let mut client = client(&server, version);
+        assert_eq!(client.subscribe(&at_qos_1(&never)), [refused; 7]);
+        assert_eq!(client.subscribe(&at_qos_1(&shared)), [refused; 2]);
+        assert_eq!(client.subscribe(&at_qos_1(&may)), [1; 7]);
+    }
+}
+
+#[test]
 fn filter_longer_than_any_topic_is_refused() {
     let server = Server::start();
     let long = format!("agentdex/{}", "x".repeat(9000));
@@ -237,7 +252,10 @@ fn subscribing_again_while_the_state_is_sent_loses_nothing() {
 fn subscriptions_beyond_the_limit_are_refused() {
     let server = Server::with(EndpointOptions { max_subscriptions: 2, ..EndpointOptions::default() });
     let mut client = client(&server, V5);
-    assert_eq!(client.subscribe(&[("a", 0), ("b", 0), ("c", 0), ("a", 1)]), [0, 0, 0x97, 1]);
+    assert_eq!(
+        client.subscribe(&[("+/things/a", 0), ("+/things/b", 0), ("+/things/c", 0), ("+/things/a", 1)]),
+        [0, 0, 0x97, 1]
+    );
 }
 
 #[test]

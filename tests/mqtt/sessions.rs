@@ -318,10 +318,10 @@ fn subscription_lost_with_its_session_is_not_in_the_store() {
     let server = Server::start();
     let stored = || server.registry.sessions().unwrap().len();
     let (mut client, _) = Client::connect(server.port(), V3, &persistent("reader"));
-    client.subscribe(&[("agentdex/events/#", 1), ("a", 0), ("$share/readers/agentdex/things/#", 1)]);
+    client.subscribe(&[("agentdex/events/#", 1), ("+/things/a", 0), ("$share/readers/agentdex/things/#", 1)]);
     // The state, three subscriptions and the position of the group.
     assert_eq!(stored(), 5);
-    client.unsubscribe(&["a", "$share/readers/agentdex/things/#"]);
+    client.unsubscribe(&["+/things/a", "$share/readers/agentdex/things/#"]);
     assert_eq!(stored(), 2);
     drop(client);
     let (_client, _) = Client::connect(server.port(), V3, &Hello { client_id: "reader", ..Hello::default() });

@@ -199,7 +199,12 @@ where
         for request in requests {
             let was_pending =
                 self.session.subscriptions.get(&request.filter).is_some_and(|found| found.retained_pending);
-            granted.push(self.context.index.subscribe(&mut self.session.subscriptions, request, identifier));
+            granted.push(self.context.index.subscribe(
+                &mut self.session.subscriptions,
+                request,
+                identifier,
+                self.sees_decisions,
+            ));
             // One that is being sent its retained descriptions goes on, unless it asks for them again.
             if !was_pending || request.retained == Retained::Always {
                 self.delivery.start(&self.session, &request.filter);

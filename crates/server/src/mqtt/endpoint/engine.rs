@@ -229,6 +229,7 @@ impl Engine {
                 Granted::AtMostOnce => SubackReasonCode::GrantedQos0,
                 Granted::AtLeastOnce => SubackReasonCode::GrantedQos1,
                 Granted::InvalidFilter => SubackReasonCode::TopicFilterInvalid,
+                Granted::NotAuthorized => SubackReasonCode::NotAuthorized,
                 Granted::QuotaExceeded => SubackReasonCode::QuotaExceeded,
             });
             self.send(v5_0::Suback::builder().packet_id(packet_id).reason_codes(codes.collect()).build())
@@ -236,7 +237,7 @@ impl Engine {
             let codes = granted.iter().map(|granted| match granted {
                 Granted::AtMostOnce => SubackReturnCode::SuccessMaximumQos0,
                 Granted::AtLeastOnce => SubackReturnCode::SuccessMaximumQos1,
-                Granted::InvalidFilter | Granted::QuotaExceeded => SubackReturnCode::Failure,
+                Granted::InvalidFilter | Granted::NotAuthorized | Granted::QuotaExceeded => SubackReturnCode::Failure,
             });
             self.send(v3_1_1::Suback::builder().packet_id(packet_id).return_codes(codes.collect()).build())
         };

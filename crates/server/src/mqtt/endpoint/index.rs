@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use super::{
-    super::{EndpointOptions, feed::Feed},
+    super::{
+        EndpointOptions,
+        feed::{Family, Feed},
+    },
     filter::TopicFilter,
     group::Groups,
     matcher::Matcher,
@@ -39,15 +42,26 @@ impl SubscriptionIndex {
         }
     }
 
-    /// Adds a subscription, or replaces the options of the one with the same filter, which goes on
+    /// Refuses a filter that no topic can match, or none of those that the client may get; adds the subscription, or replaces the options of the one with the same filter, which goes on
     /// getting what it was getting.
     pub fn subscribe(
         &self,
         subscriptions: &mut Subscriptions,
         request: &FilterRequest,
         identifier: Option<u32>,
+        sees_decisions: bool,
     ) -> Granted {
         let Some(filter) = TopicFilter::parse(&request.filter) else { return Granted::InvalidFilter };
+        let topics = self.feed.topics();
+        if Family::ALL.iter().all(|family| filter.pattern(topics, *family).is_none()) {
+            match filter.pattern_of_decisions(topics) {
+                None => return Granted::InvalidFilter,
+                // Groups don't share decisions.
+                Some(_) if filter.is_shared => return Granted::InvalidFilter,
+                Some(_) if !sees_decisions => return Granted::NotAuthorized,
+                Some(_) => {}
+            }
+        }
         let is_new = subscriptions.get(&request.filter).is_none();
         if is_new && !self.reserve(subscriptions, &request.filter) {
             return Granted::QuotaExceeded;

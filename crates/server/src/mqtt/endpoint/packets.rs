@@ -71,6 +71,7 @@ pub(super) enum Granted {
     AtMostOnce,
     AtLeastOnce,
     InvalidFilter,
+    NotAuthorized,
     QuotaExceeded,
 }
 
