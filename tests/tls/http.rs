@@ -62,6 +62,19 @@ fn urls_that_the_registry_gives_are_https() {
 }
 
 #[test]
+fn browsers_are_told_to_stay_with_tls() {
+    let files = Files::new();
+    let (registry, _) = files.serve(Options::default());
+    for (path, status) in [("/", 200), ("/things", 200), ("/things/urn:none", 404), ("/health/live", 200)] {
+        let response = files.client().try_get(&registry.url(path)).unwrap();
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers()["strict-transport-security"], "max-age=31536000", "{path}");
+    }
+    let plain = crate::support::TestRegistry::start();
+    assert_eq!(plain.get("/things").header("strict-transport-security"), "");
+}
+
+#[test]
 fn requests_without_tls_are_told_so() {
     let files = Files::new();
     let (registry, _) = files.serve(Options::default());

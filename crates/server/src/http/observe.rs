@@ -23,7 +23,7 @@ use actix_web::{
         Method, StatusCode,
         header::{
             AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap,
-            HeaderName, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+            HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
         },
     },
     web::{Bytes, Data},
@@ -43,6 +43,8 @@ use crate::access::Caller;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// What a response lets a browser do, unless its handler says otherwise: nothing.
 const NO_CONTENT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+/// For a year, browsers that came over TLS don't come without it.
+const TLS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// The longest request id that is accepted from a client.
 const MAX_REQUEST_ID: usize = 128;
 
@@ -128,6 +130,9 @@ where
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             if !headers.contains_key(CONTENT_SECURITY_POLICY) {
                 headers.insert(CONTENT_SECURITY_POLICY, NO_CONTENT_POLICY);
+            }
+            if context.options.is_encrypted() {
+                headers.insert(STRICT_TRANSPORT_SECURITY, TLS_ONLY);
             }
             if is_compressed {
                 vary_by_coding(headers);
