@@ -17,7 +17,8 @@ pub struct FullRecord {
     /// The moment of its creation (RFC 3339), which a registry that hasn't got it yet keeps.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub created: Timestamp,
-    /// The moment of its last change (RFC 3339). A registry that takes it has a change of its own then.
+    /// The moment of its last change (RFC 3339), which a registry that takes it keeps; without it, that is the moment when it
+    /// is taken. The change in the log is of that moment in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub modified: Option<Timestamp>,

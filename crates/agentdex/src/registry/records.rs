@@ -89,6 +89,7 @@ impl Registry {
         let mut author = self.author(asked)?;
         // What was nobody's doesn't become the caller's.
         author.to_new = access;
+        author.modified = record.modified.map(|modified| modified.min(Timestamp::now()));
         let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
         let effects = self.commit_all(writes, author, dry_run).await?;
         if is_tracked && !dry_run {

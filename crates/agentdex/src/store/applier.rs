@@ -243,13 +243,14 @@ impl<'a> Applier<'a> {
         let seq = self.next_seq();
         let access = self.author.access.applied_to(&self.author.to_new);
         self.check_member(particulars.id, &access)?;
+        let created = particulars.created.unwrap_or(self.moment.at);
         let mut record = StoredRecord {
             has_expiry: false,
             is_creation: true,
             seq,
             life: seq,
-            created: particulars.created.unwrap_or(self.moment.at),
-            modified: self.moment.at,
+            created,
+            modified: self.modified(created),
             text: Digest::of(text.as_bytes()),
             original: None,
             format: None,
@@ -267,6 +268,11 @@ impl<'a> Applier<'a> {
         let after = capabilities;
         self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor);
         Ok(Outcome::Created(seq))
+    }
+
+    /// The moment of the last change of a record that is put, which may have been elsewhere.
+    fn modified(&self, created: Timestamp) -> Timestamp {
+        self.author.modified.map_or(self.moment.at, |modified| modified.max(created))
     }
 
     fn replace(
@@ -313,7 +319,7 @@ impl<'a> Applier<'a> {
         let mut record = StoredRecord {
             is_creation: false,
             seq,
-            modified: self.moment.at,
+            modified: self.modified(old.created),
             capabilities: &value::block_of(&capabilities),
             text: Digest::of(text.as_bytes()),
             original: None,

@@ -122,6 +122,8 @@ pub struct Author {
     pub access: AccessRequest,
     /// The access to a new Thing, but for what is asked for.
     pub to_new: Access,
+    /// When what is put was changed last, if that was elsewhere; none: now.
+    pub modified: Option<Timestamp>,
     /// The address that it writes from.
     pub address: Option<String>,
     /// What is added to the audit trail beside what is written.
@@ -132,7 +134,7 @@ impl Author {
     /// New Things are the caller's.
     pub fn new(caller: Caller, access: AccessRequest) -> Author {
         let to_new = Access { owner: caller.owner().cloned(), ..Access::default() };
-        Author { caller, access, to_new, address: None, notes: Vec::new() }
+        Author { caller, access, to_new, modified: None, address: None, notes: Vec::new() }
     }
 }
 
