@@ -14,6 +14,7 @@ use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::{
+    data_directory::check_has_registry,
     keys,
     output::{complain, yellow_on_stderr},
 };
@@ -66,10 +67,7 @@ pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::
 /// The same of the data directory of a registry that isn't running.
 pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<ExitCode> {
     let mut target = Target::create(&file.file, file.force)?;
-    // Opening would make an empty registry of it.
-    if !directory.join("store").exists() {
-        bail!("{}: there is no registry in this directory", directory.display());
-    }
+    check_has_registry(directory)?;
     let registry = Registry::builder(directory).open()?;
     let copied = registry
         .backup()

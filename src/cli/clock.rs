@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
+use super::data_directory::check_has_registry;
 use agentdex::{Timestamp, store::Store};
 use agentdex_client::RegistryClient;
 
@@ -35,10 +36,7 @@ pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Res
 /// The same in the data directory of a registry that is stopped.
 pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCode> {
     let Action::Accept = action;
-    // Opening would make an empty registry of it.
-    if !directory.join("store").exists() {
-        anyhow::bail!("{}: there is no registry in this directory", directory.display());
-    }
+    check_has_registry(directory)?;
     let store = Store::open(directory, agentdex::store::Options::default())?;
     let accepted = store.accept_clock();
     store.close();

@@ -10,6 +10,7 @@ mod chat;
 mod check;
 mod clock;
 mod completions;
+mod data_directory;
 mod demo;
 mod document;
 mod examples;

@@ -191,3 +191,18 @@ fn backup_of_an_earlier_version_is_restored_with_a_warning() {
         stderr(&restored)
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn directory_that_can_not_be_read_is_not_taken_for_one_without_a_registry() {
+    let home = tempfile::tempdir().unwrap();
+    let (directory, file) = (home.path().join("loop"), home.path().join("file"));
+    std::os::unix::fs::symlink(&directory, &directory).unwrap();
+    let (directory, file) = (directory.to_str().unwrap(), file.to_str().unwrap());
+    for arguments in [&["backup", file, "--data", directory][..], &["clock", "accept", "--data", directory]] {
+        let refused = run(arguments);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = stderr(&refused);
+        assert!(said.contains("reading ") && said.contains("symbolic links"), "{arguments:?}: {said}");
+    }
+}

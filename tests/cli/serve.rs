@@ -147,3 +147,33 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         assert!(!data.exists(), "{flag} {value} left something behind");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn directory_that_other_users_have_rights_in_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for (given, words) in [
+        (0o777, Some("has the mode 0777, so that other users may replace what is in it")),
+        (0o750, Some("has the mode 0750, so that other users may list what is in it")),
+        (0o700, None),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(given)).unwrap();
+        let server = ServerProcess::start(directory.path(), &[]);
+        let log = server.log();
+        match words {
+            Some(words) => assert!(log.contains(words), "{given:o}: {log}"),
+            None => assert!(!log.contains("has the mode"), "{given:o}: {log}"),
+        }
+        assert_eq!(server.stop().code(), Some(0));
+        // It is as it was, and what was made in it is nobody else's.
+        assert_eq!(mode(directory.path()), given);
+        let made: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(
+            ["store", "search", "vectors", "guardian"].iter().all(|name| made.contains(&directory.path().join(name))),
+            "{made:?}"
+        );
+        made.iter().for_each(|path| assert_eq!(mode(path) & 0o077, 0, "{given:o}: {}", path.display()));
+    }
+}

@@ -18,6 +18,7 @@ use super::{
     namespaces::Namespaces,
     network::{Network, NetworkOptions},
     options::Options,
+    permissions,
     queries::Queries,
     rdf::Rdf,
 };
@@ -101,6 +102,7 @@ impl Builder {
         self.options.check_features()?;
         let options = self.options.store.clone().followed(followed(&self.directory));
         let store = Store::open(&self.directory, options)?;
+        permissions::warn_of_other_users(&self.directory);
         let mut followers = Followers::new();
         let search = Search::new(store.clone());
         let index = SearchFollower::new(self.directory.join("search"), store.clone(), search.clone());

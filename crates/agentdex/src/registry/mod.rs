@@ -42,6 +42,7 @@ mod options;
 mod own_members;
 mod parts;
 mod past;
+mod permissions;
 mod prepare;
 mod queries;
 #[cfg_attr(not(feature = "sparql"), path = "no_rdf.rs")]

@@ -6,7 +6,7 @@
 //! line at the end is cut off when the trail is opened.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -70,7 +70,7 @@ impl Trail {
     /// Opens the trail in a directory, which is created where it is missing.
     pub(super) fn open(directory: PathBuf, retention: Retention) -> Result<Trail> {
         let failed = |source| Error::Io { doing: format!("opening the trail in {}", directory.display()), source };
-        fs::create_dir_all(&directory).map_err(failed)?;
+        create_private_directory(&directory).map_err(failed)?;
         let mut paths = Vec::new();
         for entry in fs::read_dir(&directory).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
@@ -102,7 +102,7 @@ impl Trail {
         line.push(b'\n');
         if state.file.is_none() {
             let path = self.directory.join(format!("trail-{:020}.ndjson", state.next));
-            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let file = private_file().append(true).open(&path)?;
             state.file = Some(Open { path, writer: BufWriter::with_capacity(BUFFER, file), bytes: 0 });
         }
         if let Some(open) = &mut state.file {
@@ -253,6 +253,29 @@ fn cut(path: &Path, first: u64) -> std::io::Result<u64> {
     // None can be read: each line had a number.
     file.seek(SeekFrom::Start(0))?;
     Ok(first + BufReader::new(file).split(b'\n').count() as u64)
+}
+
+/// Creates a directory that is its owner's alone, unless it is there.
+fn create_private_directory(directory: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match builder.create(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        created => created,
+    }
+}
+
+/// Options that create a file that is its owner's alone.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 #[cfg(test)]

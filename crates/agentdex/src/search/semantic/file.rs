@@ -58,13 +58,14 @@ impl VectorFile {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        OpenOptions::new().append(true).create(true).open(path)?;
+        private().append(true).create(true).open(path)?;
         let bytes = mapped(path)?;
         let mut contents = Contents::of(&bytes, model);
         if contents.length < bytes.len() as u64 {
             // A search may still read the file, of which nothing may be cut off then: it gets another.
             let new = path.with_extension("new");
-            fs::write(&new, bytes.get(..contents.length as usize).unwrap_or_default())?;
+            let mut file = private().write(true).create(true).truncate(true).open(&new)?;
+            file.write_all(bytes.get(..contents.length as usize).unwrap_or_default())?;
             fs::rename(&new, path)?;
             contents = Contents::of(&mapped(path)?, model);
         }
@@ -131,7 +132,8 @@ impl VectorFile {
 
     fn write_again(&mut self, position: Position, vectors: &Vectors) -> io::Result<()> {
         let path = self.path.with_extension("new");
-        let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+        let file = private().write(true).create(true).truncate(true).open(&path)?;
+        let mut file = BufWriter::with_capacity(1 << 20, file);
         file.write_all(&header(self.model))?;
         let mut length = header(self.model).len() as u64;
         for id in vectors.ids() {
@@ -146,6 +148,14 @@ impl VectorFile {
         (self.file, self.length) = (file, length);
         Ok(())
     }
+}
+
+/// Options of a file that is its owner's alone, also in a directory that isn't.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// A file as it is now. Each has a directory of its own, since a directory gives the same bytes while someone reads them.

@@ -1,0 +1,18 @@
+//! The permissions of a data directory that was there already.
+
+use std::path::Path;
+
+/// Logs a warning if other users have rights in a data directory: it has what not everybody may see, and hashes of keys.
+pub(super) fn warn_of_other_users(directory: &Path) {
+    #[cfg(unix)]
+    if let Ok(metadata) = std::fs::metadata(directory) {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
+        let may = match (mode & 0o055 != 0, mode & 0o022 != 0) {
+            (false, false) => return,
+            (_, true) => "replace what is in it",
+            (true, false) => "list what is in it",
+        };
+        let path = directory.display();
+        tracing::warn!("the data directory {path} has the mode {mode:04o}, so that other users may {may}: chmod 700");
+    }
+}
