@@ -35,7 +35,7 @@ fn found(registry: &Registry, words: &str) -> Vec<String> {
 }
 
 /// The search index.
-fn index(registry: &Registry) -> FollowerStatus {
+pub(crate) fn index(registry: &Registry) -> FollowerStatus {
     registry.status().followers.into_iter().find(|follower| follower.name == "search").expect("the search follower")
 }
 
@@ -238,12 +238,13 @@ fn an_index_whose_unsynced_files_are_damaged_is_rebuilt() {
 
 /// The position that an index was committed with, as its list of segments has it.
 fn position_of(index: &Path) -> String {
-    let list: serde_json::Value = serde_json::from_slice(&fs::read(index.join("meta.json")).unwrap()).unwrap();
+    let list = fs::read_to_string(index.join("meta.json")).unwrap();
+    let list: serde_json::Value = serde_json::from_str(list.rsplit_once('\n').unwrap().0).unwrap();
     list["payload"].as_str().unwrap().to_owned()
 }
 
 /// The directory of the index that is in use.
-fn current_index(directory: &Path) -> PathBuf {
+pub(crate) fn current_index(directory: &Path) -> PathBuf {
     let current = fs::read_to_string(directory.join("search/CURRENT")).unwrap();
     directory.join("search").join(current.split_whitespace().last().unwrap())
 }
@@ -274,16 +275,21 @@ fn a_stale_index_shows_no_facet_and_no_suggestion_of_what_is_hidden_by_now() {
     registry.refresh().unwrap();
     registry.close();
     drop(registry);
-    // As if the index had lost the change.
-    let index_path = current_index(directory.path());
+    // As if the index had lost the change. In a copy: threads of the index may outlive it for a moment.
+    let copy = TempDir::new().unwrap();
+    copy_all(directory.path(), copy.path());
+    let index_path = current_index(copy.path());
     let list = fs::read_to_string(stale.path().join("meta.json")).unwrap();
-    let list = list.replace(&position_of(stale.path()), &position_of(&index_path));
+    let list = list.rsplit_once('\n').unwrap().0.replace(&position_of(stale.path()), &position_of(&index_path));
+    let sum = ring::digest::digest(&ring::digest::SHA256, list.as_bytes());
+    let sum: String = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let list = format!("{list}\n{sum}");
     fs::remove_dir_all(&index_path).unwrap();
     fs::create_dir(&index_path).unwrap();
     copy_all(stale.path(), &index_path);
     fs::write(index_path.join("meta.json"), list).unwrap();
 
-    let registry = open(directory.path());
+    let registry = open(copy.path());
     let search = || {
         let mut search = Search::words("weather zepelin");
         search.facets = vec![FacetField::Tag];

@@ -73,6 +73,7 @@ const CRATES: [(&str, &[&str]); 39] = [
             "agentdex-consumer",
             "agentdex-guardian",
             "agentdex::registry",
+            "agentdex::search",
             "agentdex::store",
             "agentdex-server::tls",
         ],

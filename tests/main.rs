@@ -8,6 +8,7 @@ mod cli;
 mod client;
 mod consumer;
 mod crash;
+mod damaged_index;
 mod demo;
 mod disk_full;
 mod docs;

@@ -372,8 +372,8 @@ impl Registry {
         let Some(meaning) = self.meaning() else { return Ok(query) };
         let search = Search { mode, filters: query.filters.clone(), ..Search::words(text) };
         pollster::block_on(self.ready_to_search_in(mode, true))?;
-        let view = Registry::of(self.0.clone()).view()?;
-        let threshold = view.snapshot.least_cosine(&search, &view.hidden, meaning)?;
+        let everything = Registry::of(self.0.clone());
+        let threshold = everything.read_index(|view| view.snapshot.least_cosine(&search, &view.hidden, meaning))?;
         Ok(QueryParameters { threshold, ..query })
     }
 
@@ -399,8 +399,8 @@ impl Registry {
         let mode = if query.is_by_meaning() { Mode::Semantic } else { Mode::Lexical };
         pollster::block_on(self.ready_to_search_in(mode, true))?;
         // Of all Things: what a change means for the query is the same for whoever sees the change.
-        let view = Registry::of(self.0.clone()).view()?;
-        let ids = query.ids(&view.snapshot, &view.hidden, self.meaning())?;
+        let everything = Registry::of(self.0.clone());
+        let ids = everything.read_index(|view| query.ids(&view.snapshot, &view.hidden, self.meaning()))?;
         self.0.queries.started(watched, &ids)
     }
 }

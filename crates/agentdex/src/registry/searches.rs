@@ -1,6 +1,10 @@
 //! What searches of a registry find, and how they wait until the index has it.
 
-use std::time::Duration;
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 use super::{
     Registry,
@@ -84,9 +88,10 @@ impl Registry {
     /// # Errors
     /// As [`Registry::search`].
     pub fn search_as_indexed(&self, search: &Search) -> Result<Answer> {
-        let view = self.view()?;
-        let mut answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
-        answer.seq = view.seq;
+        let mut answer = self.read_index(|view| {
+            let answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
+            Ok(Answer { seq: view.seq, ..answer })
+        })?;
         // Once more at the end: access may have changed meanwhile.
         if let Some(grants) = self.sight() {
             let found = answer.hits.len();
@@ -134,19 +139,49 @@ impl Registry {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Matching> {
-        let view = self.view()?;
-        let (mut total, mut ids) = view.snapshot.ids_after(query, filters, &view.hidden, after, limit)?;
+        let (mut total, mut ids, seq) = self.read_index(|view| {
+            let (total, ids) = view.snapshot.ids_after(query, filters, &view.hidden, after, limit)?;
+            Ok((total, ids, view.seq))
+        })?;
         if let Some(grants) = self.sight() {
             let found = ids.len();
             ids.retain(|id| self.0.store.is_seen(id, &grants));
             total = total.saturating_sub((found - ids.len()) as u64);
         }
-        Ok(Matching { total, ids, seq: view.seq })
+        Ok(Matching { total, ids, seq })
+    }
+
+    /// Reads what can be searched. An error or a panic that may come from damage is looked into: the index is inspected,
+    /// and built again, and meanwhile there is none.
+    ///
+    /// # Errors
+    /// Those of the reading, and [`Error::IndexRebuilding`] in place of what may come from damage.
+    pub(super) fn read_index<T>(&self, read: impl FnOnce(&Visible) -> Result<T>) -> Result<T> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&self.view()?)));
+        let error = match outcome {
+            Ok(Err(error)) if search::may_be_damage(&error) => error,
+            Ok(outcome) => return outcome,
+            Err(panic) => Error::Index { doing: "searching", source: message_of(panic.as_ref()).into() },
+        };
+        if !self.0.search.distrust() {
+            let is_rebuilt = matches!(self.0.indexing.status().state, FollowerState::Rebuilding { .. });
+            return Err(if is_rebuilt { self.rebuilding() } else { error });
+        }
+        tracing::error!(%error, cause = std::error::Error::source(&error), "a search failed: the index is inspected");
+        self.0.indexing.failed(format!("a search failed ({error}); the index is inspected"));
+        Err(self.rebuilding())
+    }
+
+    /// Has the index inspected as if a search had failed, for tests.
+    #[doc(hidden)]
+    pub fn inspect_index(&self) {
+        let failed = |_: &Visible| Err::<(), _>(Error::Index { doing: "testing", source: "it was asked for".into() });
+        drop(self.read_index(failed));
     }
 
     /// What can be searched, and what it still has and nobody may find: Things that have expired or were
     /// removed since.
-    pub(super) fn view(&self) -> Result<Visible> {
+    fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
         // Asked in memory as well: an index that is stale or damaged can hide, and never show.
         let sees_everything = self.sight().is_none();
@@ -254,4 +289,11 @@ impl Registry {
     pub fn refresh(&self) -> Result<Seq> {
         pollster::block_on(self.refreshed())
     }
+}
+
+/// The message of a panic.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    format!("it panicked: {text}")
 }

@@ -27,6 +27,12 @@ pub(super) fn is_outside(error: &TantivyError) -> bool {
     }
 }
 
+/// The same for what was made of it; only a failure of the index itself is one that may be its damage.
+pub fn may_be_damage(error: &Error) -> bool {
+    let Error::Index { source, .. } = error else { return false };
+    !source.downcast_ref::<TantivyError>().is_some_and(is_outside)
+}
+
 /// The same for a system call. A file that is missing or too short is damage; other failures of the
 /// system aren't.
 pub(super) fn is_outside_io(error: &io::Error) -> bool {

@@ -1,8 +1,8 @@
 //! The files of an index, written without waiting for the disk.
 //!
 //! An index can be rebuilt from the records, so that its commits need not be durable: only now and then
-//! [`Files::sync`] makes them so. What was synced is listed in a file of its own; after a crash only the
-//! other files have to be read to see whether they are whole.
+//! [`Files::sync`] makes them so. Each file of a segment has the checksum that tantivy gives it; the lists of files get one
+//! here, as a line of its own at their end.
 
 use std::{
     collections::BTreeSet,
@@ -13,43 +13,32 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, FileSlice, Lock, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
-    error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
+use data_encoding::HEXLOWER;
+use ring::digest::{SHA256, digest};
+use tantivy::{
+    TantivyError,
+    directory::{
+        AntiCallToken, Directory, DirectoryLock, FileHandle, FileSlice, Lock, MmapDirectory, TerminatingWrite,
+        WatchCallback, WatchHandle, WritePtr,
+        error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
+    },
 };
 
-/// The list of synced files; the leading dot keeps it out of what tantivy manages.
-const SYNCED: &str = ".synced";
+use super::failure::is_outside;
 
 /// A directory of index files.
 #[derive(Clone)]
 pub(super) struct Files {
     mapped: MmapDirectory,
     root: PathBuf,
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Files whose content is on the disk.
-    synced: BTreeSet<PathBuf>,
-    /// Files that were written since.
-    unsynced: BTreeSet<PathBuf>,
+    /// Files that were written since the last sync.
+    unsynced: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Files {
     /// The files in a directory that exists.
     pub fn open(root: &Path) -> Result<Files, OpenDirectoryError> {
-        let mapped = MmapDirectory::open(root)?;
-        let listed = fs::read_to_string(root.join(SYNCED)).unwrap_or_default();
-        let state = State { synced: listed.lines().map(PathBuf::from).collect(), ..State::default() };
-        Ok(Files { mapped, root: root.into(), state: Arc::new(Mutex::new(state)) })
-    }
-
-    /// Whether the content of a file was made durable.
-    pub fn is_synced(&self, path: &Path) -> bool {
-        self.lock().synced.contains(path)
+        Ok(Files { mapped: MmapDirectory::open(root)?, root: root.into(), unsynced: Arc::default() })
     }
 
     /// Makes everything durable that was written before. Blocks for as long as the disk needs.
@@ -57,22 +46,12 @@ impl Files {
     /// # Errors
     /// What the system says; the files are tried again next time.
     pub fn sync(&self) -> io::Result<()> {
-        let unsynced = std::mem::take(&mut self.lock().unsynced);
+        let unsynced = std::mem::take(&mut *self.lock());
         let outcome = self.sync_files(&unsynced);
-        let mut state = self.lock();
-        if let Err(error) = outcome {
-            state.unsynced.extend(unsynced);
-            return Err(error);
+        if outcome.is_err() {
+            self.lock().extend(unsynced);
         }
-        state.synced.extend(unsynced.into_iter().filter(|path| self.root.join(path).exists()));
-        let listed: Vec<u8> = state.synced.iter().filter_map(|path| path.to_str()).flat_map(line).collect();
-        drop(state);
-        let draft = self.root.join(".synced.new");
-        let mut file = File::create(&draft)?;
-        file.write_all(&listed)?;
-        file.sync_data()?;
-        fs::rename(&draft, self.root.join(SYNCED))?;
-        self.mapped.sync_directory()
+        outcome
     }
 
     fn sync_files(&self, paths: &BTreeSet<PathBuf>) -> io::Result<()> {
@@ -88,18 +67,63 @@ impl Files {
     }
 
     fn wrote(&self, path: &Path) {
-        let mut state = self.lock();
-        state.synced.remove(path);
-        state.unsynced.insert(path.into());
+        self.lock().insert(path.into());
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn line(path: &str) -> impl Iterator<Item = u8> {
-    path.bytes().chain([b'\n'])
+/// The progress of an inspection that goes through the files again and again.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// The file that was compared last.
+    last: Option<PathBuf>,
+}
+
+/// Compares files of segments with their checksums, in the order of their names, until about so many bytes are read; the
+/// first that is damaged. What was mapped for it is mapped no longer after that.
+pub(super) fn damaged(root: &Path, inspection: &mut Inspection, bytes: u64) -> tantivy::Result<Option<PathBuf>> {
+    let listed = || -> tantivy::Result<(tantivy::Index, BTreeSet<PathBuf>)> {
+        let index = tantivy::Index::open(Files::open(root)?)?;
+        let files = index.load_metas()?.list_segment_files().into_iter();
+        let files = files.filter(|path| root.join(path).exists()).collect();
+        Ok((index, files))
+    };
+    let (index, files) = listed()?;
+    let after = inspection.last.take();
+    let mut left = bytes;
+    for path in files.iter().filter(|path| after.as_ref().is_none_or(|after| *path > after)) {
+        if left == 0 {
+            return Ok(None);
+        }
+        left = left.saturating_sub(fs::metadata(root.join(path)).map_or(0, |file| file.len()));
+        match index.directory().validate_checksum(path).map_err(TantivyError::from) {
+            Ok(true) => {}
+            // A merge has replaced it meanwhile, and it is removed.
+            _ if !listed()?.1.contains(path) => {}
+            Err(error) if is_outside(&error) => return Err(error),
+            Ok(false) | Err(_) => return Ok(Some(path.clone())),
+        }
+        inspection.last = Some(path.clone());
+    }
+    inspection.last = None;
+    Ok(None)
+}
+
+/// A list of files with its checksum.
+fn sealed(list: &[u8]) -> Vec<u8> {
+    [list, b"\n", HEXLOWER.encode(digest(&SHA256, list).as_ref()).as_bytes()].concat()
+}
+
+/// The list of files in what [`sealed`] made; none where it is another one.
+fn unsealed(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')?;
+    let list = bytes.get(..end)?;
+    let is_whole = sealed(list) == bytes;
+    bytes.truncate(end);
+    is_whole.then_some(bytes)
 }
 
 impl fmt::Debug for Files {
@@ -118,10 +142,7 @@ impl Directory for Files {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        let mut state = self.lock();
-        state.synced.remove(path);
-        state.unsynced.remove(path);
-        drop(state);
+        self.lock().remove(path);
         self.mapped.delete(path)
     }
 
@@ -139,14 +160,17 @@ impl Directory for Files {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.mapped.atomic_read(path)
+        unsealed(self.mapped.atomic_read(path)?).ok_or_else(|| {
+            let damaged = io::Error::new(io::ErrorKind::InvalidData, "its checksum is that of another content");
+            OpenReadError::wrap_io_error(damaged, path.into())
+        })
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         let target = self.root.join(path);
         let mut draft = target.clone().into_os_string();
         draft.push(".new");
-        fs::write(&draft, data)?;
+        fs::write(&draft, sealed(data))?;
         fs::rename(&draft, target)?;
         self.wrote(path);
         Ok(())

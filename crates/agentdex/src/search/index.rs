@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -13,7 +13,7 @@ use super::{
     cached::Cached,
     directory,
     failure::{index_error, is_outside, is_outside_io},
-    files::Files,
+    files::{self, Files, Inspection},
     hidden::HiddenIds,
     schema::{self, Fields},
     snapshot::Snapshot,
@@ -31,8 +31,7 @@ pub struct Index {
 
 impl Index {
     /// Opens the index in a directory; none if there is none, one that this version can't read, or one
-    /// that is damaged: it is to be built again by [`Index::create`]. Files that a crash may have damaged
-    /// are read whole.
+    /// that is damaged: it is to be built again by [`Index::create`]. All files are read, and compared with their checksums.
     ///
     /// # Errors
     /// [`crate::Error::Index`] where the files may be whole but can't be read now, or another process has
@@ -64,18 +63,31 @@ impl Index {
         let metas = index.load_metas()?;
         let position: Option<Position> = metas.payload.as_deref().and_then(|payload| payload.parse().ok());
         let Some(position) = position.filter(|_| index.schema() == schema) else { return Ok(None) };
-        for path in metas.list_segment_files() {
-            if !files.is_synced(&path)
-                && tantivy::Directory::exists(&files, &path)?
-                && !index.directory().validate_checksum(&path)?
-            {
-                tracing::warn!(file = %path.display(), "the search index is damaged and is built again");
-                return Ok(None);
-            }
+        if let Some(damaged) = files::damaged(current, &mut Inspection::default(), u64::MAX)? {
+            tracing::warn!(file = %damaged.display(), "the search index is damaged and is built again");
+            return Ok(None);
         }
         index.set_tokenizers(text::analyzers());
         let (index, writer) = Self::with_writer(&index, files, fields, home, current, Some(position))?;
         Ok(Some((index, writer, position)))
+    }
+
+    /// Compares files of the index in a directory with their checksums, up to about so many bytes, where the last call stopped;
+    /// a file that is damaged, if one is.
+    ///
+    /// # Errors
+    /// [`crate::Error::Index`] where files can't be read now that may be whole.
+    pub fn inspect(directory: &Path, inspection: &mut Inspection, bytes: u64) -> Result<Option<PathBuf>> {
+        let current = match directory::current(directory) {
+            Ok(Some(current)) => current,
+            Ok(None) => return Ok(Some(directory.into())),
+            Err(error) => return Err(index_error("inspecting")(error)),
+        };
+        match catch_unwind(AssertUnwindSafe(|| files::damaged(&current, inspection, bytes))) {
+            Ok(Ok(damaged)) => Ok(damaged),
+            Ok(Err(error)) if is_outside(&error) => Err(index_error("inspecting")(error)),
+            Ok(Err(_)) | Err(_) => Ok(Some(current)),
+        }
     }
 
     /// Starts an empty index in a new directory beside the old one; what earlier attempts left is removed

@@ -74,6 +74,10 @@ pub use agentdex_api::{
     WordScore,
 };
 #[doc(hidden)]
+pub use failure::may_be_damage;
+#[doc(hidden)]
+pub use files::Inspection;
+#[doc(hidden)]
 pub use followed::position_of_index;
 #[doc(hidden)]
 pub use hidden::{Hidden, HiddenIds};

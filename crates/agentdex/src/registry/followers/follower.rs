@@ -36,12 +36,31 @@ pub(in crate::registry) trait Follower: Send {
     /// As [`Follower::apply`].
     fn commit(&mut self, position: Position, durability: Durability) -> Result<()>;
 
+    /// Looks now and then whether what it shows is whole. It is called often.
+    ///
+    /// # Errors
+    /// Where that can't be said now.
+    fn inspect(&mut self) -> Result<Inspected> {
+        Ok(Inspected::Nothing)
+    }
+
     /// Builds everything again from the records, and commits it durably at `position`, which is that of
     /// the log before the records were read.
     ///
     /// # Errors
     /// As [`Follower::apply`], and those of the records: the first one ends it.
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()>;
+}
+
+/// The result of an inspection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::registry) enum Inspected {
+    /// Nothing was due.
+    Nothing,
+    /// It is whole, where that had been in doubt.
+    Whole,
+    /// It is to be rebuilt.
+    Damaged,
 }
 
 /// The Things that changes are about, each once and as it is now; none where it is gone.

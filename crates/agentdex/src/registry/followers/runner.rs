@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    follower::{Durability, Follower, FollowerState, FollowerStatus},
+    follower::{Durability, Follower, FollowerState, FollowerStatus, Inspected},
     waiting::{Waited, Waiting},
 };
 use crate::{
@@ -98,7 +98,8 @@ impl Shared {
         self.waiting.reached(seq);
     }
 
-    fn failed(&self, error: String) {
+    /// Says that it has failed, or that what it shows may be damaged.
+    pub(in crate::registry) fn failed(&self, error: String) {
         let Progressing { status, .. } = &mut *self.lock();
         status.failures += 1;
         status.state = FollowerState::Failing { error };
@@ -214,6 +215,15 @@ impl Runner {
 
     /// Applies what the log has next, and commits where that is due; says whether there is more.
     fn take_in(&mut self, progress: &mut Progress) -> Result<bool> {
+        match self.follower.inspect()? {
+            Inspected::Nothing => {}
+            Inspected::Whole => self.shared.reached(progress.committed.seq, Some(progress.ordinal)),
+            Inspected::Damaged => {
+                let position = self.rebuild()?;
+                *progress = self.at(position)?;
+                return Ok(true);
+            }
+        }
         let target = self.shared.waiting.target(progress.committed.seq);
         // Not beyond what somebody waits for: who came first is answered first.
         let left = target.and_then(|target| usize::try_from(target.0.saturating_sub(progress.applied.0)).ok());

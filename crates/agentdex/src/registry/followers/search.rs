@@ -1,13 +1,13 @@
 //! The search index as a follower, and what searches see of it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
-    follower::{Durability, Follower, changed},
+    follower::{Durability, Follower, Inspected, changed},
     unseen::Unseen,
 };
 use crate::{
@@ -15,12 +15,24 @@ use crate::{
     access::Access,
     change::{Position, Seq, Timestamp},
     convert::Format,
-    search::{Entry, Hidden, HiddenIds, Index, IndexWriter, Moments, RestrictedDocuments, RestrictedThings, Snapshot},
+    search::{
+        Entry, Hidden, HiddenIds, Index, IndexWriter, Inspection, Moments, RestrictedDocuments, RestrictedThings,
+        Snapshot,
+    },
     store::{LoggedChange, Record, Store},
 };
 
 /// Records between readings of the log while the index is rebuilt.
 const RECORDS_AT_ONCE: usize = 1024;
+
+/// How often files of the index are compared with their checksums, and how many bytes of them at once.
+const INSPECT_EVERY: Duration = Duration::from_secs(60);
+const INSPECTED_AT_ONCE: u64 = 64 * 1024 * 1024;
+/// After a search has failed on an index whose files are whole, the failures of other searches in this time aren't taken for
+/// its damage.
+const TRUSTED_FOR: Duration = Duration::from_secs(60);
+/// An index whose files are whole is rebuilt for the failure of a search at most so often.
+const REBUILT_AT_MOST_EVERY: Duration = Duration::from_secs(3600);
 
 /// What searches see: the last good state of the index, and what the log has beyond it.
 pub(in crate::registry) struct Search {
@@ -36,6 +48,18 @@ struct Shown {
     restricted: RestrictedDocuments,
     /// The expired ids that `hidden` has.
     expired: Option<Arc<[String]>>,
+    trust: Trust,
+}
+
+/// The trust in the index after a search has failed.
+#[derive(Default, Clone, Copy)]
+enum Trust {
+    #[default]
+    Full,
+    /// Nothing is searched until its files are inspected.
+    Suspended,
+    /// Its files were whole at this moment.
+    Confirmed(Instant),
 }
 
 /// What searches find in an index at one moment.
@@ -96,9 +120,12 @@ impl Search {
     ) -> Result<Option<Visible>> {
         let mut shown = self.lock();
         shown.read_on(&self.store)?;
-        let Shown { snapshot: Some(snapshot), unseen, hidden, restricted, expired: known } = &mut *shown else {
+        let Shown { snapshot: Some(snapshot), unseen, hidden, restricted, expired: known, trust } = &mut *shown else {
             return Ok(None);
         };
+        if matches!(trust, Trust::Suspended) {
+            return Ok(None);
+        }
         let newly_expired = known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, expired)).then_some(expired);
         let ids = unseen.newly_deleted().iter().chain(newly_expired.into_iter().flat_map(|expired| expired.iter()));
         let hidden = snapshot.hide(hidden, ids.map(String::as_str))?;
@@ -110,6 +137,31 @@ impl Search {
         }
         let restricted = if sees_everything { RestrictedDocuments::default() } else { restricted.clone() };
         Ok(Some(Visible { snapshot: snapshot.clone(), seq: seq(snapshot), hidden, restricted }))
+    }
+
+    /// A search has failed in a way that may come from damage; true if the index is inspected or built now, so that the
+    /// search is to be tried again later.
+    pub(in crate::registry) fn distrust(&self) -> bool {
+        let mut shown = self.lock();
+        if shown.snapshot.is_some() && matches!(shown.trust, Trust::Confirmed(at) if at.elapsed() < TRUSTED_FOR) {
+            return false;
+        }
+        shown.trust = Trust::Suspended;
+        true
+    }
+
+    fn is_suspended(&self) -> bool {
+        matches!(self.lock().trust, Trust::Suspended)
+    }
+
+    /// The files of the index are whole: it is searched again.
+    fn confirm(&self) {
+        self.lock().trust = Trust::Confirmed(Instant::now());
+    }
+
+    /// Nothing can be searched until the index is built again.
+    fn clear(&self) {
+        *self.lock() = Shown::default();
     }
 
     fn read_on(&self) -> Result<()> {
@@ -128,7 +180,7 @@ impl Search {
             }
             _ => {
                 shown.unseen = Unseen::after(position);
-                (shown.hidden, shown.restricted) = Default::default();
+                (shown.hidden, shown.restricted, shown.trust) = Default::default();
             }
         }
         shown.expired = None;
@@ -175,11 +227,36 @@ pub(in crate::registry) struct SearchFollower {
     search: Arc<Search>,
     /// None before it was opened, and after a failure: a writer that failed is of no use any more.
     open: Option<(Index, IndexWriter)>,
+    inspection: Inspection,
+    inspected: Instant,
+    /// When it was rebuilt though its files were whole.
+    rebuilt_whole: Option<Instant>,
 }
 
 impl SearchFollower {
     pub(in crate::registry) fn new(directory: PathBuf, store: Store, search: Arc<Search>) -> SearchFollower {
-        SearchFollower { directory, store, search, open: None }
+        let (inspection, inspected) = (Inspection::default(), Instant::now());
+        SearchFollower { directory, store, search, open: None, inspection, inspected, rebuilt_whole: None }
+    }
+
+    /// Inspects all files for a search that has failed.
+    fn inspect_all(&mut self) -> Result<Inspected> {
+        if let Some(damaged) = Index::inspect(&self.directory, &mut Inspection::default(), u64::MAX)? {
+            return Ok(self.found(&damaged));
+        }
+        self.search.confirm();
+        if self.rebuilt_whole.is_some_and(|at| at.elapsed() < REBUILT_AT_MOST_EVERY) {
+            return Ok(Inspected::Whole);
+        }
+        tracing::warn!("a search has failed on an index whose files are whole: it is built again");
+        self.rebuilt_whole = Some(Instant::now());
+        Ok(Inspected::Damaged)
+    }
+
+    fn found(&self, damaged: &Path) -> Inspected {
+        tracing::error!(file = %damaged.display(), "the search index is damaged and is built again");
+        self.search.clear();
+        Inspected::Damaged
     }
 
     fn take_open(&mut self) -> Result<(Index, IndexWriter)> {
@@ -245,6 +322,18 @@ impl Follower for SearchFollower {
         self.search.show(index.snapshot());
         self.open = Some((index, writer));
         Ok(())
+    }
+
+    fn inspect(&mut self) -> Result<Inspected> {
+        if self.search.is_suspended() {
+            return self.inspect_all();
+        }
+        if self.inspected.elapsed() < INSPECT_EVERY {
+            return Ok(Inspected::Nothing);
+        }
+        self.inspected = Instant::now();
+        let damaged = Index::inspect(&self.directory, &mut self.inspection, INSPECTED_AT_ONCE)?;
+        Ok(damaged.map_or(Inspected::Nothing, |damaged| self.found(&damaged)))
     }
 
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {

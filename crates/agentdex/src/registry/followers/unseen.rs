@@ -15,7 +15,7 @@ use crate::{
 /// The most changes that are read at once.
 const CHANGES_AT_ONCE: usize = 4096;
 
-/// The most ids whose access is another one that are told one by one.
+/// The most ids whose access is another one that are listed one by one.
 const MOST_RESTRICTED: usize = 100_000;
 
 /// Changes that the index doesn't show.
