@@ -205,6 +205,14 @@ impl VectorWriter {
         match self.0 {}
     }
 
+    /// Compares what was written with its checksums.
+    ///
+    /// # Errors
+    /// None.
+    pub fn is_whole(&self) -> Result<bool> {
+        match self.0 {}
+    }
+
     /// Notes that something is missing until the next commit.
     ///
     /// # Errors

@@ -1,14 +1,22 @@
 //! The vectors of Things as a follower: what searches by meaning compare.
 
-use std::{collections::HashSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashSet,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::follower::{Durability, Follower, changed};
+use super::follower::{Durability, Follower, Inspected, changed};
 use crate::{
     Error, Result,
     change::Position,
     search::semantic::{Meaning, VectorWriter},
     store::{LoggedChange, Record, Store},
 };
+
+/// How often the file is compared with its checksums.
+const INSPECT_EVERY: Duration = Duration::from_secs(600);
 
 /// Keeps the vectors at the end of the log. They are shown as soon as they are made.
 pub(in crate::registry) struct VectorFollower {
@@ -17,11 +25,12 @@ pub(in crate::registry) struct VectorFollower {
     meaning: Arc<Meaning>,
     /// None before it was opened, and after a failure.
     writer: Option<VectorWriter>,
+    inspected: Instant,
 }
 
 impl VectorFollower {
     pub(in crate::registry) fn new(path: PathBuf, store: Store, meaning: Arc<Meaning>) -> VectorFollower {
-        VectorFollower { path, store, meaning, writer: None }
+        VectorFollower { path, store, meaning, writer: None, inspected: Instant::now() }
     }
 
     fn writer(&mut self) -> Result<&mut VectorWriter> {
@@ -54,6 +63,18 @@ impl Follower for VectorFollower {
 
     fn commit(&mut self, position: Position, durability: Durability) -> Result<()> {
         self.writer()?.commit(position, durability != Durability::Process)
+    }
+
+    /// What is damaged is an error, after which the file is opened again: up to there it counts.
+    fn inspect(&mut self) -> Result<Inspected> {
+        if self.inspected.elapsed() < INSPECT_EVERY {
+            return Ok(Inspected::Nothing);
+        }
+        self.inspected = Instant::now();
+        if self.writer()?.is_whole()? {
+            return Ok(Inspected::Nothing);
+        }
+        Err(Error::Index { doing: "inspecting the vectors", source: "the file is damaged, and is read again".into() })
     }
 
     /// What was made of the same texts is kept, so that a rebuild that was interrupted goes on.

@@ -46,6 +46,8 @@ pub(super) struct VectorFile {
     model: ModelKey,
     file: BufWriter<File>,
     length: u64,
+    /// How much of it was written to the system for certain.
+    flushed: u64,
 }
 
 impl VectorFile {
@@ -76,7 +78,8 @@ impl VectorFile {
             file.write_all(&header(model))?;
             length = header(model).len() as u64;
         }
-        let file = VectorFile { path: path.into(), model, file: BufWriter::new(file), length };
+        let file =
+            VectorFile { path: path.into(), model, file: BufWriter::new(file), length, flushed: contents.length };
         Ok((file, contents.vectors, contents.position))
     }
 
@@ -112,6 +115,20 @@ impl VectorFile {
         Ok(Some(Contents::of(&bytes, self.model).vectors))
     }
 
+    /// Compares what was written to the system with its checksums.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn is_whole(&self) -> Result<bool> {
+        let bytes = self.mapped()?;
+        let header = header(self.model);
+        let Some(mut rest) = bytes.strip_prefix(header.as_slice()) else { return Ok(self.flushed == 0) };
+        while let Some((_, after)) = next_record(rest) {
+            rest = after;
+        }
+        Ok((bytes.len() - rest.len()) as u64 >= self.flushed)
+    }
+
     /// What was written to the system.
     ///
     /// # Errors
@@ -122,6 +139,7 @@ impl VectorFile {
 
     fn flush(&mut self, durable: bool) -> io::Result<()> {
         self.file.flush()?;
+        self.flushed = self.length;
         if durable { self.file.get_ref().sync_data() } else { Ok(()) }
     }
 
@@ -145,7 +163,7 @@ impl VectorFile {
         file.flush()?;
         file.get_ref().sync_data()?;
         fs::rename(&path, &self.path)?;
-        (self.file, self.length) = (file, length);
+        (self.file, self.length, self.flushed) = (file, length, length);
         Ok(())
     }
 }
@@ -329,6 +347,30 @@ mod tests {
         assert_eq!(VectorFile::open(path.clone(), MODEL).unwrap().2, None);
         let (_, vectors, found) = VectorFile::open(path, (8, 3)).unwrap();
         assert_eq!((found, vectors.len()), (None, 0), "another model");
+    }
+
+    #[test]
+    fn damage_is_found_while_the_file_is_in_use() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vectors");
+        let (mut file, mut vectors, _) = VectorFile::open(path.clone(), MODEL).unwrap();
+        assert!(file.is_whole().unwrap());
+        for number in 0..20 {
+            let (id, rows) = (format!("urn:{number}"), rows(&[[1.0, number as f32, 0.0]]));
+            file.put(&id, &rows).unwrap();
+            vectors.put(&id, &rows, None);
+        }
+        file.commit(position(1), false, &vectors).unwrap();
+        // What isn't written yet isn't missing.
+        file.put("urn:a", &rows(&[[1.0, 0.0, 0.0]])).unwrap();
+        assert!(file.is_whole().unwrap());
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            fs::write(&path, damaged).unwrap();
+            assert!(!file.is_whole().unwrap(), "{at}");
+        }
     }
 
     #[test]

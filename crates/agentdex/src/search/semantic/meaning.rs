@@ -219,6 +219,14 @@ impl VectorWriter {
         Ok(())
     }
 
+    /// Compares what was written with its checksums.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn is_whole(&self) -> Result<bool> {
+        self.file.is_whole()
+    }
+
     /// Notes that something is missing until the next commit. What there is stays, so that it isn't made again.
     ///
     /// # Errors
