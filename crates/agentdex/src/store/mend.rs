@@ -46,7 +46,7 @@ pub(super) fn mend(directory: &Path) -> io::Result<()> {
         let mut bytes = vec![0; SEGMENT.min(length - offset) as usize];
         file.read_exact_at(&mut bytes, offset)?;
         let Some(head) = bytes.first_chunk() else { continue };
-        match head_of_segment(head).filter(|(lsn, _)| *lsn >= 0 && *lsn as u64 % SEGMENT == 0) {
+        match head_of_segment(head).filter(|(lsn, _)| *lsn >= 0 && (*lsn as u64).is_multiple_of(SEGMENT)) {
             Some((lsn, _)) => {
                 known.insert(lsn);
                 mend_segment(&log, offset, &bytes, lsn as u64 / SEGMENT)?;
