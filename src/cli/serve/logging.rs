@@ -113,9 +113,17 @@ impl Lines {
         if self.is_torn {
             out.write_all(b"\n")?;
         }
-        self.is_torn = true;
-        out.write_all(line)?;
         self.is_torn = false;
+        let mut rest = line;
+        while !rest.is_empty() {
+            match out.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            self.is_torn = !rest.is_empty();
+        }
         Ok(())
     }
 
