@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    followers::{current_index, index},
+    followers::{copy_of, current_index, index},
     support::{TestRegistry, copy_all, eventually},
 };
 
@@ -75,12 +75,13 @@ fn flip(path: &Path, at: u64) {
 
 #[test]
 fn a_flipped_bit_in_any_file_is_found_at_the_start() {
-    let whole = TempDir::new().unwrap();
-    let registry = Registry::open(whole.path()).unwrap();
+    let directory = TempDir::new().unwrap();
+    let registry = Registry::open(directory.path()).unwrap();
     fill(&registry);
     assert!(answers(&registry, "before"));
     registry.close();
     drop(registry);
+    let whole = copy_of(directory.path());
     let index_path = current_index(whole.path());
     let mut files = files_of(&index_path);
     files.retain(|file| file.metadata().unwrap().len() > 0);
