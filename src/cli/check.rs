@@ -6,10 +6,9 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, bail};
 use clap::Args;
 
-use super::refused;
+use super::{data_directory::check_has_registry, refused};
 use crate::settings::DEFAULT_DATA;
 use agentdex::registry::{Verdict, inspect};
 
@@ -31,9 +30,9 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
-    data.read_dir().with_context(|| format!("reading {}", data.display()))?;
-    if !data.join("store").exists() && !data.join("witness").exists() {
-        bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
+    // Where the store alone is gone, that is what there is to say.
+    if !data.join("witness").exists() {
+        check_has_registry(data)?;
     }
     let inspection = inspect(data)?;
     let (checked, verdict) = (&inspection.checked, inspection.verdict);

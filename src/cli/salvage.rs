@@ -6,9 +6,10 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
+use super::data_directory::check_has_registry;
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
     Error,
@@ -34,10 +35,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
-    data.read_dir().with_context(|| format!("reading {}", data.display()))?;
-    if !data.join("store").exists() {
-        bail!("{}: there is no registry in this directory; name its directory with --data", data.display());
-    }
+    check_has_registry(data)?;
     match &arguments.to {
         Some(to) => salvage_to(data, to),
         None => accept(data),
