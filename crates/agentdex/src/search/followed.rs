@@ -17,6 +17,8 @@ struct Metadata {
 /// The position of the index in a directory; none where there is none, or none that can be read.
 pub fn position_of_index(home: &Path) -> Option<Position> {
     let current = directory::current(home).ok()??;
-    let metadata: Metadata = serde_json::from_slice(&fs::read(current.join("meta.json")).ok()?).ok()?;
+    let bytes = fs::read(current.join("meta.json")).ok()?;
+    // A checksum follows, which the index compares when it is opened.
+    let metadata: Metadata = serde_json::Deserializer::from_slice(&bytes).into_iter().next()?.ok()?;
     metadata.payload?.parse().ok()
 }
