@@ -242,3 +242,23 @@ fn something_must_be_registered() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("<FILE>") || stderr(&output).contains("[FILE]"), "{}", stderr(&output));
 }
+
+#[test]
+fn url_that_is_tracked_is_registered_once_whatever_its_card_is_called() {
+    let (_data, server) = server(&[]);
+    let agent = Agent::start(CARD, &card("Greets"));
+    let register = || run(&["register", "--url-of-agent", &agent.url(), "--url", server.url()]);
+    let created = stdout(&register());
+    let id = created.trim_end().strip_prefix("created ").unwrap().to_owned();
+    let mut renamed = card("Greets");
+    renamed["name"] = json!("Welcomer");
+    agent.serve(&renamed);
+    assert_eq!(stdout(&register()), format!("replaced {id}\n"));
+    assert_eq!(stdout(&register()), format!("unchanged {id}\n"));
+    let sources = imports(&server, "current");
+    let ids: Vec<_> = sources.iter().map(|source| &source["id"]).collect();
+    assert_eq!(ids, [&json!(id)]);
+    let list = json_lines(&run(&["list", "--json", "--url", server.url()]));
+    let titles: Vec<_> = list.iter().map(|thing| &thing["title"]).collect();
+    assert_eq!(titles, ["Welcomer"]);
+}

@@ -215,7 +215,7 @@ fn imports_are_listed_in_pages() {
     let page = Page::start(&card("a", "first"));
     let registry = TestRegistry::tracking();
     for id in ["urn:c", "urn:a", "urn:b", "https:%2F%2Fd.example%2Fd"] {
-        import(&registry, &format!("?id={id}"), &page.url()).expect(201);
+        import(&registry, &format!("?id={id}"), &format!("{}?of={id}", page.url())).expect(201);
     }
     let mut path = "/imports?limit=3&status=current".to_owned();
     let mut pages = Vec::new();
@@ -312,7 +312,7 @@ fn mounted_below_a_path_its_links_lead_there() {
         http::Options { public_url: Some("https://agents.example/registry".into()), ..http::Options::default() };
     let registry = TestRegistry::tracking_with(|tracking| tracking, options);
     for id in ["urn:a", "urn:b"] {
-        let answer = import(&registry, &format!("?id={id}"), &page.url()).expect(201);
+        let answer = import(&registry, &format!("?id={id}"), &format!("{}?of={id}", page.url())).expect(201);
         assert_eq!(answer.header("location"), format!("/registry/things/{id}"));
     }
     assert_eq!(registry.get("/imports?limit=1").header("link"), "</registry/imports?offset=1&limit=1>; rel=\"next\"");

@@ -210,7 +210,7 @@ impl Doors {
     }
 
     fn import(&self, id: &str) {
-        let body = json!({"url": self.page.url()}).to_string();
+        let body = json!({"url": format!("{}?of={id}", self.page.url())}).to_string();
         self.setup("POST", &format!("/import/a2a?id={id}"), "application/json", body);
     }
 

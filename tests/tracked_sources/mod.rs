@@ -1,5 +1,6 @@
 //! Tracked sources: what happens to a Thing when its source changes, fails, recovers.
 
+mod again;
 mod changes;
 mod checks;
 mod expiry;

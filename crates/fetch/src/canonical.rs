@@ -9,6 +9,12 @@ pub fn is_same_url(one: &str, other: &str) -> bool {
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }
 
+/// The one spelling of all URLs that [`is_same_url`] takes for the same, to look them up by. A text that is not a URL
+/// is its own.
+pub fn canonical_url(url: &str) -> String {
+    canonical(url).unwrap_or_else(|| url.to_owned())
+}
+
 fn canonical(url: &str) -> Option<String> {
     // Reading it normalizes all but the last three.
     let mut url = Url::parse(url).ok()?;
@@ -70,6 +76,7 @@ mod tests {
             ("not a url", "not a url"),
         ] {
             assert!(is_same_url(one, other) && is_same_url(other, one), "{one} {other}");
+            assert_eq!(canonical_url(one), canonical_url(other));
         }
     }
 
@@ -86,6 +93,7 @@ mod tests {
             ("not a url", "no url either"),
         ] {
             assert!(!is_same_url(one, other), "{one} {other}");
+            assert_ne!(canonical_url(one), canonical_url(other));
         }
     }
 }

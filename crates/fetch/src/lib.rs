@@ -39,7 +39,10 @@ pub use self::{
 };
 // Shared with the other crates of agentdex; no part of the public interface.
 #[doc(hidden)]
-pub use self::{canonical::is_same_url, shown::shown};
+pub use self::{
+    canonical::{canonical_url, is_same_url},
+    shown::shown,
+};
 
 /// The README, whose examples are tested.
 #[cfg(doctest)]

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Error, Result, Timestamp, store::Expiry};
+use crate::{Error, Result, Timestamp, fetch::canonical_url, store::Expiry};
 
 /// The first pause after a failure, where the interval isn't shorter.
 const FIRST_RETRY: Duration = Duration::from_secs(5 * 60);
@@ -83,6 +83,9 @@ struct Plans {
     of: HashMap<String, Plan>,
     polls: BTreeSet<(Timestamp, String)>,
     renewals: BTreeSet<(Timestamp, String)>,
+    /// The URL of each source, in one spelling for all that are the same; and the other way round.
+    url_of: HashMap<String, String>,
+    by_url: BTreeSet<(String, String)>,
     /// The latest moment at which something was taken.
     seen: Option<Timestamp>,
 }
@@ -121,11 +124,25 @@ impl Schedule {
         plans.set(id, Plan { poll, renewal, is_taken, next });
     }
 
+    /// Stores the URL that a source is polled at.
+    pub fn set_url(&self, id: &str, url: &str) {
+        self.plans().set_url(id, Some(canonical_url(url)));
+    }
+
+    /// The ids of Things whose source may be this URL, in ascending order. The store knows better.
+    pub fn ids_at(&self, url: &str) -> Vec<String> {
+        let url = canonical_url(url);
+        let plans = self.plans();
+        let from_there = plans.by_url.range((url.clone(), String::new())..);
+        from_there.take_while(|(other, _)| *other == url).map(|(_, id)| id.clone()).collect()
+    }
+
     /// Removes a source.
     pub fn forget(&self, id: &str) {
         let mut plans = self.plans();
         plans.set(id, Plan::default());
         plans.of.remove(id);
+        plans.set_url(id, None);
     }
 
     /// Number of sources of Things that `is_counted` names.
@@ -185,6 +202,19 @@ impl Schedule {
 }
 
 impl Plans {
+    fn set_url(&mut self, id: &str, url: Option<String>) {
+        let before = match &url {
+            Some(url) => self.url_of.insert(id.to_owned(), url.clone()),
+            None => self.url_of.remove(id),
+        };
+        if let Some(before) = before {
+            self.by_url.remove(&(before, id.to_owned()));
+        }
+        if let Some(url) = url {
+            self.by_url.insert((url, id.to_owned()));
+        }
+    }
+
     fn set(&mut self, id: &str, plan: Plan) {
         let before = self.of.insert(id.to_owned(), plan).unwrap_or_default();
         for (moments, before, after) in

@@ -1,5 +1,7 @@
 //! The calls of [`Registry`] about tracked sources.
 
+use std::borrow::Cow;
+
 use agentdex_api::{RefreshResult, TrackedSource};
 use tokio::task::JoinSet;
 
@@ -13,12 +15,16 @@ use super::{
 };
 use crate::{
     Error, Result, Timestamp,
+    convert::Format,
     fetch::{candidates, is_same_url, shown},
     registry::{Import, Imported, Registry, expiry::ttl_out_of_range},
     signature::{TrustedKeys, Verification, verify},
     store::Expiry,
     td::{self, Document, Violation},
 };
+
+/// The number of fetches while others begin or end to track the same URL.
+const ATTEMPTS: u32 = 3;
 
 /// The shortest time to live of the Thing of a tracked source, in seconds: it is renewed continually.
 const MIN_TTL: u64 = 60;
@@ -27,36 +33,88 @@ impl Registry {
     /// Fetches the document at a URL, imports it, and polls the URL from now on. For an agent card the URL
     /// may be that of its agent: then the well-known places are tried.
     ///
+    /// A URL that is tracked already for a Thing that the caller may change updates that Thing, whatever id would be
+    /// made of the document by now. With another id in the request, the URL is tracked for that one instead.
+    ///
     /// # Errors
     /// [`Error::FetchRefused`], also where the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
-    /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked; those of the
-    /// conversion; those of [`Registry::import`].
+    /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked;
+    /// [`Error::Contended`] where others track and untrack the URL all the time; those of the conversion; those of
+    /// [`Registry::import`].
     pub async fn track(&self, request: TrackRequest) -> Result<Imported> {
         let tracker = self.0.network.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
         let now = Timestamp::now();
-        let (url, document) = tracker.fetch_new(&request, now).await?;
+        for _ in 0..ATTEMPTS {
+            let new = self.fetch_new(tracker, &request, now).await?;
+            let _reconciling = tracker.reconciling.lock().await;
+            let known = self.known_sources(tracker, &new.url, request.format)?;
+            let is_for_known = [new.id.as_deref(), new.own_id().as_deref()].contains(&known.id());
+            if request.id.is_some() || is_for_known {
+                return self.register_new(tracker, &request, new, &known, now).await;
+            }
+            // Somebody began or ended to track it in the meantime: it has to be converted for another id.
+        }
+        Err(Error::Contended { id: request.url, attempts: ATTEMPTS })
+    }
+
+    /// Imports a document that was fetched, and tracks its URL from now on.
+    async fn register_new(
+        &self,
+        tracker: &Tracker,
+        request: &TrackRequest,
+        new: New,
+        known: &KnownSources,
+        now: Timestamp,
+    ) -> Result<Imported> {
+        let New { url, document, .. } = &new;
         let ttl = self.tracked_ttl(request.ttl);
-        let _reconciling = tracker.reconciling.lock().await;
         let mut url_before = None;
         let metadata = |id: &str| {
             tracker.schedule.check_room(id)?;
             let before = self.0.store.metadata(id)?.and_then(|metadata| read_metadata(id, &metadata));
-            url_before = before.map(|before| before.state.source).filter(|before| !is_same_url(before, &url));
+            url_before = before.map(|before| before.state.source).filter(|before| !is_same_url(before, url));
             if request.dry_run {
                 return Ok(None);
             }
-            let source = self.begin_tracking(tracker, id, &url, &document, now)?;
+            let source = self.begin_tracking(tracker, id, url, document, now)?;
             // Before it is durable: a caller that waits for that may be gone by then.
             let expires = ttl.map(|ttl| now.plus_seconds(ttl));
             tracker.schedule.plan(id, source.next_try, renewal(Expiry { ttl, expires }));
+            tracker.schedule.set_url(id, url);
             source.to_metadata().map(Some)
         };
-        let imported = self.import_with_metadata(request.to_import(&document, ttl), metadata).await;
-        if let Some(Ok(id)) = document.conversion.things.first().map(|first| td::normalize_id(&first.id)) {
-            tracker.schedule_as_stored(&self.0.store, &id);
+        let imported = self.import_with_metadata(request.to_import(document, ttl), metadata).await;
+        let own_id = new.own_id();
+        if let Some(id) = &own_id {
+            tracker.schedule_as_stored(&self.0.store, id);
         }
-        imported.map(|imported| request.with_warnings(imported, ttl, url_before.as_deref()))
+        let mut imported = request.with_warnings(imported?, ttl, url_before.as_deref());
+        let moved = known.own.iter().filter(|id| Some(*id) != own_id.as_ref());
+        self.end_tracking_elsewhere(tracker, moved, request.dry_run, &mut imported).await?;
+        Ok(imported)
+    }
+
+    /// Ends the tracking of a URL for other Things of the caller, which stay as they are.
+    async fn end_tracking_elsewhere(
+        &self,
+        tracker: &Tracker,
+        ids: impl Iterator<Item = &String>,
+        dry_run: bool,
+        imported: &mut Imported,
+    ) -> Result<()> {
+        for id in ids {
+            if !dry_run {
+                match self.end_tracking(id).await {
+                    Ok(()) | Err(Error::NotTracked { .. }) => tracker.schedule.forget(id),
+                    Err(error) => return Err(error),
+                }
+            }
+            let message = format!("its source was tracked for {id} until now, which stays as it is and is not updated");
+            let warning = Violation::new("", "tracking-moved", message);
+            imported.things.iter_mut().take(1).for_each(|first| first.warnings.push(warning.clone()));
+        }
+        Ok(())
     }
 
     /// Polls a source now, and imports its document if it changed.
@@ -160,6 +218,48 @@ impl Registry {
         requested.map(|ttl| self.granted_ttl(ttl.max(MIN_TTL)))
     }
 
+    /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
+    /// already, if one does and the request names no other.
+    async fn fetch_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Result<New> {
+        let mut first_failure = None;
+        for url in candidates(&request.url, poll::well_known(request.format)) {
+            let id = match &request.id {
+                Some(id) => Some(id.clone()),
+                None => self.known_sources(tracker, &url, request.format)?.id().map(str::to_owned),
+            };
+            match tracker.poller.fetch_new(&url, request.format, id.as_deref(), now).await {
+                Ok(document) => return Ok(New { url, id, document }),
+                Err(error) if poll::may_be_elsewhere(&error) => {
+                    first_failure.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(first_failure.unwrap_or_else(|| no_fetcher(&request.url)))
+    }
+
+    /// The Things for which a URL is tracked already, of those that the caller sees and may change.
+    fn known_sources(&self, tracker: &Tracker, url: &str, format: Format) -> Result<KnownSources> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for id in tracker.schedule.ids_at(url) {
+            let Some(record) = self.find_record(&id)?.filter(|record| record.access.lets_change(&self.1)) else {
+                continue;
+            };
+            let source = self.0.store.metadata(&id)?.and_then(|metadata| read_metadata(&id, &metadata));
+            let Some(source) = source.filter(|source| source.format == format && is_same_url(&source.source, url))
+            else {
+                continue;
+            };
+            let found = if record.access.owner.as_ref() == self.1.owner() { &mut own } else { &mut others };
+            found.push((source.tracked_since, id));
+        }
+        let in_order = |mut found: Vec<(Timestamp, String)>| {
+            found.sort();
+            found.into_iter().map(|(_, id)| id).collect()
+        };
+        Ok(KnownSources { own: in_order(own), others: in_order(others) })
+    }
+
     /// The state of a source from now on, which may be tracked already.
     fn begin_tracking(
         &self,
@@ -207,20 +307,34 @@ impl TrackRequest {
     }
 }
 
-impl Tracker {
-    /// Fetches a document that isn't tracked yet, from the first place that has it.
-    async fn fetch_new(&self, request: &TrackRequest, now: Timestamp) -> Result<(String, NewDocument)> {
-        let mut first_failure = None;
-        for place in candidates(&request.url, poll::well_known(request.format)) {
-            match self.poller.fetch_new(&place, request.format, request.id.as_deref(), now).await {
-                Ok(document) => return Ok((place, document)),
-                Err(error) if poll::may_be_elsewhere(&error) => {
-                    first_failure.get_or_insert(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(first_failure.unwrap_or_else(|| no_fetcher(&request.url)))
+/// A document that was fetched to be tracked.
+struct New {
+    url: String,
+    /// The id that it was converted for; none: one that is made of it.
+    id: Option<String>,
+    document: NewDocument,
+}
+
+impl New {
+    /// The id of the Thing of the document.
+    fn own_id(&self) -> Option<String> {
+        let first = self.document.conversion.things.first()?;
+        td::normalize_id(&first.id).ok().map(Cow::into_owned)
+    }
+}
+
+/// The ids of Things for which a URL is tracked already; those that are tracked longest come first.
+struct KnownSources {
+    /// Those that have the owner that a new one would have.
+    own: Vec<String>,
+    /// Those of others, which an admin may change.
+    others: Vec<String>,
+}
+
+impl KnownSources {
+    /// The Thing that is updated when the URL is registered again.
+    fn id(&self) -> Option<&str> {
+        self.own.first().or(self.others.first()).map(String::as_str)
     }
 }
 

@@ -31,6 +31,7 @@ impl Tracker {
             if let Some(source) = read_metadata(id, metadata) {
                 let expiry = store.find_unpurged(id)?.map(|record| record.expiry);
                 schedule.plan(id, source.next_try, expiry.and_then(renewal));
+                schedule.set_url(id, &source.source);
             }
         }
         let poller = Poller::new(tracking);
@@ -54,6 +55,7 @@ impl Tracker {
                 let soon = Timestamp::now().plus_seconds(1);
                 let renewal = renewal(record.expiry).map(|renewal| renewal.max(soon));
                 self.schedule.plan(id, source.next_try, renewal);
+                self.schedule.set_url(id, &source.source);
             }
             (Err(error), _) | (_, Err(error)) => tracing::warn!(id, %error, "a tracked source can't be scheduled"),
             _ => self.schedule.forget(id),
