@@ -101,8 +101,8 @@ impl FileDocument {
     }
 
     /// A component as it is sent to a registry.
-    pub(super) fn into_component(self) -> client::Document {
-        client::Document { media_type: self.syntax.media_type().to_owned(), bytes: self.bytes }
+    pub(super) fn to_component(&self) -> client::Document {
+        client::Document { media_type: self.syntax.media_type().to_owned(), bytes: self.bytes.clone() }
     }
 
     /// The document as it is sent to a registry: in YAML where the format is, else as JSON.

@@ -56,8 +56,9 @@ pub(super) struct Arguments {
     /// Stay, and renew the agents at half their time to live until interrupted
     #[arg(long)]
     keep_alive: bool,
-    /// Give descriptions without an id a new one. Else it follows from the name of this computer and the path of the
-    /// file, so that the same file replaces its agent; what comes from standard input always gets a new one
+    /// Give documents without an id a new one. Else it follows from the name of this computer and the path of the file, so
+    /// that the same file replaces its agent, also once it was edited; a description from standard input always gets a
+    /// new one
     #[arg(long)]
     new_id: bool,
     /// Print one JSON object a file or URL
@@ -92,8 +93,16 @@ impl fmt::Display for Place {
 /// What is registered, and what it was registered with.
 enum Registered {
     Thing { id: String, document: String },
-    Import { ids: Vec<String>, format: Format, document: client::Document },
+    Import { ids: Vec<String>, import: Import },
     Tracked { ids: Vec<String>, url: String },
+}
+
+/// A document in another format, as the registry gets it.
+struct Import {
+    format: Format,
+    document: client::Document,
+    /// The id of its Thing, where it has none of its own.
+    id: Option<String>,
 }
 
 impl Registered {
@@ -109,6 +118,8 @@ impl Registered {
 struct Registration<'a> {
     client: &'a RegistryClient,
     arguments: &'a Arguments,
+    /// The components that documents refer to, as they were read and as they are sent.
+    beside: &'a [FileDocument],
     components: Vec<client::Document>,
     /// The format of what is fetched.
     fetched: Format,
@@ -122,7 +133,8 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let registration = Registration {
         client,
         arguments,
-        components: components.into_iter().map(FileDocument::into_component).collect(),
+        beside: &components,
+        components: components.iter().map(FileDocument::to_component).collect(),
         fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
@@ -139,7 +151,8 @@ fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<
         files => document::files(not_urls(files)?)?,
     };
     arguments.mapping.check_number(files.len() + arguments.urls_of_agents.len())?;
-    together::check(&files, arguments.format, &arguments.mapping, components)?;
+    let are_named_by_file = true;
+    together::check(&files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
     Ok(files.into_iter().map(Place::File).chain(agents).collect())
 }
@@ -231,17 +244,21 @@ impl Registration<'_> {
     ) -> anyhow::Result<(Registered, Answer)> {
         let document = document?;
         let format = document.format(self.arguments.format)?;
-        self.arguments.mapping.options(format)?;
-        if format.import().is_none() {
-            let id = match is_alone && !self.arguments.new_id {
-                true => stable_id::of_file(path),
-                false => None,
-            };
+        let options = self.arguments.mapping.options(format)?;
+        let of_file = || if is_alone { stable_id::of_file(path) } else { None };
+        let Some(import) = format.import() else {
+            let id = if self.arguments.new_id { None } else { of_file() };
             return self.register_thing(&document.thing_description()?, id).await;
-        }
-        let document = document.into_source(format)?;
-        let imported = self.import(format, &document).await?;
-        Ok((Registered::Import { ids: imported.ids.clone(), format, document }, Answer::Imported(imported)))
+        };
+        let has_id = import.has_id(&document.input(&document::component_inputs(self.beside)), &options);
+        let id = match has_id {
+            true => None,
+            false if self.arguments.new_id => Some(stable_id::another()),
+            false => of_file(),
+        };
+        let import = Import { format, document: document.into_source(format)?, id };
+        let imported = self.import(&import).await?;
+        Ok((Registered::Import { ids: imported.ids.clone(), import }, Answer::Imported(imported)))
     }
 
     /// Registers a description; without an id it gets `id`, or one of the registry's.
@@ -277,10 +294,11 @@ impl Registration<'_> {
         Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
     }
 
-    async fn import(&self, format: Format, document: &client::Document) -> client::Result<Imported> {
+    async fn import(&self, Import { format, document, id }: &Import) -> client::Result<Imported> {
         let takes_components = format.import().is_some_and(|import| import.takes_components);
         let components = if takes_components { self.components.as_slice() } else { &[] };
-        let parameters = self.with_ttl(self.arguments.mapping.parameters(format, false));
+        let mut parameters = self.with_ttl(self.arguments.mapping.parameters(*format, false));
+        parameters.extend(id.as_deref().map(|id| ("id", id)));
         self.client.import(format.name(), document, components, &parameters).await
     }
 

@@ -51,7 +51,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let files = document::files(&arguments.files)?;
     arguments.mapping.check_number(files.len())?;
-    together::check(&files, arguments.format, &arguments.mapping, &components)?;
+    let are_named_by_file = false;
+    together::check(&files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
     let mut failed = false;
     for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {

@@ -15,12 +15,14 @@ use super::{
 use agentdex::{convert::Format, td};
 
 /// Refuses files that describe one agent twice, of which the last would silently stay, and agents that would have one
-/// address. What is wrong with a file by itself is reported when it is its turn.
+/// address. What is wrong with a file by itself is reported when it is its turn. `are_named_by_file`: a document without
+/// an id gets one that no other file has.
 pub(super) fn check(
     files: &[PathBuf],
     format: Option<Format>,
     mapping: &Mapping,
     components: &[FileDocument],
+    are_named_by_file: bool,
 ) -> anyhow::Result<()> {
     if files.len() < 2 {
         return Ok(());
@@ -29,8 +31,9 @@ pub(super) fn check(
     let mut called: Option<&Path> = None;
     // Standard input can be read once only.
     for path in files.iter().filter(|path| !document::is_standard_input(path)) {
-        let Some(things) = things(path, format, mapping, components) else { continue };
-        for thing in &things {
+        let Some((things, has_id)) = things(path, format, mapping, components) else { continue };
+        let unnamed = usize::from(are_named_by_file && !has_id);
+        for thing in things.iter().skip(unnamed) {
             let Some(id) = thing.get("id").and_then(Value::as_str).and_then(|id| td::normalize_id(id).ok()) else {
                 continue;
             };
@@ -52,16 +55,23 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The Things that a file describes.
-fn things(path: &Path, format: Option<Format>, mapping: &Mapping, components: &[FileDocument]) -> Option<Vec<Value>> {
+/// The Things that a file describes, that of its document first, and whether the id of that one is in it.
+fn things(
+    path: &Path,
+    format: Option<Format>,
+    mapping: &Mapping,
+    components: &[FileDocument],
+) -> Option<(Vec<Value>, bool)> {
     let document = FileDocument::read(path).ok()?;
     let format = document.format(format).ok()?;
     let Some(import) = format.import() else {
-        return Some(vec![document.thing_description().ok()?.value().clone()]);
+        return Some((vec![document.thing_description().ok()?.value().clone()], true));
     };
-    let components = document::component_inputs(components);
-    let conversion = import.to_things(&document.input(&components), &mapping.options(format).ok()?).ok()?;
-    Some(conversion.things.into_iter().map(|thing| thing.description.value().clone()).collect())
+    let (components, options) = (document::component_inputs(components), mapping.options(format).ok()?);
+    let input = document.input(&components);
+    let conversion = import.to_things(&input, &options).ok()?;
+    let things = conversion.things.into_iter().map(|thing| thing.description.value().clone()).collect();
+    Some((things, import.has_id(&input, &options)))
 }
 
 fn is_called_at(thing: &Value, address: &str) -> bool {

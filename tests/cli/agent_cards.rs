@@ -127,15 +127,17 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
     assert!(stderr(&without).contains("[no-identity]"), "{}", stderr(&without));
     let thing: Value = serde_json::from_str(&stdout(&run(&["td", &file, "--id", "my agent"]))).unwrap();
     assert_eq!(thing["id"], "urn:agentdex:my%20agent");
-    for (arguments, words) in [
-        ([file.as_str(), CARDS], "--id is the id of one agent, and there are 3 documents"),
-        ([&example("agent-spec/weather.yaml"), "--nested"], "of the format agent-spec has its id in it"),
+    let several: &[&str] = &[&file, CARDS];
+    let number = "--id is the id of one agent, and there are 3 documents";
+    let description = example("agents/weather.json");
+    for (command, arguments, words) in [
+        ("td", several, number),
+        ("register", several, number),
+        ("register", &[description.as_str()], "of the format td has its id in it"),
     ] {
-        for command in ["td", "register"] {
-            let output = run(&[&[command, "--id", "urn:test:a"], arguments.as_slice()].concat());
-            assert_eq!(output.status.code(), Some(1), "{command}");
-            assert!(stderr(&output).contains(words), "{command}: {}", stderr(&output));
-        }
+        let output = run(&[&[command, "--id", "urn:test:a"], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert!(stderr(&output).contains(words), "{command}: {}", stderr(&output));
     }
 }
 
@@ -234,4 +236,27 @@ fn card_that_is_none_is_told_place_by_place() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("\n  (root): not an A2A card: "), "{}", stderr(&output));
     assert!(stderr(&output).contains("\n  (root): `name` is missing"), "{}", stderr(&output));
+}
+
+#[test]
+fn edited_files_of_which_no_id_is_made_replace_their_agents() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let (mut file, mut relative) = (capability_file(), card("Greeter"));
+    relative["url"] = json!("/a2a");
+    let register = |name: &str, document: &Value| {
+        let path = write(folder.path(), name, document);
+        let output = run(&["register", &path, "--url", server.url()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let (verb, id) =
+            stdout(&output).trim_end().split_once(' ').map(|(verb, id)| (verb.to_owned(), id.to_owned())).unwrap();
+        assert!(id.starts_with("urn:uuid:"), "{id}");
+        (verb, id)
+    };
+    let first = [register("capabilities.json", &file), register("card.json", &relative)];
+    assert!(first.iter().all(|(verb, _)| verb == "created") && first[0].1 != first[1].1, "{first:?}");
+    (file["supportedChannels"], relative["name"]) = (json!(["app"]), json!("Welcomer"));
+    let again = [register("capabilities.json", &file), register("card.json", &relative)];
+    let replaced = first.map(|(_, id)| ("replaced".to_owned(), id));
+    assert_eq!(again, replaced);
 }

@@ -378,3 +378,96 @@ fn export_says_which_values_have_to_be_supplied() {
     assert!(note.contains("components_registry={\"a.system_prompt\": …}"), "{note}");
     assert!(serde_json::from_str::<Value>(&stdout(&output)).is_ok());
 }
+
+/// Registers files with these flags, and returns what is printed.
+fn register(server: &ServerProcess, arguments: &[&str]) -> String {
+    let output = run(&[&["register", "--url", server.url()], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn ids(server: &ServerProcess) -> Vec<String> {
+    let list = json_lines(&run(&["list", "--json", "--url", server.url()]));
+    list.iter().map(|thing| thing["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A configuration without an id.
+fn anonymous(name: &str) -> Value {
+    let mut configuration = configuration("x", name);
+    configuration.as_object_mut().unwrap().remove("id");
+    configuration
+}
+
+#[test]
+fn edited_file_without_an_id_replaces_its_agent() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let (json, yaml) = (anonymous("Json"), IN_YAML.replace("id: weather\n", ""));
+    let file = write(folder.path(), "a.json", &json);
+    let created = register(&server, &[&file]);
+    let id = created.trim_end().strip_prefix("created urn:uuid:").unwrap_or_else(|| panic!("{created}")).to_owned();
+    let id = format!("urn:uuid:{id}");
+    assert_eq!(register(&server, &[&file]), format!("unchanged {id}\n"));
+    let mut edited = json.clone();
+    (edited["name"], edited["description"]) = (json!("Edited"), json!("Answers other questions"));
+    write(folder.path(), "a.json", &edited);
+    assert_eq!(register(&server, &[&file]), format!("replaced {id}\n"));
+    assert_eq!(ids(&server), [id.as_str()]);
+    // The document stays as it is in the file.
+    let export = ["export", "--format", "agent-spec", &id, "--url", server.url()];
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&run(&export))).unwrap()["name"], "Edited");
+    assert_eq!(serde_json::from_str::<Value>(&stdout(&run(&export))).unwrap().get("id"), None);
+
+    // Another file is another agent, also with the same content and in one call; YAML is no different.
+    let (copy, other) = (write(folder.path(), "b.json", &edited), write(folder.path(), "c.yaml", &yaml));
+    let copies = register(&server, &[&file, &copy, &other]);
+    assert!(copies.ends_with("2 created, 0 replaced, 1 unchanged, 0 failed\n"), "{copies}");
+    write(folder.path(), "c.yaml", yaml.replace("name: Weather", "name: Climate"));
+    assert!(register(&server, &[&other]).starts_with("replaced urn:uuid:"));
+    assert_eq!(ids(&server).len(), 3);
+    // A new one if that is asked for, or the one that is given.
+    assert!(register(&server, &["--new-id", &file]).starts_with("created urn:uuid:"));
+    assert_eq!(register(&server, &["--id", "urn:test:given", &file]), "created urn:test:given\n");
+    assert_eq!(ids(&server).len(), 5);
+}
+
+#[test]
+fn parts_of_an_edited_file_without_an_id_are_those_of_its_agent() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let nested = |mut agent: Value| {
+        agent.as_object_mut().unwrap().remove("agentspec_version");
+        agent
+    };
+    // One worker has an id, the other none.
+    let team = |description: &str, worker: &str| {
+        json!({
+            "component_type": "ManagerWorkers", "agentspec_version": "25.4.2", "name": "Team", "description": description,
+            "inputs": [], "outputs": [], "group_manager": nested(configuration("boss", "Boss")),
+            "workers": [nested(configuration("hand", "Hand")), nested(anonymous(worker))],
+        })
+    };
+    let register = |team: Value| {
+        let file = write(folder.path(), "team.json", team);
+        register(&server, &["--nested", &file]);
+        let list = json_lines(&run(&["list", "--json", "--url", server.url()]));
+        let (parts, wholes): (Vec<_>, Vec<_>) =
+            list.into_iter().partition(|thing| thing.get("agentdex:partOf").is_some());
+        let [whole] = wholes.as_slice() else { panic!("{wholes:#?}") };
+        assert!(parts.iter().all(|part| part["agentdex:partOf"] == whole["id"]), "{parts:#?}");
+        let mut titles: Vec<String> = parts.iter().map(|part| part["title"].as_str().unwrap().to_owned()).collect();
+        titles.sort();
+        let mut linked: Vec<&str> =
+            whole["links"].as_array().unwrap().iter().map(|link| link["href"].as_str().unwrap()).collect();
+        linked.sort_unstable();
+        let mut known: Vec<&str> = parts.iter().map(|part| part["id"].as_str().unwrap()).collect();
+        known.sort_unstable();
+        assert_eq!(linked, known);
+        (whole["id"].as_str().unwrap().to_owned(), titles)
+    };
+    let (id, titles) = register(team("Works", "Foot"));
+    assert_eq!(titles, ["Boss", "Foot", "Hand"]);
+    assert_eq!(register(team("Rests", "Foot")), (id.clone(), titles));
+    let titles = ["Boss", "Hand", "Toe"].map(str::to_owned).to_vec();
+    assert_eq!(register(team("Rests", "Toe")), (id, titles));
+}

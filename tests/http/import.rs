@@ -257,6 +257,37 @@ fn nested_agents_come_with_the_document_or_not_at_all() {
 }
 
 #[test]
+fn id_is_that_of_the_thing_of_the_document() {
+    let registry = TestRegistry::start();
+    let mut anonymous = swarm();
+    anonymous.as_object_mut().unwrap().remove("id");
+    let (first, second) = (json!("urn:agentspec:local:first"), json!("urn:agentspec:local:second"));
+    for document in [anonymous, swarm()] {
+        let body = import(&registry, "?nested=true&id=urn:test:swarm", document).json();
+        assert_eq!(body["ids"], json!(["urn:test:swarm", first, second]), "{body}");
+    }
+    for part in [&first, &second] {
+        let part = registry.get(&format!("/things/{}", part.as_str().unwrap())).expect(200).json();
+        assert_eq!(part["agentdex:partOf"], "urn:test:swarm");
+    }
+    assert_eq!(registry.registry().len(), 3);
+    import(&registry, "?id=", agent("a", "A")).problem(400, "invalid-id");
+
+    // What is exported of a description comes back as that description.
+    let mut description: Value = serde_json::from_str(&thing("urn:test:by-hand", "By hand")).unwrap();
+    description["actions"] = json!({"ask": {"forms": [{"href": "https://agents.example/ask"}]}});
+    registry.put("/things/urn:test:by-hand", description.to_string()).expect(201);
+    let exported = original(&registry, "urn:test:by-hand").expect(200).text().to_owned();
+    import(&registry, "?id=urn:test:copy", exported).expect(201);
+    let described = |id: &str| {
+        let mut thing = registry.get(&format!("/things/{id}")).expect(200).json();
+        ["id", "registration"].map(|member| thing.as_object_mut().unwrap().remove(member));
+        thing
+    };
+    assert_eq!(described("urn:test:copy"), described("urn:test:by-hand"));
+}
+
+#[test]
 fn parts_that_a_later_version_lacks_are_removed_with_it() {
     let registry = TestRegistry::start();
     let path = |id: &str| format!("/things/urn:agentspec:local:{id}");

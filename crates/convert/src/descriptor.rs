@@ -83,6 +83,8 @@ pub struct Import {
     pub takes_components: bool,
     /// How a URL of a document is polled, if agents serve it themselves.
     pub tracking: Option<Tracking>,
+    /// False for a document from which no lasting id can be made: an edit gives it another, or it gets none.
+    pub(super) has_id: fn(&Input<'_>, &ImportOptions) -> bool,
     pub(super) to_things: fn(&Input<'_>, &ImportOptions) -> Result<Conversion>,
     pub(super) validate: fn(&Input<'_>, &ImportOptions) -> Result<Report>,
 }
@@ -156,6 +158,12 @@ impl Import {
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no such document, and those of its parser.
     pub fn to_things(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
         (self.to_things)(input, options)
+    }
+
+    /// True if the id of its Thing is in a document or in the options: an id, a name or a URL that stays the same when the
+    /// rest is edited. Otherwise who registers it should give one. True also for what is no document of the format.
+    pub fn has_id(&self, input: &Input<'_>, options: &ImportOptions) -> bool {
+        options.text("id").is_some() || (self.has_id)(input, options)
     }
 
     /// Everything that is wrong with a document, and what is odd about it.

@@ -69,7 +69,7 @@ impl Registration<'_> {
     async fn register_anew(&self, agent: &Registered) -> client::Result<()> {
         match agent {
             Registered::Thing { id, document } => self.client.put(id, document.as_str()).await.map(drop),
-            Registered::Import { format, document, .. } => self.import(*format, document).await.map(drop),
+            Registered::Import { import, .. } => self.import(import).await.map(drop),
             Registered::Tracked { url, .. } => self.import_url(url).await.map(drop),
         }
     }

@@ -1,4 +1,4 @@
-//! The id of a description that has none: the same each time the same file is registered.
+//! The id of a document that has none: the same each time the same file is registered.
 
 use std::{fs, path::Path};
 
@@ -16,4 +16,9 @@ pub(super) fn of_file(path: &Path) -> Option<String> {
     let computer = rustix::system::uname();
     let url = format!("file://{}{}", computer.nodename().to_string_lossy(), path.display());
     Some(Uuid::new_v5(&Uuid::NAMESPACE_URL, url.as_bytes()).urn().to_string())
+}
+
+/// An id that nothing has.
+pub(super) fn another() -> String {
+    Uuid::new_v4().urn().to_string()
 }

@@ -31,6 +31,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
             well_known: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             is_signed: true,
         }),
+        has_id,
         to_things,
         validate,
     }),
@@ -53,6 +54,12 @@ fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let text = |name| options.text(name).map(str::to_owned);
     let json = input.syntax.to_json(input.bytes)?;
     Card::parse(json.as_bytes())?.to_thing(&Options { id: text("id"), base: text("base") })
+}
+
+/// False for a card without the URL of an interface.
+fn has_id(input: &Input<'_>, options: &ImportOptions) -> bool {
+    let card = input.syntax.to_json(input.bytes).and_then(|json| Card::parse(json.as_bytes()));
+    card.map_or(true, |card| card.has_id(options.text("base")))
 }
 
 /// A card without any URL is valid too, though no id is made of it.

@@ -31,6 +31,11 @@ impl Card {
     pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
         to_thing(self, options)
     }
+
+    /// True if an id can be made of it: of the URL of its interface and its name.
+    pub(super) fn has_id(&self, base: Option<&str>) -> bool {
+        id_of(self, &Options { id: None, base: base.map(str::to_owned) }).is_ok()
+    }
 }
 
 fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {

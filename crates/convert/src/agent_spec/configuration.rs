@@ -36,6 +36,12 @@ impl Configuration {
         self.with_way_out(self.judge(profile), profile)
     }
 
+    /// True if the component that it is about has an id, and where it is about none.
+    pub fn has_id(&self, profile: Profile) -> bool {
+        let graph = reading::read(&self.main, &self.beside, profile, &mut Findings::default());
+        graph.root().is_none_or(|root| graph.id(root).is_some_and(|id| !id.is_empty()))
+    }
+
     fn judge(&self, profile: Profile) -> Report {
         let mut findings = Findings::default();
         let graph = reading::read(&self.main, &self.beside, profile, &mut findings);

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Configuration, Options,
@@ -21,7 +21,7 @@ use super::{
 use crate::casting::effort::Effort;
 use crate::{
     Conversion, ConvertedThing, Error, Format, MAX_SOURCE_BYTES, Result,
-    td::{Document, LmosKind, Report, Violation},
+    td::{self, Document, LmosKind, Report, Violation},
 };
 
 impl Configuration {
@@ -64,7 +64,7 @@ impl Configuration {
         }
         let secrets = Secrets::of(main, beside, options.publish_prompts);
         secrets.report(&mut findings);
-        if let Some(thing) = self.exported_thing(&secrets)? {
+        if let Some(thing) = self.exported_thing(&secrets, options)? {
             return Ok(Conversion { things: vec![thing], warnings: findings.into_report().warnings });
         }
         let Some(clean) = secrets.documents_without(main, beside)? else {
@@ -82,7 +82,7 @@ impl Configuration {
     }
 
     /// The Thing that the configuration was exported from, if it is what that is exported as.
-    fn exported_thing(&self, secrets: &Secrets) -> Result<Option<ConvertedThing>> {
+    fn exported_thing(&self, secrets: &Secrets, options: &Options) -> Result<Option<ConvertedThing>> {
         let metadata = self.main.value.get("metadata").and_then(|metadata| metadata.get(DESCRIPTION));
         let Some(description) = metadata.filter(|_| secrets.has_none()) else { return Ok(None) };
         let text = match description {
@@ -96,6 +96,10 @@ impl Configuration {
         if !from_thing(description.value()).is_ok_and(|exported| exported == self.main.value) {
             return Ok(None);
         }
+        let (id, description) = match &options.id {
+            Some(id) => (id.clone(), with_id(&description, id)?),
+            None => (id, description),
+        };
         Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets)? }))
     }
 
@@ -122,6 +126,9 @@ impl Configuration {
             let message = "the documents of components given beside the configuration aren't stored with it; \
                            whoever exports it needs them again";
             findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-stored", || message);
+        }
+        if let Some(id) = &options.id {
+            mapper.ids.borrow_mut().insert(root, td::normalize_id(id)?.into_owned());
         }
         let mut parts = vec![(root, kind)];
         parts.extend(mapper.nested_things(root));
@@ -218,6 +225,11 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
         findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
     }
     Ok(())
+}
+
+fn with_id(description: &Document, id: &str) -> Result<Document> {
+    let patched = td::merge_patch::apply(description.text(), &json!({"id": id}).to_string())?;
+    Ok(Document::parse(patched.as_bytes())?)
 }
 
 /// A configuration without its secrets, and what is known of it.

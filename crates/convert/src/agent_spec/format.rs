@@ -39,6 +39,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         schema: include_str!("schema.json"),
         parameters: &[
+            Parameter::id("The id of the Thing of the document, instead of that of its component"),
             Parameter::new(
                 "base",
                 ParameterKind::Text,
@@ -72,6 +73,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         takes_components: true,
         tracking: None,
+        has_id: |input, options| parse(input).map_or(true, |configuration| configuration.has_id(profile(options))),
         to_things,
         validate,
     }),
@@ -114,6 +116,7 @@ fn protocol(options: &ImportOptions) -> Protocol {
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let defaults = Options::default();
     parse(input)?.to_things(&Options {
+        id: options.text("id").map(str::to_owned),
         profile: profile(options),
         base: options.text("base").map(str::to_owned),
         protocol: protocol(options),

@@ -36,6 +36,8 @@ impl Protocol {
 /// How Things are made of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
+    /// The id of the Thing of the document; without one it is made of that of its component, or of all that is in it.
+    pub id: Option<String>,
     /// What the configuration must be valid by.
     pub profile: Profile,
     /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are filled
@@ -58,6 +60,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            id: None,
             profile: Profile::default(),
             base: None,
             protocol: Protocol::default(),

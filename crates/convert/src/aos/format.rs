@@ -43,6 +43,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         takes_components: false,
         tracking: None,
+        has_id: |_, _| true,
         to_things,
         validate: |input, options| {
             let id = Some("urn:agentdex:unknown".to_owned());

@@ -50,6 +50,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
         ],
         takes_components: false,
         tracking: Some(Tracking { accept: None, well_known: &["/.well-known/capabilities.json"], is_signed: false }),
+        has_id,
         to_things: |input, options| {
             let text = |name| options.text(name).map(str::to_owned);
             let json = input.syntax.to_json(input.bytes)?;
@@ -72,6 +73,14 @@ pub(super) const FORMAT: Descriptor = Descriptor {
         supply: nothing_to_supply,
     }),
 };
+
+fn has_id(input: &Input<'_>, options: &ImportOptions) -> bool {
+    let is_given = |text: &str| !text.is_empty();
+    let file = input.syntax.to_json(input.bytes).ok();
+    let file = file.and_then(|json| serde_json::from_str::<Object>(&json).ok());
+    let own = |file: Object| file.get("id").and_then(Value::as_str).is_some_and(is_given);
+    options.text("base").is_some() || file.is_none_or(own)
+}
 
 /// A file without an id is valid too.
 fn validate(input: &Input<'_>, _: &ImportOptions) -> Result<Report> {

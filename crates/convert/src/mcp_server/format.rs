@@ -27,6 +27,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
             well_known: &["/server-card", "/mcp/server-card", "/.well-known/mcp/server-card.json"],
             is_signed: false,
         }),
+        has_id: |_, _| true,
         to_things,
         validate: |input, options| Ok(report_on(to_things(input, options)?)),
     }),
