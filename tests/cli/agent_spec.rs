@@ -471,3 +471,39 @@ fn parts_of_an_edited_file_without_an_id_are_those_of_its_agent() {
     let titles = ["Boss", "Hand", "Toe"].map(str::to_owned).to_vec();
     assert_eq!(register(team("Rests", "Toe")), (id, titles));
 }
+
+#[test]
+fn parts_that_an_import_removes_are_named_in_a_warning() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let [manager, worker] = [("boss", "Boss"), ("hand", "Hand")].map(|(id, name)| {
+        let mut agent = configuration(id, name);
+        agent.as_object_mut().unwrap().remove("agentspec_version");
+        agent
+    });
+    let team = json!({
+        "component_type": "ManagerWorkers", "agentspec_version": "25.4.2", "id": "team", "name": "Team",
+        "inputs": [], "outputs": [], "group_manager": manager, "workers": [worker],
+    });
+    let file = write(folder.path(), "team.json", team);
+    let register = |flags: &[&str]| run(&[&["register", &file, "--url", server.url()], flags].concat());
+    let nested = register(&["--nested"]);
+    assert_eq!(
+        (stdout(&nested).lines().count(), stderr(&nested).contains("[parts-removed]")),
+        (3, false),
+        "{nested:?}"
+    );
+    let alone = register(&["--quiet"]);
+    assert_eq!(stdout(&alone), "");
+    let said = stderr(&alone);
+    let warning = said.lines().find(|line| line.contains("[parts-removed]")).unwrap_or_else(|| panic!("{said}"));
+    for words in ["warning: ", "urn:agentspec:local:boss", "urn:agentspec:local:hand", "--nested"] {
+        assert!(warning.contains(words), "{warning}");
+    }
+    assert_eq!(ids(&server), ["urn:agentspec:local:team"]);
+    // What is removed is printed as that, and nothing is said once nothing is removed any more.
+    assert!(!stderr(&register(&[])).contains("[parts-removed]"));
+    register(&["--nested"]);
+    let removed = "removed urn:agentspec:local:boss\nremoved urn:agentspec:local:hand\n";
+    assert!(stdout(&register(&[])).ends_with(removed));
+}

@@ -64,7 +64,7 @@ impl Answer {
                     _ => "unchanged",
                 };
                 let present = ids.iter().map(|id| format!("{} {id}", verb(id)));
-                let removed = removed.iter().map(|id| format!("removed {id}, which the document no longer has"));
+                let removed = removed.iter().map(|id| format!("removed {id}"));
                 present.chain(removed).collect::<Vec<_>>().join("\n")
             }
         }

@@ -140,7 +140,7 @@ impl Imported {
 impl Registry {
     /// Registers all Things of a converted document with their originals, or none of them, and is done
     /// when that is durable. What is the same as before makes no change. Things of parts that an earlier version of the
-    /// document had are removed with it.
+    /// document had, and of which this conversion has none, are removed: the warning `parts-removed` names them.
     ///
     /// ```
     /// use agentdex::{
@@ -248,7 +248,10 @@ impl Registry {
             warnings.extend(tracking_stopped(was_tracked, effect));
             Written { id, effect, seq, warnings }
         };
-        let things = prepared.into_iter().zip(effects).map(written).collect();
+        let mut things: Vec<Written> = prepared.into_iter().zip(effects).map(written).collect();
+        let removed = things.iter().filter(|thing| thing.effect == Effect::Removed);
+        let removed = parts::removed_by_import(&removed.map(|thing| thing.id.as_str()).collect::<Vec<_>>());
+        things.iter_mut().take(1).for_each(|document| document.warnings.extend(removed.clone()));
         Ok(Imported { things, warnings, descriptions })
     }
 

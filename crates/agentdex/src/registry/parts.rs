@@ -51,9 +51,25 @@ fn parts(store: &Store, document: &Record) -> Result<Vec<Record>> {
 
 /// The warning of a removal that removes parts too.
 pub(super) fn removed_with_owner(removals: &[Write]) -> Option<Violation> {
-    let named: Vec<&str> = removals.iter().take(MOST_NAMED).map(|removal| removal.id.as_str()).collect();
-    let more = removals.len() - named.len();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let message = format!("the Things of parts of its document are removed with it: {}{more}", named.join(", "));
-    (!removals.is_empty()).then(|| Violation::new("", "parts-removed", message))
+    let ids: Vec<&str> = removals.iter().map(|removal| removal.id.as_str()).collect();
+    let message = format!("the Things of parts of its document are removed with it: {}", named(&ids));
+    (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))
+}
+
+/// The warning of an import that removes Things of parts, of which it has none. Who may change a document sees its parts,
+/// which have its owner.
+pub(super) fn removed_by_import(ids: &[&str]) -> Option<Violation> {
+    let message = format!(
+        "the Things of parts of which this import made none are removed: {}; if the document still has them, import it with \
+         the options that it was imported with before (`nested` and `tools`, `--nested` and `--tools`)",
+        named(ids)
+    );
+    (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))
+}
+
+/// The first of the ids, and how many more there are.
+fn named(ids: &[&str]) -> String {
+    let (first, more) = ids.split_at(ids.len().min(MOST_NAMED));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", first.join(", "))
 }
