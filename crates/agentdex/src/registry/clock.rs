@@ -25,7 +25,7 @@ const COMPARED_AFTER_CRASH: Duration = Duration::from_millis(50);
 /// The time from a start to the first comparison, and from one to the next.
 const FIRST_COMPARISON: Duration = Duration::from_secs(3600);
 const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
-/// How often it is said that the disk is full.
+/// How often it is reported that the disk is full.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// The maximum number of Things that are purged together: writers wait for no more than that.

@@ -19,7 +19,7 @@
 //! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
 //! - `check`, `inspect`, `copy`: whether all of it fits together, also of a store that doesn't open
-//! - `salvage`, `mend`: what can be read of a damaged one
+//! - `salvage`, `repair`: what can be read of a damaged one
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
 //! - `restricted`: the Things that not everybody sees
@@ -45,7 +45,6 @@ mod local;
 mod log;
 mod logged;
 mod logged_change;
-mod mend;
 mod namespaces;
 mod open;
 mod options;
@@ -58,6 +57,7 @@ mod recent;
 mod records;
 mod recovery;
 mod renditions;
+mod repair;
 mod reply;
 mod reread;
 mod restore;

@@ -20,7 +20,7 @@ use crc32fast::Hasher;
 
 use super::directory::{SEGMENT_BYTES, STORE};
 
-/// The folder of what is kept, in the data directory.
+/// The folder of what is stored, in the data directory.
 const FOLDER: &str = "store.undo";
 pub(super) const SEGMENT: u64 = SEGMENT_BYTES as u64;
 /// The bytes of the head of a segment, and the most of that of a message.

@@ -22,12 +22,12 @@ use super::{
     directory::{create_directory, open_tree, wait_for_lock},
     inspect,
     layout::{self, FORMAT_VERSION},
-    mend::{forget, mend},
     open::identity,
     options::Options,
     overlay::Overlay,
     panics,
     recovery::Undo,
+    repair::{forget, repair},
     restore::{Filling, check_empty, seal},
     sum::Digest,
     tree::Tree,
@@ -57,7 +57,7 @@ pub struct Salvaged {
 }
 
 /// Makes a store in a directory that doesn't exist or is empty, of what can be read of a damaged one. Its life is a new one.
-/// Copies are read: that as it is, and where it isn't what its witness saw, others that are mended.
+/// Copies are read: that as it is, and where it isn't what its witness saw, others that are repaired.
 ///
 /// # Errors
 /// [`Error::StoreDamaged`] where nothing can be read, [`Error::StoreInUse`], [`Error::DiskFull`], [`Error::Io`],
@@ -74,15 +74,15 @@ pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
     })
 }
 
-/// The copy of a directory that has the most records: as it is, with a log that is mended, or without what sled makes again.
+/// The copy of a directory that has the most records: as it is, with a log that is repaired, or without what sled makes again.
 fn best(directory: &Path) -> Result<CopiedDirectory> {
     let mut best: Option<(u64, CopiedDirectory)> = None;
     let mut reason = None;
-    let ways: [fn(&Path) -> io::Result<()>; 3] = [|_| Ok(()), mend, forget];
+    let ways: [fn(&Path) -> io::Result<()>; 3] = [|_| Ok(()), repair, forget];
     for (number, way) in ways.into_iter().enumerate() {
         let copy = CopiedDirectory::of(directory)?;
         if let Err(error) = way(copy.path()) {
-            tracing::info!(%error, "a copy can't be mended");
+            tracing::info!(%error, "a copy can't be repaired");
             continue;
         }
         let read = inspect::read(copy.path(), |tree| {

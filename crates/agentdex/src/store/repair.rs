@@ -1,4 +1,4 @@
-//! Mending the log of a copy, so that sled reads on behind what is damaged.
+//! Repairing the log of a copy, so that sled reads on behind what is damaged.
 //!
 //! sled's recovery ends at the first message that it can't read, or leaves out the rest of its segment. So such a message is
 //! made one that was canceled, up to the next that can be read, and the head of a segment is made again from its messages.
@@ -34,8 +34,8 @@ pub(super) fn forget(directory: &Path) -> io::Result<()> {
         .try_for_each(|name| fs::remove_file(store.join(name)))
 }
 
-/// Mends the log of a copy.
-pub(super) fn mend(directory: &Path) -> io::Result<()> {
+/// Repairs the log of a copy.
+pub(super) fn repair(directory: &Path) -> io::Result<()> {
     forget(directory)?;
     let store = directory.join(STORE);
     let file = File::options().read(true).write(true).open(store.join("db"))?;
@@ -49,7 +49,7 @@ pub(super) fn mend(directory: &Path) -> io::Result<()> {
         match head_of_segment(head).filter(|(lsn, _)| *lsn >= 0 && (*lsn as u64).is_multiple_of(SEGMENT)) {
             Some((lsn, _)) => {
                 known.insert(lsn);
-                mend_segment(&log, offset, &bytes, lsn as u64 / SEGMENT)?;
+                repair_segment(&log, offset, &bytes, lsn as u64 / SEGMENT)?;
             }
             None => headless.push((offset, bytes)),
         }
@@ -59,14 +59,14 @@ pub(super) fn mend(directory: &Path) -> io::Result<()> {
         let lsn = i64::try_from(number * SEGMENT).unwrap_or(i64::MAX);
         if known.insert(lsn) {
             file.write_all_at(&made_head(lsn), offset)?;
-            mend_segment(&log, offset, &bytes, number)?;
+            repair_segment(&log, offset, &bytes, number)?;
         }
     }
     file.sync_all()
 }
 
 /// Covers what can't be read between messages of a segment.
-fn mend_segment(log: &Log<'_>, offset: u64, bytes: &[u8], number: u64) -> io::Result<()> {
+fn repair_segment(log: &Log<'_>, offset: u64, bytes: &[u8], number: u64) -> io::Result<()> {
     let mut place = SEGMENT_HEAD as usize;
     while let Some(next) = next_place(log, bytes, place, number) {
         match next {
