@@ -411,4 +411,23 @@ mod tests {
         assert!(matches!(error, Error::LimitExceeded { maximum: 100_000, .. }), "{error}");
         assert!(schedule.check_room("urn:7").is_ok());
     }
+
+    #[test]
+    fn sources_are_found_by_their_url_in_any_spelling() {
+        let schedule = Schedule::new(HOUR);
+        for (id, url) in [
+            ("urn:b", "http://127.0.0.1/card"),
+            ("urn:a", "http://127.1/card#me"),
+            ("urn:c", "http://127.0.0.1/cards"),
+            ("urn:d", "http://127.0.0.1/"),
+        ] {
+            schedule.set_url(id, url);
+        }
+        let found = || schedule.ids_at("HTTP://127.0.0.1:80/x/../card");
+        assert_eq!(found(), ["urn:a", "urn:b"]);
+        schedule.set_url("urn:a", "http://127.0.0.1/elsewhere");
+        assert_eq!((found(), schedule.ids_at("http://127.1/elsewhere")), (vec!["urn:b".into()], vec!["urn:a".into()]));
+        schedule.forget("urn:b");
+        assert_eq!(found(), Vec::<String>::new());
+    }
 }

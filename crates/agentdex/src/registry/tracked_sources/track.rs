@@ -55,7 +55,7 @@ impl Registry {
             }
             // Somebody began or ended to track it in the meantime: it has to be converted for another id.
         }
-        Err(Error::Contended { id: request.url, attempts: ATTEMPTS })
+        Err(Error::Contended { id: shown(&request.url), attempts: ATTEMPTS })
     }
 
     /// Imports a document that was fetched, and tracks its URL from now on.
