@@ -32,7 +32,7 @@ const CORRUPTED: u8 = 0;
 const CAP: u8 = 2;
 const MANIFEST: u8 = 3;
 const BLOBS: [u8; 3] = [7, 9, 11];
-const LAST_KIND: u8 = 11;
+pub(super) const LAST_KIND: u8 = 11;
 
 /// The bytes that sled reads for a head.
 const READ_AT_ONCE: usize = 128;

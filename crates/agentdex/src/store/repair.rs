@@ -14,9 +14,11 @@ use std::{
 
 use super::{
     directory::{SEGMENT_BYTES, STORE},
-    recovery::{Log, Message, SEGMENT, SEGMENT_HEAD, head_of_segment, lsn_of_snapshot, names},
+    recovery::{LAST_KIND, Log, Message, SEGMENT, SEGMENT_HEAD, head_of_segment, lsn_of_snapshot, names},
 };
 
+/// The place of the kind in a message.
+const KIND: usize = 4;
 /// The kind of a message that is passed over.
 const CANCELED: u8 = 1;
 
@@ -99,7 +101,9 @@ fn next_place(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> Option<
 }
 
 fn next_is_whole(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> bool {
-    matches!(log.message(bytes, place, number), Message::Whole(_) | Message::Manifest(..) | Message::Cap)
+    // Most places are told by their kind alone.
+    bytes.get(place + KIND).is_some_and(|kind| (CANCELED..=LAST_KIND).contains(kind))
+        && matches!(log.message(bytes, place, number), Message::Whole(_) | Message::Manifest(..) | Message::Cap)
 }
 
 /// The head of a canceled message that reaches from one place of a segment to another; none where there is no room for one.
