@@ -654,7 +654,7 @@ mod tests {
         assert!(State::decode(&encoded[1..]).is_err() && State::decode(&[&*encoded, &[0]].concat()).is_err());
         let origin = Origin { kind: OriginKind::Salvaged, epoch: Epoch(7), last: Seq(9) };
         assert_eq!(Origin::decode(&origin.encode()).ok(), Some(origin));
-        assert!(Origin::decode(&[2; 17]).is_err() && Origin::decode(&[1; 16]).is_err());
+        assert!(Origin::decode(&[4; 17]).is_err() && Origin::decode(&[1; 16]).is_err());
         assert!(decode_original(&[0, 0, 0, 9, 1]).is_err());
     }
 }

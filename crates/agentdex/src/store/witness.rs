@@ -9,6 +9,7 @@
 //! | bytes of a slot | |
 //! |---|---|
 //! | 8 | `agentdx1` |
+//! | 8 | number of the write: the greater one is the later |
 //! | 8, 16 | the epoch, the id of the registry |
 //! | 8, 8, 16 | number of the commit, last position of the log, sum |
 //! | 1 | 1: the store was closed after that commit |
@@ -40,7 +41,7 @@ pub(super) const FILE: &str = "witness";
 const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"agentdx1";
 /// The bytes of a slot that have a digest.
-const SIGNED: usize = 65;
+const SIGNED: usize = 73;
 /// How long a commit may wait for its slot.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -62,9 +63,10 @@ impl Slot {
         Slot { epoch, registry, commit: state.commit, last: state.last, sum: state.sum, is_closed: false }
     }
 
-    fn encode(&self) -> [u8; SLOT_BYTES] {
+    fn encode(&self, write: u64) -> [u8; SLOT_BYTES] {
         let mut signed = Vec::with_capacity(SIGNED);
         signed.extend(MAGIC);
+        signed.extend(write.to_be_bytes());
         signed.extend(self.epoch.0.to_be_bytes());
         signed.extend(self.registry.as_bytes());
         signed.extend(self.commit.to_be_bytes());
@@ -78,21 +80,29 @@ impl Slot {
         bytes
     }
 
-    /// None for what is no slot, or a damaged one.
-    fn decode(bytes: &[u8]) -> Option<Slot> {
+    /// A slot with the number of its write; none for what is no slot, or a damaged one.
+    fn decode(bytes: &[u8]) -> Option<(u64, Slot)> {
         let (signed, rest) = bytes.split_at_checked(SIGNED)?;
         if !signed.starts_with(MAGIC) || !rest.starts_with(&Digest::of(signed).0) {
             return None;
         }
         let number = |at: usize| Some(u64::from_be_bytes(*signed.get(at..)?.first_chunk()?));
-        Some(Slot {
-            epoch: Epoch(number(8)?),
-            registry: Uuid::from_slice(signed.get(16..32)?).ok()?,
-            commit: number(32)?,
-            last: Seq(number(40)?),
-            sum: Sum(u128::from_be_bytes(*signed.get(48..)?.first_chunk()?)),
-            is_closed: signed.get(64) == Some(&1),
-        })
+        let slot = Slot {
+            epoch: Epoch(number(16)?),
+            registry: Uuid::from_slice(signed.get(24..40)?).ok()?,
+            commit: number(40)?,
+            last: Seq(number(48)?),
+            sum: Sum(u128::from_be_bytes(*signed.get(56..)?.first_chunk()?)),
+            is_closed: signed.get(72) == Some(&1),
+        };
+        Some((number(8)?, slot))
+    }
+
+    /// The slot of a file that was written last, with the number of that write and its place.
+    fn last(bytes: &[u8]) -> Option<(u64, Slot, u64)> {
+        let slots = bytes.chunks(SLOT_BYTES).zip(0..2);
+        let slots = slots.filter_map(|(bytes, place)| Slot::decode(bytes).map(|(write, slot)| (write, slot, place)));
+        slots.max_by_key(|(write, ..)| *write)
     }
 }
 
@@ -114,8 +124,7 @@ impl Seen {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::Missing),
             Err(error) => return Err(error),
         };
-        let latest = bytes.chunks(SLOT_BYTES).take(2).filter_map(Slot::decode).max_by_key(|slot| slot.commit);
-        Ok(latest.map_or(Seen::Damaged, Seen::Slot))
+        Ok(Slot::last(&bytes).map_or(Seen::Damaged, |(_, slot, _)| Seen::Slot(slot)))
     }
 
     /// The slot that can be read.
@@ -179,7 +188,8 @@ struct Written {
     file: File,
     /// The slot that was written last: 0 or 1.
     place: u64,
-    commit: u64,
+    /// The number of that write.
+    write: u64,
 }
 
 impl Witness {
@@ -190,19 +200,17 @@ impl Witness {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(&path)?;
         file.set_len(2 * SLOT_BYTES as u64)?;
-        let place = match seen.slot() {
-            Some(slot) => {
-                let mut first = vec![0; SLOT_BYTES];
-                file.read_exact_at(&mut first, 0)?;
-                u64::from(Slot::decode(&first).as_ref() != Some(slot))
+        let mut bytes = vec![0; 2 * SLOT_BYTES];
+        file.read_exact_at(&mut bytes, 0)?;
+        let (write, place) = match Slot::last(&bytes).filter(|_| seen.slot().is_some()) {
+            Some((write, _, place)) => (write, place),
+            None => {
+                // Nothing of a former one may come back.
+                file.write_all_at(&[0; 2 * SLOT_BYTES], 0)?;
+                (0, 1)
             }
-            None => 1,
         };
-        let mut written = Written { file, place, commit: 0 };
-        if seen.slot().is_none() {
-            // Nothing of a former one may come back.
-            written.file.write_all_at(&[0; 2 * SLOT_BYTES], 0)?;
-        }
+        let mut written = Written { file, place, write };
         written.write(&durable)?;
         File::open(directory)?.sync_all()?;
         let (durable, wakes) = Default::default();
@@ -269,10 +277,10 @@ impl Witness {
 
 impl Written {
     fn write(&mut self, slot: &Slot) -> io::Result<()> {
-        let place = 1 - self.place;
-        self.file.write_all_at(&slot.encode(), place * SLOT_BYTES as u64)?;
+        let (place, write) = (1 - self.place, self.write + 1);
+        self.file.write_all_at(&slot.encode(write), place * SLOT_BYTES as u64)?;
         self.file.sync_data()?;
-        (self.place, self.commit) = (place, slot.commit);
+        (self.place, self.write) = (place, write);
         Ok(())
     }
 }
