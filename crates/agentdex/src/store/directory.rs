@@ -85,17 +85,26 @@ pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) ->
 
 /// Waits until no other process has the tree of a directory open.
 pub(super) fn wait_for_lock(directory: &Path) -> Result<()> {
-    let in_use = || Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) };
+    lock(directory, &directory.join(STORE).join("db")).map(drop)
+}
+
+/// Waits until no other process opens a directory, and keeps others from it as long as what it returns lives.
+pub(super) fn lock_opening(directory: &Path) -> Result<fs::File> {
+    lock(directory, directory)
+}
+
+fn lock(directory: &Path, path: &Path) -> Result<fs::File> {
     let failed = |source| Error::Io { doing: format!("opening the store in {}", directory.display()), source };
-    let log = fs::File::open(directory.join(STORE).join("db")).map_err(failed)?;
+    let file = fs::File::open(path).map_err(failed)?;
     let started = Instant::now();
     loop {
-        match rustix::fs::flock(&log, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() > LOCK_PATIENCE => return Err(in_use()),
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if started.elapsed() > LOCK_PATIENCE => {
+                return Err(Error::StoreInUse { path: directory.into(), by_this_process: Held::is_held(directory) });
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(Duration::from_millis(20)),
             // Where nothing can be locked, sled finds that out as well.
-            Err(_) => return Ok(()),
+            Ok(()) | Err(_) => return Ok(file),
         }
     }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
-    directory::{FOREIGN, STORE, check_version, create_directory, open_tree, unsupported, wait_for_lock},
+    directory::{FOREIGN, STORE, check_version, create_directory, lock_opening, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -49,16 +49,21 @@ pub(super) struct Opened {
 /// Opens or creates what is under `directory`. Where it falls short of its witness, it is left as it is.
 pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     upgrade::finish(directory)?;
-    let seen = Seen::read(directory).map_err(|source| Error::Io { doing: "reading the witness".into(), source })?;
     let is_there = fs::metadata(directory.join(STORE).join("db")).is_ok_and(|file| file.len() > 0);
-    if let Some(slot) = seen.slot().filter(|_| !is_there) {
-        return Err(witness::behind(directory, slot, 0, Seq::ZERO));
+    let mut opening = None;
+    if is_there {
+        create_directory(directory)?;
+        opening = Some(lock_opening(directory)?);
+        wait_for_lock(directory)?;
     }
-    create_directory(directory)?;
+    let seen = Seen::read(directory).map_err(|source| Error::Io { doing: "reading the witness".into(), source })?;
     if !is_there {
+        if let Some(slot) = seen.slot() {
+            return Err(witness::behind(directory, slot, 0, Seq::ZERO));
+        }
+        create_directory(directory)?;
         return load(directory, options, &seen, false);
     }
-    wait_for_lock(directory)?;
     let undo = keep(directory);
     let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
     let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
@@ -71,6 +76,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     if let Err(error) = undone {
         tracing::warn!(%error, "what was kept of the store while it was opened can't be dealt with");
     }
+    drop(opening);
     loaded
 }
 

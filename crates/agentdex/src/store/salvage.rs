@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{
     check::Fault,
     copy::CopiedDirectory,
-    directory::{create_directory, open_tree, wait_for_lock},
+    directory::{create_directory, lock_opening, open_tree, wait_for_lock},
     inspect,
     layout::{self, FORMAT_VERSION},
     open::identity,
@@ -334,6 +334,7 @@ impl Salvage<'_> {
 /// [`Error::StoreInUse`]; [`Error::StoreDamaged`] where it is damaged beside that, [`Error::Io`], [`Error::Store`].
 pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     let failed = |source| Error::Io { doing: format!("accepting {}", directory.display()), source };
+    let _opening = lock_opening(directory)?;
     wait_for_lock(directory)?;
     let undo = Undo::keep(directory).map_err(failed)?;
     let accepted = panics::caught_opening(|| {
