@@ -101,7 +101,7 @@ fn next_place(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> Option<
 }
 
 fn next_is_whole(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> bool {
-    // Most places are told by their kind alone.
+    // Most places are excluded by their kind.
     bytes.get(place + KIND).is_some_and(|kind| (CANCELED..=LAST_KIND).contains(kind))
         && matches!(log.message(bytes, place, number), Message::Whole(_) | Message::Manifest(..) | Message::Cap)
 }
