@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io::ErrorKind,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -18,10 +19,13 @@ use agentdex::{
 
 use super::*;
 
-/// All files under a directory with what they have.
+/// All files under a directory with what they have, but for those that are removed meanwhile.
 pub(super) fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let read = |path: &PathBuf| (path.strip_prefix(directory).unwrap().to_owned(), fs::read(path).unwrap());
-    paths(directory).iter().map(read).collect()
+    let read = |path: PathBuf| match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        read => Some((path.strip_prefix(directory).unwrap().to_owned(), read.unwrap())),
+    };
+    paths(directory).into_iter().filter_map(read).collect()
 }
 
 fn paths(directory: &Path) -> Vec<PathBuf> {
