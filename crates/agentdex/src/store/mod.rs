@@ -23,7 +23,7 @@
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
 //! - `records`, `expiry`: reading them
 //! - `restricted`: the Things that not everybody sees
-//! - `local`: what belongs to this node and not to the log
+//! - `local`, `local_state`: what belongs to this node and not to the log
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
@@ -42,6 +42,7 @@ mod held;
 mod inspect;
 mod layout;
 mod local;
+mod local_state;
 mod log;
 mod logged;
 mod logged_change;
@@ -85,12 +86,7 @@ use std::{
 use tokio::sync::watch;
 
 use self::write::Transaction;
-use self::{
-    commit::Committer,
-    local::{Kind, Local},
-    open::Opened,
-    view::View,
-};
+use self::{commit::Committer, open::Opened, view::View};
 use crate::{
     Error, Result,
     access::{Access, Caller, Grants, Namespace, NamespaceNumber, Owner, Role},
@@ -104,6 +100,7 @@ pub use self::{
     commit::Ticket,
     copy::CopiedDirectory,
     inspect::{Inspection, Verdict, inspect},
+    local_state::{LocalState, StoredQuery},
     log::Part,
     logged::{Logged, Membership},
     logged_change::{ChangeOrigin, LoggedChange},
@@ -513,7 +510,7 @@ impl Store {
 
     /// What belongs to this node and not to the log.
     pub fn local(&self) -> LocalState<'_> {
-        LocalState { store: self }
+        LocalState { view: &self.view, committer: &self.handle.committer }
     }
 
     /// Why the store takes no writes, if it takes none.
@@ -560,189 +557,4 @@ impl Store {
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
         self.handle.committer.trim_log(now)
     }
-}
-
-/// The positions of followers, the sessions of network followers, saved queries and API keys: what belongs to this node
-/// and not to the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
-/// they may be what they were before. Queries and keys are durable once the call returns.
-#[derive(Clone, Copy)]
-pub struct LocalState<'a> {
-    store: &'a Store,
-}
-
-impl LocalState<'_> {
-    /// The position that a follower has stored. All positions are in memory.
-    pub fn position(&self, follower: &str) -> Option<Position> {
-        self.store.view.local.position(follower)
-    }
-
-    /// Stores the position of a follower. Cheap: however often it moves, it is written twice a second.
-    ///
-    /// # Errors
-    /// [`crate::Error::LimitExceeded`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
-    pub fn set_position(&self, follower: &str, position: Position) -> Result<()> {
-        self.moves(|local| local.move_position(follower, Some(position)))
-    }
-
-    /// Removes the position of a follower.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn remove_position(&self, follower: &str) -> Result<()> {
-        self.moves(|local| local.move_position(follower, None))
-    }
-
-    /// The sessions, by name.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn sessions(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.store.view.local.values(Kind::Session)
-    }
-
-    /// Stores a session.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Session, name, Some(session)))
-    }
-
-    /// Removes a session.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn remove_session(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Session, name, None))
-    }
-
-    /// The saved queries.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn queries(&self) -> Result<Vec<StoredQuery>> {
-        let all = self.store.view.local.values(Kind::Query)?.into_iter();
-        let taken_apart = all.map(|(key, query)| {
-            let Some((owner, name)) = key.split_once('\0') else {
-                return Ok(StoredQuery { owner: None, name: key, query });
-            };
-            let owner = Some(owner.parse().map_err(|_| layout::corrupt())?);
-            Ok(StoredQuery { owner, name: name.to_owned(), query })
-        });
-        taken_apart.collect()
-    }
-
-    /// Stores a query. Blocks until it is durable.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn put_query(&self, owner: Option<&Owner>, name: &str, query: Vec<u8>) -> Result<()> {
-        self.move_query(&query_key(owner, name), Some(query))
-    }
-
-    /// Removes a query. Blocks until it is gone durably.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn remove_query(&self, owner: Option<&Owner>, name: &str) -> Result<()> {
-        self.move_query(&query_key(owner, name), None)
-    }
-
-    fn move_query(&self, key: &str, query: Option<Vec<u8>>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, key, query))?;
-        self.make_durable(Kind::Query, key, Transaction::from(Vec::new()))
-    }
-
-    /// The API keys, by id.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`]
-    pub fn keys(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        self.store.view.local.values(Kind::Key)
-    }
-
-    /// Stores an API key. Blocks until it is durable.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn put_key(&self, id: &str, key: Vec<u8>) -> Result<()> {
-        self.put_key_noted(id, key, None)
-    }
-
-    /// The same with an entry of the audit trail.
-    pub(crate) fn put_key_noted(&self, id: &str, key: Vec<u8>, note: Option<AuditEntry>) -> Result<()> {
-        self.put_key_soon(id, key)?;
-        self.make_durable(Kind::Key, id, Transaction::noting(note))
-    }
-
-    /// Stores an API key with the next write of local state.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`].
-    pub fn put_key_soon(&self, id: &str, key: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
-    }
-
-    /// Removes an API key. Blocks until it is gone durably. Where the disk has no room even for that, it is tried until it has.
-    ///
-    /// # Errors
-    /// As [`LocalState::set_position`], and [`crate::Error::DiskFull`].
-    pub fn remove_key(&self, id: &str) -> Result<()> {
-        self.remove_key_noted(id, None)
-    }
-
-    /// The same with an entry of the audit trail.
-    pub(crate) fn remove_key_noted(&self, id: &str, note: Option<AuditEntry>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Key, id, None))?;
-        self.make_durable(Kind::Key, id, Transaction { revokes_key: true, ..Transaction::noting(note) })
-    }
-
-    /// True if an API key is removed, and the disk still has it.
-    pub(crate) fn is_removing_key(&self, id: &str) -> bool {
-        self.store.view.local.has_moved(Kind::Key, id)
-    }
-
-    /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
-    /// is much.
-    fn make_durable(&self, kind: Kind, name: &str, transaction: Transaction) -> Result<()> {
-        let (local, committer, revokes_key) =
-            (&self.store.view.local, &self.store.handle.committer, transaction.revokes_key);
-        let mut transaction = transaction;
-        loop {
-            let committed = committer.submit(transaction).wait();
-            if let Err(error @ Error::DiskFull { .. }) = committed {
-                // Of what is refused nothing may come later, but for what takes a right away.
-                if !revokes_key {
-                    local.take_back(kind, name);
-                }
-                return Err(error);
-            }
-            committed?;
-            if !local.has_moved(kind, name) {
-                return Ok(());
-            }
-            transaction = Transaction { revokes_key, ..Transaction::from(Vec::new()) };
-        }
-    }
-
-    fn moves(&self, change: impl FnOnce(&Local) -> Result<bool>) -> Result<()> {
-        self.store.view.check_open_to_writes()?;
-        if change(&self.store.view.local)? { self.store.handle.committer.write_local_soon() } else { Ok(()) }
-    }
-}
-
-/// A saved query of a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredQuery {
-    /// Its owner.
-    pub owner: Option<Owner>,
-    /// Its name.
-    pub name: String,
-    /// The query, as it was given.
-    pub query: Vec<u8>,
-}
-
-/// The end of the key of a saved query.
-fn query_key(owner: Option<&Owner>, name: &str) -> String {
-    owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}\0{name}"))
 }
