@@ -127,7 +127,7 @@ fn full_disk_refuses_writes_and_loses_nothing() {
     assert_eq!(total(&server), acknowledged + 1 - removed);
 }
 
-/// Fills a disk up to so many bytes, which go back to it with what is returned.
+/// Fills a disk but for a number of bytes; the file that is returned takes the rest.
 fn fill(disk: &SmallDisk, free: u64) -> std::path::PathBuf {
     let filler = disk.path().join("filler");
     let space = rustix::fs::statvfs(disk.path()).unwrap();

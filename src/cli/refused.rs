@@ -20,7 +20,7 @@ pub(super) fn of(error: &anyhow::Error) -> Option<(ExitCode, String)> {
     Some((ExitCode::from(STATUS), text))
 }
 
-/// What can be done about such a directory.
+/// The commands that help with such a directory.
 pub(super) fn ways_out(data: &Path, is_behind: bool) -> String {
     let data = data.display();
     let mut text = format!(

@@ -65,7 +65,7 @@ impl Random {
     }
 }
 
-/// What readers get of a store.
+/// Everything that readers get of a store.
 #[derive(Debug, PartialEq)]
 struct Everything {
     texts: BTreeMap<String, String>,

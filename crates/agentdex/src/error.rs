@@ -256,7 +256,7 @@ pub enum Error {
     StoreDamaged {
         /// The data directory.
         path: PathBuf,
-        /// What was found.
+        /// The damage.
         found: String,
     },
     /// The data directory was written by a version that this one doesn't know.

@@ -20,7 +20,7 @@ pub enum AuditChain {
     Decisions,
     /// Denials.
     Denials,
-    /// What only admins do: API keys, backups and exports of everything.
+    /// Administration: API keys, backups and exports of everything.
     Administration,
 }
 

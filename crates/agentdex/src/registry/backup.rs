@@ -69,11 +69,11 @@ pub struct Backup {
     bytes: Summed<HeadAndEntries>,
 }
 
-/// What a backup brought back, beside the descriptions.
+/// The content of a backup that was restored, beside the descriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restored {
-    /// What the backup says of itself.
+    /// The head of the backup.
     pub head: BackupHead,
     /// The API keys that are valid again, the oldest first: also those that were revoked after the backup was taken.
     pub keys: Vec<ApiKey>,
@@ -83,7 +83,7 @@ pub struct Restored {
     pub private: u64,
     /// The number of descriptions that the members of a namespace see.
     pub in_namespaces: u64,
-    /// What the backup can't prove of itself, since an earlier version took it.
+    /// Warnings about parts that no checksum covers, in a backup of an earlier version.
     pub warnings: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ impl Registry {
 /// Makes the data directory of a registry from a backup. The directory must not exist, or be empty. The registry has a new
 /// epoch then: subscribers that resume get a `resync`. A directory in which this failed is of no use.
 ///
-/// What changed after the backup was taken is undone, revoked keys and narrowed accesses too: [`Restored`] says which keys are
+/// Changes from after the backup are undone, revoked keys and narrowed accesses too: [`Restored`] says which keys are
 /// valid again, and how much isn't public.
 ///
 /// ```

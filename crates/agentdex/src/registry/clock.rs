@@ -18,14 +18,14 @@ use crate::{
 };
 
 const TICK: Duration = Duration::from_millis(500);
-/// How long texts are compared at a tick.
+/// The time for which texts are compared at a tick.
 const COMPARED_A_TICK: Duration = Duration::from_millis(2);
 /// The same after a stop that wasn't proper.
 const COMPARED_AFTER_CRASH: Duration = Duration::from_millis(50);
 /// The time from a start to the first comparison, and from one to the next.
 const FIRST_COMPARISON: Duration = Duration::from_secs(3600);
 const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
-/// How often it is reported that the disk is full.
+/// The time between two log lines about a full disk.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// The maximum number of Things that are purged together: writers wait for no more than that.

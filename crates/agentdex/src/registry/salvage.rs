@@ -1,4 +1,4 @@
-//! What is left of a data directory whose files are damaged, or were replaced by older ones.
+//! Salvage: data directories whose files are damaged, or were replaced by older ones.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -8,7 +8,7 @@ use crate::{
     store::{self, CopiedDirectory, Fault, Inspection, Salvaged, Verdict},
 };
 
-/// How long a search index is waited for before it is asked again.
+/// The pause before a search index that is being built is asked again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Reads all that is in the data directory of a registry that isn't open, and says what doesn't fit together, or isn't there

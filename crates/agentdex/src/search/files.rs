@@ -82,7 +82,7 @@ pub struct Inspection {
     last: Option<PathBuf>,
 }
 
-/// Compares files of segments with their checksums, in the order of their names, until about so many bytes are read; the
+/// Compares files of segments with their checksums, in the order of their names, until about `bytes` are read; the
 /// first that is damaged. What was mapped for it is mapped no longer after that.
 pub(super) fn damaged(root: &Path, inspection: &mut Inspection, bytes: u64) -> tantivy::Result<Option<PathBuf>> {
     let listed = || -> tantivy::Result<(tantivy::Index, BTreeSet<PathBuf>)> {

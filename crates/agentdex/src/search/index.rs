@@ -72,7 +72,7 @@ impl Index {
         Ok(Some((index, writer, position)))
     }
 
-    /// Compares files of the index in a directory with their checksums, up to about so many bytes, where the last call stopped;
+    /// Compares files of the index in a directory with their checksums, up to about `bytes`, from where the last call stopped;
     /// a file that is damaged, if one is.
     ///
     /// # Errors

@@ -192,7 +192,7 @@ struct Verified {
     /// Its oldest entry: number, place, and the hash of the one before.
     first: (u64, u64, Option<String>),
     last: Link,
-    /// Whether an entry had a hash.
+    /// True once an entry had a hash.
     is_chained: bool,
 }
 

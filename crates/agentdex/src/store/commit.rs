@@ -165,7 +165,7 @@ impl Committer {
         }
     }
 
-    /// What the witness's thread does: has what is durable witnessed.
+    /// The thread of the witness: writes slots until the store is closed.
     pub fn run_witness(&self) {
         if let Err(error) = self.witness.run() {
             self.view.close(witnessing(&self.witness, &error));

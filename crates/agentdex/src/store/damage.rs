@@ -1,4 +1,4 @@
-//! What can't be read: reported once each, while all else is served.
+//! Damage: records and pages that can't be read, reported once each, while all else is served.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,7 @@ const MOST_REPORTED: usize = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap(pub IVec, pub IVec);
 
-/// What was reported.
+/// The damage that was reported.
 #[derive(Default)]
 pub(super) struct Damage {
     reported: Mutex<Reported>,
@@ -98,7 +98,7 @@ impl Damage {
         self.lock().gaps.iter().map(|(start, end)| Gap(start.clone(), end.clone())).collect()
     }
 
-    /// How many records and gaps were reported.
+    /// The number of records and gaps that were reported.
     pub fn count(&self) -> usize {
         let reported = self.lock();
         reported.ids.len() + reported.gaps.len()

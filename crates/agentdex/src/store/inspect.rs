@@ -19,21 +19,21 @@ use super::{
 };
 use crate::{Error, Result, change::Seq};
 
-/// What was found in a store.
+/// The result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// What can be read of it, and all faults.
+    /// The numbers of readable records and changes, and all faults.
     pub checked: Checked,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What a store comes to.
+/// The verdict about a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// All is there.
     InOrder,
-    /// What is lost is named in the faults; the registry opens.
+    /// The faults name all that is lost; the registry opens.
     Damaged,
     /// The registry doesn't open.
     Refused,

@@ -193,7 +193,7 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
 /// What fails with a value that isn't what the layout says.
 const DECODING: &str = "decoding a value";
 
-/// What fails with a page that can't be read.
+/// The operation that an error about an unreadable page names.
 const UNREADABLE: &str = "reading a page";
 
 /// A page that can't be read.
@@ -212,7 +212,7 @@ pub(super) fn unknown_part(tag: u8) -> Error {
     Error::Store { doing: DECODING, source: source.into() }
 }
 
-/// Whether an error is that of such a page or value.
+/// True for the error of such a page or value.
 pub(super) fn is_corrupt(error: &Error) -> bool {
     matches!(error, Error::Store { doing: DECODING | UNREADABLE, .. })
 }

@@ -91,7 +91,7 @@ fn keep(directory: &Path) -> Option<Undo> {
     kept.ok()
 }
 
-/// What failed in a store that is there, as damage where it is that.
+/// The error of a store that is there, as damage where it is that.
 fn as_damage(directory: &Path, error: Error) -> Error {
     let is_damage = layout::is_corrupt(&error);
     match error {

@@ -7,11 +7,11 @@ use std::{
 };
 
 thread_local! {
-    /// How many calls of this thread catch panics.
+    /// The number of calls of this thread that catch panics.
     static CATCHING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many stores are being opened: that has threads of its own.
+/// The number of stores that are being opened, by threads of sled as well.
 static OPENING: AtomicUsize = AtomicUsize::new(0);
 
 /// True if a panic of this thread is caught and reported: a panic hook has nothing to say of it.
@@ -19,7 +19,7 @@ pub fn is_caught() -> bool {
     CATCHING.get() > 0 || OPENING.load(Ordering::Acquire) > 0
 }
 
-/// What a read gives, or the text of its panic.
+/// The result of a read, or the text of its panic.
 pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(CATCHING.get() + 1);
     let read = catch_unwind(AssertUnwindSafe(read));

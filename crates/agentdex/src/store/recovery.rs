@@ -37,7 +37,7 @@ pub(super) const LAST_KIND: u8 = 11;
 /// The bytes that sled reads for a head.
 const READ_AT_ONCE: usize = 128;
 
-/// What a recovery overwrites.
+/// The parts of a store that a recovery overwrites.
 pub(super) struct Undo {
     store: PathBuf,
     kept: PathBuf,
@@ -139,7 +139,7 @@ pub(super) struct Log<'f> {
 
 /// A message of the log, as far as a recovery cares.
 pub(super) enum Message {
-    /// Something of so many bytes.
+    /// A message that can be read, with its length in bytes.
     Whole(u64),
     /// The last position of a batch that begins here, and the bytes of the message.
     Manifest(i64, u64),
@@ -168,7 +168,7 @@ struct Walk {
 }
 
 impl Log<'_> {
-    /// Where a recovery ends that goes on from a snapshot.
+    /// The end of a recovery that goes on from a snapshot.
     fn end(&self, begin: i64) -> io::Result<End> {
         let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
         let begin = begin / size * size;

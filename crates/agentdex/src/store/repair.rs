@@ -2,7 +2,7 @@
 //!
 //! sled's recovery ends at the first message that it can't read, or leaves out the rest of its segment. So such a message is
 //! made one that was canceled, up to the next that can be read, and the head of a segment is made again from its messages.
-//! What comes out may be older in parts: whoever reads it compares texts with their digests, and all of it with the witness.
+//! The result may be older in parts: whoever reads it compares texts with their digests, and all of it with the witness.
 
 use std::{
     collections::BTreeSet,

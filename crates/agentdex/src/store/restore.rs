@@ -27,10 +27,10 @@ use crate::{
 /// A key and what is under it.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
-/// What a restored store has.
+/// The content of a restored store.
 #[derive(Debug)]
 pub struct RestoredContent {
-    /// How many records there are.
+    /// The number of records.
     pub records: u64,
     /// The end of the log.
     pub last: Seq,

@@ -83,7 +83,7 @@ impl Restricted {
         if self.is_empty() { None } else { self.read().by_id.get(id).cloned() }
     }
 
-    /// How many there are.
+    /// The number of them.
     pub fn len(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }

@@ -40,7 +40,7 @@ use crate::{
     change::{ChangeKind, Epoch, Seq},
 };
 
-/// What was salvaged.
+/// The result of salvaging.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Salvaged {
     /// The number of records that are there again.
@@ -106,7 +106,7 @@ fn best(directory: &Path) -> Result<CopiedDirectory> {
     best.map(|(_, copy)| copy).ok_or_else(|| Error::StoreDamaged { path: directory.to_owned(), found })
 }
 
-/// How many records can be decoded.
+/// The number of records that can be decoded.
 fn count(tree: &Tree) -> Result<u64> {
     let db = tree.db()?;
     let pairs = tree.pairs(&db, layout::RECORDS, layout::AFTER_RECORDS);

@@ -70,7 +70,7 @@ impl Space {
 }
 
 impl Room<'_> {
-    /// Takes the room for so many bytes.
+    /// Reserves room for a number of bytes.
     ///
     /// # Errors
     /// [`Error::DiskFull`] where there is less than they may need.

@@ -32,7 +32,7 @@ pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
 
 /// The longest key in bytes that the end of a damaged page is looked for with.
 const LONGEST_KEY: usize = 2048;
-/// How many more bytes are tried once no byte makes a key readable: it ends with what was found.
+/// The number of further bytes that are tried once no byte makes a key readable: it ends with what was found.
 const MOST_LEVELS: usize = 8;
 
 /// How long a close waits for those who read.
@@ -61,7 +61,7 @@ pub(super) struct Tree {
     undurable: RwLock<Before>,
     /// How many groups have become durable: readers of two keys see whether they read one state.
     generation: AtomicU64,
-    /// What of it can't be read.
+    /// The parts of it that can't be read.
     pub damage: Damage,
 }
 
@@ -202,7 +202,7 @@ pub(super) struct Pairs<'t> {
     damage: &'t Damage,
     db: &'t sled::Db,
     pairs: sled::Iter,
-    /// Where the next pair is looked for.
+    /// The key from which the next pair is looked for.
     next: IVec,
     end: IVec,
     /// False to end with an error where a page can't be read.

@@ -42,7 +42,7 @@ const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"agentdx1";
 /// The bytes of a slot that have a digest.
 const SIGNED: usize = 73;
-/// How long a commit may wait for its slot.
+/// The time that a commit may wait for its slot.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The last commit that was durable when it was written.

@@ -25,7 +25,7 @@ use crate::{
 /// Records between readings of the log while the index is rebuilt.
 const RECORDS_AT_ONCE: usize = 1024;
 
-/// How often files of the index are compared with their checksums, and how many bytes of them at once.
+/// The time between two comparisons of files of the index with their checksums, and how many bytes of them at once.
 const INSPECT_EVERY: Duration = Duration::from_secs(60);
 const INSPECTED_AT_ONCE: u64 = 64 * 1024 * 1024;
 /// After a search has failed on an index whose files are whole, the failures of other searches in this time aren't taken for
@@ -69,7 +69,7 @@ pub(in crate::registry) struct Visible {
     pub seq: Seq,
     /// What the index has and nobody may find.
     pub hidden: Hidden,
-    /// What it has and not everybody may find.
+    /// The Things in it that not everybody may find.
     pub restricted: RestrictedDocuments,
 }
 
@@ -108,7 +108,7 @@ impl Search {
         Ok(shown.snapshot.as_ref().map(seq))
     }
 
-    /// What can be searched, without what was deleted since and what has expired, and, for somebody who doesn't see
+    /// The index as it can be searched, without what was deleted since and what has expired, and, for somebody who doesn't see
     /// everything, with what not everybody sees; none where nothing can be.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::{
     store::{LoggedChange, Record, Store},
 };
 
-/// How often the file is compared with its checksums.
+/// The time between two comparisons of the file with its checksums.
 const INSPECT_EVERY: Duration = Duration::from_secs(600);
 
 /// Keeps the vectors at the end of the log. They are shown as soon as they are made.
@@ -65,7 +65,7 @@ impl Follower for VectorFollower {
         self.writer()?.commit(position, durability != Durability::Process)
     }
 
-    /// What is damaged is an error, after which the file is opened again: up to there it counts.
+    /// Damage is an error, after which the file is opened again: up to there it counts.
     fn inspect(&mut self) -> Result<Inspected> {
         if self.inspected.elapsed() < INSPECT_EVERY {
             return Ok(Inspected::Nothing);

@@ -46,7 +46,7 @@ pub(super) struct VectorFile {
     model: ModelKey,
     file: BufWriter<File>,
     length: u64,
-    /// How much of it was written to the system for certain.
+    /// The bytes of it that were written to the system for certain.
     flushed: u64,
 }
 
