@@ -64,14 +64,13 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
         create_directory(directory)?;
         return load(directory, options, &seen, false);
     }
-    let undo = keep(directory);
+    let undo = keep(directory)?;
     let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
     let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
     let loaded = loaded.map_err(|error| as_damage(directory, error));
-    let undone = match (&loaded, undo) {
-        (_, None) | (Err(Error::StoreInUse { .. }), _) => Ok(()),
-        (Ok(_), Some(undo)) => undo.forget(),
-        (Err(_), Some(undo)) => undo.put_back(),
+    let undone = match &loaded {
+        Ok(_) | Err(Error::StoreInUse { .. }) => undo.forget(),
+        Err(_) => undo.put_back(),
     };
     if let Err(error) = undone {
         tracing::warn!(%error, "what was kept of the store while it was opened can't be dealt with");
@@ -80,15 +79,17 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     loaded
 }
 
-/// Keeps what a recovery overwrites, where there is room for it.
-fn keep(directory: &Path) -> Option<Undo> {
-    let kept = Undo::keep(directory).inspect_err(|error| {
-        tracing::warn!(%error, "what the recovery of the store overwrites can't be kept");
+/// Keeps what a recovery overwrites. Without room for that nothing is opened: it would be lost if the store is refused.
+fn keep(directory: &Path) -> Result<Undo> {
+    Undo::keep(directory).map_err(|source| {
         if let Err(error) = recovery::clean(directory) {
-            tracing::warn!(%error, "what was kept of it can't be removed");
+            tracing::warn!(%error, "what was kept of the store can't be removed");
         }
-    });
-    kept.ok()
+        Error::Io {
+            doing: format!("keeping what the recovery of the store in {} overwrites", directory.display()),
+            source,
+        }
+    })
 }
 
 /// The error of a store that is there, as damage where it is that.
