@@ -6,8 +6,9 @@ use std::{
     ops::Bound,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use sled::IVec;
@@ -17,6 +18,9 @@ use crate::{Error, change::Seq};
 
 /// The most ids, and the most gaps, that are remembered; what is damaged beyond is reported again and again.
 const MOST_REPORTED: usize = 10_000;
+/// How long ends of damaged pages are looked for in all. sled gives up only after a million tries where a page is lost that
+/// others refer to, and each try of such a key costs that.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Keys that can't be read, because the page is damaged that they are on: from the first of them on, up to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +32,10 @@ pub(super) struct Damage {
     reported: Mutex<Reported>,
     /// True if a record was reported, so that most stores never lock.
     has_ids: AtomicBool,
+    /// The same of gaps.
+    has_gaps: AtomicBool,
+    /// How long ends of pages were looked for, in nanoseconds.
+    searched: AtomicU64,
 }
 
 #[derive(Default)]
@@ -83,14 +91,29 @@ impl Damage {
         );
         if reported.gaps.len() < MOST_REPORTED {
             reported.gaps.insert(gap.0, gap.1);
+            self.has_gaps.store(true, Ordering::Release);
         }
     }
 
     /// The end of the gap that a key lies in.
-    pub fn end_of_gap(&self, key: &IVec) -> Option<IVec> {
+    pub fn end_of_gap(&self, key: &[u8]) -> Option<IVec> {
+        if !self.has_gaps.load(Ordering::Acquire) {
+            return None;
+        }
         let reported = self.lock();
-        let (_, end) = reported.gaps.range((Bound::Unbounded, Bound::Included(key.clone()))).next_back()?;
-        (end > key).then(|| end.clone())
+        let (_, end) = reported.gaps.range::<[u8], _>((Bound::Unbounded, Bound::Included(key))).next_back()?;
+        (**end > *key).then(|| end.clone())
+    }
+
+    /// Tries a key in a search for the end of a page; none once that took too long.
+    pub fn search<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+        if Duration::from_nanos(self.searched.load(Ordering::Relaxed)) > PATIENCE {
+            return None;
+        }
+        let started = Instant::now();
+        let found = read();
+        self.searched.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        Some(found)
     }
 
     /// The gaps that were reported.

@@ -32,8 +32,8 @@ pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
 
 /// The longest key in bytes that the end of a damaged page is looked for with.
 const LONGEST_KEY: usize = 2048;
-/// The number of further bytes that are tried once no byte makes a key readable: it ends with what was found.
-const MOST_LEVELS: usize = 8;
+/// What no key has behind a page's last one.
+const HIGHEST: [u8; 16] = [u8::MAX; 16];
 
 /// How long a close waits for those who read.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -97,6 +97,9 @@ impl Tree {
     pub fn get(&self, key: &[u8]) -> Result<Option<IVec>> {
         let started = Instant::now();
         let db = self.db()?;
+        if self.damage.end_of_gap(key).is_some() {
+            return Err(layout::unreadable("the page that it is on is damaged".into()));
+        }
         let found = guarded(|| db.get(key))?;
         count_towards_cache(&db, key, started)?;
         let undurable = read(&self.undurable);
@@ -212,12 +215,14 @@ pub(super) struct Pairs<'t> {
 impl Pairs<'_> {
     /// Goes on after the page that the next key would be on.
     fn pass_over(&mut self, reason: &Error) {
-        let found = self.damage.end_of_gap(&self.next).unwrap_or_else(|| {
-            let end = first_readable(self.db, &self.next, &self.end);
-            self.damage.report_gap(Gap(self.next.clone(), end.clone()), &reason.to_string());
-            end
-        });
-        self.next = found.min(self.end.clone());
+        let is_readable = |key: &[u8]| self.damage.search(|| guarded(|| self.db.get(key)).is_ok());
+        let end = first_readable(&self.next, &self.end, is_readable);
+        self.damage.report_gap(Gap(self.next.clone(), end.clone()), &reason.to_string());
+        self.go_on(end);
+    }
+
+    fn go_on(&mut self, from: IVec) {
+        self.next = from.min(self.end.clone());
         self.pairs = self.db.range(self.next.clone()..self.end.clone());
     }
 }
@@ -227,6 +232,12 @@ impl Iterator for Pairs<'_> {
 
     fn next(&mut self) -> Option<Result<(IVec, IVec)>> {
         while self.next < self.end {
+            if self.passes_over
+                && let Some(end) = self.damage.end_of_gap(&self.next)
+            {
+                self.go_on(end);
+                continue;
+            }
             let started = Instant::now();
             match guarded(|| self.pairs.next().transpose()) {
                 Ok(None) => self.next = self.end.clone(),
@@ -249,29 +260,34 @@ impl Iterator for Pairs<'_> {
 }
 
 /// The first key behind the page that a key is on which can't be read; at most `end`. Nothing tells where a page ends, so it
-/// is looked for byte by byte.
-fn first_readable(db: &sled::Tree, key: &IVec, end: &IVec) -> IVec {
-    let is_readable =
-        |candidate: &[u8]| candidate >= &**end || (candidate > &**key && guarded(|| db.get(candidate)).is_ok());
+/// is looked for byte by byte, until `is_readable` says nothing more.
+fn first_readable(key: &[u8], end: &IVec, is_readable: impl Fn(&[u8]) -> Option<bool>) -> IVec {
+    let try_key = |candidate: &[u8]| match candidate {
+        _ if candidate >= &**end => Some(true),
+        _ if candidate <= key => Some(false),
+        _ => is_readable(candidate),
+    };
     // All that begins with this can't be read, up to the first key that can.
-    let (mut unreadable, mut first, mut levels) = (Vec::new(), end.clone(), 0);
-    while levels < MOST_LEVELS && unreadable.len() < LONGEST_KEY {
+    let (mut unreadable, mut first) = (Vec::new(), end.clone());
+    while unreadable.len() < LONGEST_KEY {
+        let longer = [&unreadable[..], &HIGHEST].concat();
+        if try_key(&longer) != Some(true) {
+            return first;
+        }
         // The first byte with which it can.
         let (mut low, mut high) = (0, 256_u16);
         while low < high {
             let middle = (low + high) / 2;
             unreadable.push(middle as u8);
-            match is_readable(&unreadable) {
-                true => high = middle,
+            let Some(is_readable) = try_key(&unreadable) else { return first };
+            match is_readable {
+                true => {
+                    first = IVec::from(&unreadable[..]);
+                    high = middle;
+                }
                 false => low = middle + 1,
             }
             unreadable.pop();
-        }
-        if low < 256 {
-            let found = [&unreadable[..], &[low as u8]].concat();
-            (first, levels) = (IVec::from(found), 0);
-        } else {
-            levels += 1;
         }
         match low {
             0 => return first,
@@ -305,5 +321,40 @@ fn is_damage(error: &sled::Error) -> bool {
         sled::Error::Corruption { .. } | sled::Error::ReportableBug(_) => true,
         sled::Error::Io(error) => matches!(error.kind(), InvalidData | NotFound | UnexpectedEof),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// The end that is found of a gap up to `hi`, and the number of tries in the gap.
+    fn search(key: &str, hi: &[u8], end: &[u8], most: usize) -> (IVec, usize) {
+        let tries = Cell::new(0);
+        let is_readable = |key: &[u8]| {
+            tries.set(tries.get() + usize::from(key < hi));
+            (tries.get() <= most).then_some(key >= hi)
+        };
+        (first_readable(key.as_bytes(), &end.into(), is_readable), tries.get())
+    }
+
+    #[test]
+    fn the_end_of_a_page_is_found_with_few_tries_in_it() {
+        for hi in ["r/urn:000171", "r/urn:0002", "r/zzz"] {
+            let (end, tries) = search("r/urn:000023", hi.as_bytes(), b"r0", usize::MAX);
+            assert_eq!(end, IVec::from(hi));
+            assert!(tries <= 8 * hi.len(), "{tries}");
+        }
+        assert_eq!(search("r/urn:000023", b"s", b"r0", usize::MAX), (IVec::from(b"r0"), 1));
+    }
+
+    #[test]
+    fn a_search_that_is_given_up_has_an_end_that_can_be_read() {
+        for most in 0..40 {
+            let (end, _) = search("r/urn:000023", b"r/urn:000171", b"r0", most);
+            assert!(end >= IVec::from(b"r/urn:000171") && end <= IVec::from(b"r0"), "{end:?}");
+        }
     }
 }
