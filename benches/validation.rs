@@ -93,7 +93,7 @@ const TASKS: &[(&str, Task)] = &[
         let moment = Timestamp(1_700_000_000_000);
         let registration =
             Registration { created: moment, modified: moment, expires: None, ttl: None, retrieved: Some(moment) };
-        black_box(td::enrich(text, &registration, &[]));
+        black_box(td::enrich(text, &registration, td::Notes::default()));
     }),
 ];
 

@@ -7,7 +7,7 @@
 use agentdex::{
     Timestamp,
     td::{
-        Document, Identity, Layers, Registration, Strictness, admit, capabilities, enrich, flags,
+        Document, Identity, Layers, Notes, Registration, Strictness, admit, capabilities, enrich, flags,
         merge_patch::{apply, diff},
         validate,
     },
@@ -49,7 +49,7 @@ fn admitted(bytes: &[u8]) -> Option<String> {
         ttl: Some(1),
         retrieved: None,
     };
-    for again in [text.clone(), enrich(&text, &registration, &flags)] {
+    for again in [text.clone(), enrich(&text, &registration, Notes { flags: &flags, part_of: &[] })] {
         let document = Document::parse(again.as_bytes()).expect("what is stored and shown is JSON");
         let thing = admit(document, Identity::Addressed(&id), Strictness::Strict).expect("it needs no fix").thing;
         // A context may have other escapes once another entry was taken out of it, and one in brackets loses these.

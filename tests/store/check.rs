@@ -14,6 +14,7 @@ fn store() -> TestStore {
             patch: None,
             original: None,
             created: None,
+            declares: Declares::itself(),
         };
         let write = Write { id: id.into(), precondition: Precondition::Any, operation, actor: None };
         store.submit(vec![write]).wait().unwrap();

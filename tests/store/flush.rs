@@ -11,7 +11,10 @@ use std::{
     thread,
 };
 
-use agentdex::{Error, store::FlushHook};
+use agentdex::{
+    Error,
+    store::{Applied, FlushHook},
+};
 
 use super::*;
 
@@ -148,10 +151,10 @@ impl HeldUp {
 }
 
 /// A thread that commits.
-struct Committing(thread::JoinHandle<agentdex::Result<Vec<Outcome>>>);
+struct Committing(thread::JoinHandle<agentdex::Result<Applied>>);
 
 impl Committing {
-    fn wait(self) -> agentdex::Result<Vec<Outcome>> {
+    fn wait(self) -> agentdex::Result<Applied> {
         self.0.join().expect("a commit doesn't panic")
     }
 }

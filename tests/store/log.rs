@@ -41,6 +41,7 @@ fn change_names_the_capabilities_before_and_after_and_the_actor() {
             patch: None,
             original: None,
             created: None,
+            declares: Declares::itself(),
         };
         let write = Write { actor: Some("eve".into()), ..write("urn:a", Precondition::Any, operation) };
         store.write(write).expect("it succeeds");

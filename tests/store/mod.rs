@@ -7,7 +7,7 @@ use std::{
 
 use agentdex::{
     change::{DeletionReason, Precondition, Seq, Timestamp},
-    store::{Expiry, Operation, Options, Outcome, Store, Ticket, Write},
+    store::{Declares, Expiry, Operation, Options, Outcome, Store, Ticket, Write},
 };
 use tempfile::TempDir;
 
@@ -120,6 +120,7 @@ fn put_expiring(text: &str, expiry: Expiry) -> Operation {
         patch: None,
         original: None,
         created: None,
+        declares: Declares::itself(),
     }
 }
 

@@ -230,6 +230,7 @@ fn operation(step: Step) -> Operation {
                 bytes: vec![value],
             }),
             created: None,
+            declares: Declares::itself(),
         },
         Step::Renew(when) => Operation::Renew { expiry: expiry(when) },
         Step::Note(note) => Operation::Metadata(note.map(|note| vec![note])),
@@ -284,7 +285,7 @@ proptest! {
         }
         for (ticket, expected) in tickets.into_iter().zip(expected) {
             match (ticket.wait(), expected) {
-                (Ok(outcomes), Some(expected)) => prop_assert_eq!(outcomes, expected),
+                (Ok(outcomes), Some(expected)) => prop_assert_eq!(outcomes.outcomes, expected),
                 (Err(Error::PreconditionFailed { .. }), None) => {}
                 (outcomes, expected) => prop_assert!(false, "{outcomes:?} where {expected:?} was expected"),
             }

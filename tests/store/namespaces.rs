@@ -56,7 +56,7 @@ fn memberships(store: &Store) -> Vec<Membership> {
     let part = store.changes(Seq::ZERO, usize::MAX).expect("reading succeeds");
     let memberships = part.entries.iter().filter_map(|entry| match entry {
         Logged::Membership(membership) => Some(Membership::clone(membership)),
-        Logged::Change(_) => None,
+        Logged::Change(_) | Logged::Declaration(_) => None,
     });
     memberships.collect()
 }
@@ -177,9 +177,15 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
     check(&store, "another access");
     let original = Original { format: "a2a".into(), media_type: "application/json".into(), bytes: b"{}".into() };
     let converted = |text: &str| match put(text) {
-        Operation::Put { text, capabilities, expiry, patch, created, .. } => {
-            Operation::Put { text, capabilities, expiry, patch, original: Some(original.clone()), created }
-        }
+        Operation::Put { text, capabilities, expiry, patch, created, .. } => Operation::Put {
+            text,
+            capabilities,
+            expiry,
+            patch,
+            original: Some(original.clone()),
+            created,
+            declares: Declares::itself(),
+        },
         other => other,
     };
     store.write(write("urn:o", Precondition::Any, converted("{}"))).expect("it is new");
@@ -230,7 +236,15 @@ fn same_text_with_another_access_keeps_its_original() {
     let store = TestStore::open();
     let original = Original { format: "a2a".into(), media_type: "application/json".into(), bytes: b"{}".into() };
     let Operation::Put { text, capabilities, expiry, patch, created, .. } = put("{}") else { panic!("it is a put") };
-    let import = Operation::Put { text, capabilities, expiry, patch, original: Some(original.clone()), created };
+    let import = Operation::Put {
+        text,
+        capabilities,
+        expiry,
+        patch,
+        original: Some(original.clone()),
+        created,
+        declares: Declares::itself(),
+    };
     store
         .submit_as(alice(AccessRequest::default()), vec![write("urn:a", Precondition::Any, import)])
         .wait()

@@ -79,7 +79,15 @@ fn text_goes_when_neither_its_record_nor_the_log_needs_it() {
         store.put("urn:removed", text);
         let original = Original { format: "a2a".into(), media_type: String::new(), bytes: text.into() };
         let Operation::Put { text, capabilities, expiry, patch, .. } = put(text) else { unreachable!() };
-        let put = Operation::Put { text, capabilities, expiry, patch, original: Some(original), created: None };
+        let put = Operation::Put {
+            text,
+            capabilities,
+            expiry,
+            patch,
+            original: Some(original),
+            created: None,
+            declares: Declares::itself(),
+        };
         store.write(write("urn:imported", Precondition::Any, put)).expect("it is written");
     }
     store.put("urn:created", "{}");

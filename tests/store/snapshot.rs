@@ -58,6 +58,7 @@ fn write(id: &str, text: &str, expiry: Expiry) -> Write {
                 bytes: text.as_bytes().to_vec(),
             }),
             created: None,
+            declares: Declares::itself(),
         },
         actor: None,
     }

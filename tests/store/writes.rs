@@ -103,7 +103,7 @@ fn writes_of_a_transaction_see_each_other() {
         .wait();
     let expected =
         vec![Outcome::Created(nth(1)), Outcome::Updated(nth(2)), Outcome::Removed(nth(3)), Outcome::Created(nth(4))];
-    assert_eq!(outcomes.ok(), Some(expected));
+    assert_eq!(outcomes.map(|applied| applied.outcomes).ok(), Some(expected));
     assert_eq!(
         store.log(),
         [
@@ -149,6 +149,7 @@ fn original_is_kept_replaced_and_dropped() {
             patch: None,
             original,
             created: None,
+            declares: Declares::itself(),
         };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
@@ -180,6 +181,7 @@ fn metadata_goes_when_the_description_changes() {
             patch: None,
             original,
             created: None,
+            declares: Declares::itself(),
         };
         write("urn:a", Precondition::Any, operation)
     };
@@ -226,6 +228,7 @@ fn format_that_changes_alone_is_a_change() {
             patch: None,
             original: Some(original),
             created: None,
+            declares: Declares::itself(),
         };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
@@ -257,7 +260,7 @@ fn closed_store_finishes_what_it_was_given_and_takes_no_more() {
     let before = store.submit(vec![write("urn:a", Precondition::Any, put("{}"))]);
     store.close();
     let after = store.submit(vec![write("urn:b", Precondition::Any, put("{}"))]);
-    assert_eq!(before.wait().ok(), Some(vec![Outcome::Created(nth(1))]));
+    assert_eq!(before.wait().map(|applied| applied.outcomes).ok(), Some(vec![Outcome::Created(nth(1))]));
     assert!(matches!(after.wait(), Err(Error::ShuttingDown)));
     assert_eq!(*store.durable().borrow(), nth(1));
     assert!(matches!(store.find("urn:a"), Err(Error::ShuttingDown)), "the directory is released");
@@ -269,7 +272,15 @@ fn patch_of_an_older_description_is_made_again() {
     let put_with = |text: &str, since: u64, patch: Option<&str>| {
         let patch = Some(Patch { since: nth(since), text: patch.map(str::to_owned) });
         let (text, capabilities, expiry) = (text.to_owned(), Vec::new(), Expiry::default());
-        let operation = Operation::Put { text, capabilities, expiry, patch, original: None, created: None };
+        let operation = Operation::Put {
+            text,
+            capabilities,
+            expiry,
+            patch,
+            original: None,
+            created: None,
+            declares: Declares::itself(),
+        };
         store.write(write("urn:a", Precondition::Any, operation)).expect("it succeeds")
     };
     store.put("urn:a", r#"{"a":1}"#);

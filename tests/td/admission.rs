@@ -2,7 +2,10 @@
 
 use agentdex::{
     Timestamp,
-    td::{Admission, Document, Error, Identity, Layers, Registration, Strictness, Violation, admit, enrich, validate},
+    td::{
+        Admission, Document, Error, Identity, Layers, Notes, Registration, Strictness, Violation, admit, enrich,
+        validate,
+    },
 };
 
 fn admitted(json: &str) -> Admission {
@@ -92,7 +95,7 @@ fn an_agent_in_any_form_gets_the_context_it_lacks() {
         let moment = Timestamp(0);
         let registration =
             Registration { created: moment, modified: moment, expires: None, ttl: None, retrieved: None };
-        let written_back = admitted(&enrich(admission.thing.text(), &registration, &[]));
+        let written_back = admitted(&enrich(admission.thing.text(), &registration, Notes::default()));
         assert_eq!(written_back.thing.text(), admission.thing.text());
         assert!(refused_rules(&document, Strictness::Strict).contains(&"td-context-missing".to_owned()));
     }
@@ -153,7 +156,7 @@ fn what_is_handed_out_is_stored_as_before_when_it_comes_back() {
                 LAMP.split_once(',').unwrap().1
             ),
         ] {
-            let enriched = enrich(&stored, &REGISTRATION, &[]);
+            let enriched = enrich(&stored, &REGISTRATION, Notes::default());
             let value: serde_json::Value = serde_json::from_str(&enriched).unwrap();
             assert_eq!(value["@context"].as_array().unwrap().last().unwrap(), "https://www.w3.org/2022/wot/discovery");
             assert_eq!(value["registration"]["ttl"], 60);

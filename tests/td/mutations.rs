@@ -4,7 +4,8 @@
 use agentdex::{
     Timestamp,
     td::{
-        Document, Error, Identity, Layers, Registration, Strictness, admit, capabilities, enrich, merge_patch, validate,
+        Document, Error, Identity, Layers, Notes, Registration, Strictness, admit, capabilities, enrich, merge_patch,
+        validate,
     },
 };
 use proptest::{prelude::*, sample::Index};
@@ -92,7 +93,7 @@ fn check(thing: &Value) -> Result<(), TestCaseError> {
 
     let moment = Timestamp(1_700_000_000_000);
     let registration = Registration { created: moment, modified: moment, expires: None, ttl: None, retrieved: None };
-    let handed_out = Document::parse(enrich(&stored, &registration, &[]).as_bytes()).unwrap();
+    let handed_out = Document::parse(enrich(&stored, &registration, Notes::default()).as_bytes()).unwrap();
     let context = handed_out.value()["@context"].as_array().unwrap();
     prop_assert_eq!(context.last().unwrap(), "https://www.w3.org/2022/wot/discovery");
     prop_assert!(validate(&handed_out, Layers::All).is_valid());

@@ -281,6 +281,33 @@ pub enum Error {
         /// The Thing, or the name of the saved query.
         id: String,
     },
+    /// The Thing is a part of documents: it has their access.
+    #[error("{id:?} is a part of {}: it has the access of that; change that one's", documents_of(documents))]
+    PartOfDocument {
+        /// The part.
+        id: String,
+        /// The Things of the documents; of those that the writer doesn't see, none.
+        documents: Vec<String>,
+    },
+    /// What is imported or registered has nothing in common with what has its id.
+    #[error(
+        "{id:?} is taken by {title:?}, which has nothing in common with this one (neither title, description, capability nor \
+         address): give this one another id, or replace that one (`if_exists=replace`, `--replace`)"
+    )]
+    Unrelated {
+        /// The Thing.
+        id: String,
+        /// The title of the one that is there.
+        title: String,
+    },
+    /// The Thing has no such version.
+    #[error("{id:?} has no version {version:?}; GET its `versions` lists them")]
+    NoSuchVersion {
+        /// The Thing.
+        id: String,
+        /// The version, or the range.
+        version: String,
+    },
     /// The Thing would be shown to a namespace that the writer is no member of.
     #[error("{id:?} is shown to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
     NotMember {
@@ -439,6 +466,9 @@ impl Error {
             Error::AccessRefused { .. } => "access-refused",
             Error::NotOwner { .. } => "not-owner",
             Error::NotMember { .. } => "not-member",
+            Error::PartOfDocument { .. } => "part-of-document",
+            Error::Unrelated { .. } => "unrelated",
+            Error::NoSuchVersion { .. } => "no-such-version",
             Error::Contended { .. } => "contended",
             Error::InvalidQuery { .. } => "invalid-query",
             Error::QueryTooCostly { .. } => "query-too-costly",
@@ -606,6 +636,14 @@ impl From<crate::fetch::Error> for Error {
 }
 
 /// Who has a data directory open, and what to do.
+/// The documents that a part belongs to.
+fn documents_of(documents: &[String]) -> String {
+    match documents {
+        [] => "a document".to_owned(),
+        documents => format!("the document of {}", documents.join(", ")),
+    }
+}
+
 fn not_member(is_given_up: bool) -> &'static str {
     if is_given_up {
         "which was given up: its name stands for another namespace, if it is claimed again; give another visibility or \

@@ -73,7 +73,7 @@ pub use self::{
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
     tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},
     validation::ValidationReport,
-    write::{BatchResult, Created, DryRun, Effect, Imported},
+    write::{BatchResult, Created, DryRun, Effect, Imported, Version},
 };
 pub use agentdex_td::Timestamp;
 

@@ -57,6 +57,26 @@ impl Serialize for Effect {
     }
 }
 
+/// A version of a Thing, of the answer of `GET /things/{id}/versions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Version {
+    /// The version; absent where its description names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// True of the one that is read without `version`.
+    #[serde(rename = "served")]
+    pub is_served: bool,
+    /// Its entity tag, for `If-Match` with `version`.
+    pub etag: String,
+    /// The format that it was converted from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The id of the Thing of the document that declares it as a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+}
+
 /// The answer to a write that created a Thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

@@ -404,6 +404,15 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a history")
     }
 
+    /// The versions of a Thing, the served one first.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn versions(&self, id: &str) -> Result<Vec<Version>> {
+        let request = self.request(Method::GET, &format!("{}/versions", thing_path(id)), &[]);
+        read(&text(self.send(request).await?).await?, "versions")
+    }
+
     /// The state of the registry once it is ready: the answer of `GET /health/ready`.
     ///
     /// # Errors

@@ -5,12 +5,21 @@ use std::fmt::{self, Write};
 
 use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 
-/// The description as it is returned: `registration` and the discovery context spliced in, and `agentdex:flags` in
+/// What a registry says of a description beside its registration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Notes<'a> {
+    /// What in it may be there to deceive: `agentdex:flags`.
+    pub flags: &'a [Flag],
+    /// The ids of the Things of the documents that it is a part of: `agentdex:partOf`.
+    pub part_of: &'a [String],
+}
+
+/// The description as it is returned: `registration` and the discovery context spliced in, with the notes in
 /// `registration` where there are some.
 ///
 /// `stored` is a stored form, that is the [`text`](super::ThingDescription::text) of an admitted
 /// description: an object in compact JSON that has an `@context` and no `registration`.
-pub fn enrich(stored: &str, registration: &Registration, flags: &[Flag]) -> String {
+pub fn enrich(stored: &str, registration: &Registration, notes: Notes<'_>) -> String {
     let mut enriched = String::with_capacity(stored.len() + 320);
     let rest = match find_context(stored) {
         Some((start, end)) => {
@@ -23,7 +32,7 @@ pub fn enrich(stored: &str, registration: &Registration, flags: &[Flag]) -> Stri
     let body = rest.trim_ascii_end();
     let body = body.strip_suffix('}').unwrap_or(body);
     enriched.push_str(body);
-    let written = push_registration(&mut enriched, registration, flags);
+    let written = push_registration(&mut enriched, registration, notes);
     debug_assert!(written.is_ok(), "writing to a string can't fail");
     enriched.push('}');
     enriched
@@ -48,7 +57,7 @@ fn push_context(enriched: &mut String, context: &str) {
     enriched.push_str("\"]");
 }
 
-fn push_registration(enriched: &mut String, registration: &Registration, flags: &[Flag]) -> fmt::Result {
+fn push_registration(enriched: &mut String, registration: &Registration, notes: Notes<'_>) -> fmt::Result {
     let Registration { created, modified, expires, ttl, retrieved } = registration;
     write!(enriched, r#","registration":{{"created":"{created}","modified":"{modified}""#)?;
     if let Some(expires) = expires {
@@ -60,8 +69,12 @@ fn push_registration(enriched: &mut String, registration: &Registration, flags: 
     if let Some(retrieved) = retrieved {
         write!(enriched, r#","retrieved":"{retrieved}""#)?;
     }
-    if !flags.is_empty() {
-        let flags = serde_json::to_string(flags).map_err(|_| fmt::Error)?;
+    if !notes.part_of.is_empty() {
+        let documents = serde_json::to_string(notes.part_of).map_err(|_| fmt::Error)?;
+        write!(enriched, r#","agentdex:partOf":{documents}"#)?;
+    }
+    if !notes.flags.is_empty() {
+        let flags = serde_json::to_string(notes.flags).map_err(|_| fmt::Error)?;
         write!(enriched, r#","agentdex:flags":{flags}"#)?;
     }
     enriched.write_char('}')

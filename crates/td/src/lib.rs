@@ -52,7 +52,7 @@ pub use capability::{Capability, capabilities};
 pub use check::{Layers, Strictness, validate};
 pub use description::Description;
 pub use document::Document;
-pub use enrich::enrich;
+pub use enrich::{Notes, enrich};
 pub use error::{BoxError, Error, Result};
 pub use flag::{Flag, FlagKind, flags};
 pub use identity::{Identity, NORMALIZED_ID_PREFIX, normalize_id};

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{followers::Followers, parts, thread::spawn};
+use super::{followers::Followers, thread::spawn};
 use crate::{
     Result,
     change::{Precondition, Timestamp},
@@ -182,22 +182,17 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
     }
 }
 
-/// Purges what is due, at most [`PURGE_AT_ONCE`], with the parts of documents whose Things these are, and returns how
-/// many.
+/// Purges what is due, at most [`PURGE_AT_ONCE`], and returns how many.
 fn purge(store: &Store) -> Result<usize> {
     if store.closed_to_writes().is_some() {
         return Ok(0);
     }
     let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;
-    let purge = |id: String| {
-        let parts = match store.find_unpurged(&id)? {
-            Some(expired) => parts::removals(store, &expired, |_| false)?,
-            None => Vec::new(),
-        };
-        let purge = Write { id, precondition: Precondition::Any, operation: Operation::Purge, actor: None };
-        Ok(store.submit([vec![purge], parts].concat()))
+    let purge = |id| {
+        let (precondition, operation) = (Precondition::Any, Operation::Purge);
+        store.submit(vec![Write { id, precondition, operation, actor: None }])
     };
-    let tickets: Vec<_> = due.into_iter().map(purge).collect::<Result<_>>()?;
+    let tickets: Vec<_> = due.into_iter().map(purge).collect();
     let purged = tickets.len();
     tickets.into_iter().try_for_each(|ticket| ticket.wait().map(drop))?;
     Ok(purged)

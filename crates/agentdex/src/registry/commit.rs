@@ -6,7 +6,7 @@ use super::Registry;
 use crate::{
     Error, Result,
     change::{Precondition, Seq},
-    store::{self, Author, Outcome, Ticket},
+    store::{self, Author, Outcome, Remark, Ticket},
     td::Violation,
 };
 
@@ -18,13 +18,33 @@ pub(super) struct Commit {
     pub author: Author,
 }
 
+/// What became of a write that was committed.
+pub(super) struct Committed {
+    pub effect: Effect,
+    pub seq: Seq,
+    pub remarks: Vec<Remark>,
+}
+
 impl Registry {
     /// Writes all of it or nothing; what became of the first.
-    pub(super) async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<(Effect, Seq)> {
+    pub(super) async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<Committed> {
         let id = writes.first().map_or_else(String::new, |first| first.id.clone());
         let ticket = self.submit(writes, commit.author.clone(), commit.dry_run);
-        let effects = effects(&if commit.may_block { ticket.wait()? } else { ticket.await? });
-        effects.first().copied().ok_or(Error::NotFound { id })
+        let applied = if commit.may_block { ticket.wait() } else { ticket.await };
+        let applied = applied.map_err(|error| self.as_seen(error))?;
+        let (effect, seq) = effects(&applied).first().copied().ok_or(Error::NotFound { id })?;
+        Ok(Committed { effect, seq, remarks: applied.remarks })
+    }
+
+    /// An error about a part names the documents that the caller sees.
+    fn as_seen(&self, error: Error) -> Error {
+        match error {
+            Error::PartOfDocument { id, mut documents } => {
+                documents.retain(|document| self.sees(document));
+                Error::PartOfDocument { id, documents }
+            }
+            error => error,
+        }
     }
 
     /// Writes all of it or nothing; one effect a write, in their order.
@@ -33,8 +53,9 @@ impl Registry {
         writes: Vec<store::Write>,
         author: Author,
         dry_run: bool,
-    ) -> Result<Vec<(Effect, Seq)>> {
-        Ok(effects(&self.submit(writes, author, dry_run).await?))
+    ) -> Result<(Vec<(Effect, Seq)>, Vec<Remark>)> {
+        let applied = self.submit(writes, author, dry_run).await.map_err(|error| self.as_seen(error))?;
+        Ok((effects(&applied), applied.remarks))
     }
 
     fn submit(&self, writes: Vec<store::Write>, author: Author, dry_run: bool) -> Ticket {
@@ -55,10 +76,10 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
     outcomes.iter().filter_map(effect).collect()
 }
 
-/// The warning where a description that was imported by URL is no longer what its source says.
-pub(super) fn tracking_stopped(was_tracked: bool, effect: Effect) -> Option<Violation> {
-    let message = "the description was changed by hand: the URL that it was imported from is no longer tracked";
-    (was_tracked && effect == Effect::Updated).then(|| Violation::new("", "tracking-stopped", message))
+/// The warning where a Thing is no longer what its source says.
+pub(super) fn tracking_stopped() -> Violation {
+    let message = "what it was imported from is replaced: the URL that it came from is no longer tracked";
+    Violation::new("", "tracking-stopped", message)
 }
 
 /// Whether a precondition holds of a record whose last change is `found`.

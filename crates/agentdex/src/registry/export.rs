@@ -4,6 +4,7 @@ use super::Registry;
 use crate::{
     Error, Result,
     convert::Format,
+    store::Original,
     td::{self, Document},
 };
 
@@ -19,6 +20,23 @@ pub struct Exported {
     pub bytes: Vec<u8>,
     /// How much could not be said where it was converted, or was left out of the original.
     pub warnings: Option<usize>,
+}
+
+/// What is exported.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportOptions<'o> {
+    /// The version of the format; none: that of the original, else the first that the format has.
+    pub format_version: Option<&'o str>,
+    /// The version of the Thing, or a range; none: the one that is served.
+    pub version: Option<&'o str>,
+    /// False for the original as it came, without what was edited by hand since.
+    pub edits: bool,
+}
+
+impl Default for ExportOptions<'_> {
+    fn default() -> Self {
+        ExportOptions { format_version: None, version: None, edits: true }
+    }
 }
 
 impl Registry {
@@ -41,32 +59,72 @@ impl Registry {
     /// [`Error::NotFound`], [`Error::NotExpressible`] where the format would need what the description doesn't say, or
     /// has no such version; [`Error::InvalidId`], [`Error::Store`].
     pub fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Exported> {
+        self.export_with(id, format, ExportOptions { format_version: version, ..ExportOptions::default() })
+    }
+
+    /// The same with what was edited by hand or without, and in another version of the Thing. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Registry::export`], and [`Error::NoSuchVersion`].
+    pub fn export_with(&self, id: &str, format: Format, options: ExportOptions<'_>) -> Result<Exported> {
         let id = td::normalize_id(id)?;
-        let found = || self.find(&id)?.ok_or_else(|| Error::NotFound { id: id.clone().into_owned() });
+        let source = self.source(&id, options)?;
         let Some(export) = format.export() else {
-            let bytes = found()?.text().to_owned().into_bytes();
+            let bytes = source.text.into_bytes();
             return Ok(Exported { media_type: TD_JSON.to_owned(), bytes, warnings: None });
         };
-        let version = version.map(|asked| export.version(asked)).transpose();
+        let version = options.format_version.map(|asked| export.version(asked)).transpose();
         let version = version.map_err(|reason| Error::NotExpressible { format: format.name(), reason })?;
-        // Both are read apart: what is replaced in between may be exported as the original that it had, as a moment ago.
-        let original = self.original(&id)?.filter(|original| original.format == format.name());
-        let (media_type, made) = match original {
-            Some(original) => {
-                let converted = version.map(|version| export.in_version(&original.bytes, version)).transpose()?;
-                let Some(converted) = converted.flatten() else {
-                    let supply = export.supply(&original.bytes, &original.media_type)?;
-                    let warnings = (!supply.names.is_empty()).then_some(supply.names.len());
-                    return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings });
-                };
-                (original.media_type, converted)
-            }
-            None => {
-                let thing = Document::parse(found()?.text().as_bytes())?;
-                let media_type = export.media_types.first().map_or("application/json", |(name, _)| *name);
-                (media_type.to_owned(), export.from_thing(thing.value(), version)?)
-            }
+        let Some(mut original) = source.original.filter(|original| original.format == format.name()) else {
+            let thing = Document::parse(source.text.as_bytes())?;
+            let media_type = export.media_types.first().map_or("application/json", |(name, _)| *name);
+            let made = export.from_thing(thing.value(), version)?;
+            let warnings = Some(made.warnings.len());
+            return Ok(Exported { media_type: media_type.to_owned(), bytes: made.bytes, warnings });
         };
-        Ok(Exported { media_type, bytes: made.bytes, warnings: Some(made.warnings.len()) })
+        let mut lost = 0;
+        if let Some(base) = source.unedited {
+            let (base, edited) = (Document::parse(base.as_bytes())?, Document::parse(source.text.as_bytes())?);
+            let made = export.with_edits(&original.bytes, &original.media_type, base.value(), edited.value())?;
+            lost = made.warnings.len();
+            original.bytes = made.bytes;
+        }
+        let converted = version.map(|version| export.in_version(&original.bytes, version)).transpose()?;
+        let Some(converted) = converted.flatten() else {
+            let supply = export.supply(&original.bytes, &original.media_type)?;
+            let warnings = supply.names.len() + lost;
+            let warnings = (warnings > 0).then_some(warnings);
+            return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings });
+        };
+        let warnings = Some(converted.warnings.len() + lost);
+        Ok(Exported { media_type: original.media_type, bytes: converted.bytes, warnings })
     }
+
+    /// What is exported of a Thing.
+    fn source(&self, id: &str, options: ExportOptions<'_>) -> Result<Source> {
+        if let Some(range) = options.version {
+            let version = self.version(id, range)?;
+            return Ok(Source { text: version.text, unedited: None, original: version.original });
+        }
+        let record = self.find_record(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
+        if !record.is_edited {
+            // Both are read apart: what is replaced in between may be exported as the original that it had, as a moment ago.
+            return Ok(Source { text: record.text, unedited: None, original: self.0.store.original(id)? });
+        }
+        let declared = self.0.store.declared(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
+        let served = declared.declarations.into_iter().next();
+        let (base, original) = served.map_or((None, None), |(_, text, original)| (Some(text), original));
+        Ok(match options.edits {
+            true => Source { text: record.text, unedited: base, original },
+            false => Source { text: base.unwrap_or(record.text), unedited: None, original },
+        })
+    }
+}
+
+/// The text that is exported, and what it was converted from.
+struct Source {
+    text: String,
+    /// The text that the original was converted to, where it was edited since.
+    unedited: Option<String>,
+    original: Option<Original>,
 }

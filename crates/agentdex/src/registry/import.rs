@@ -4,24 +4,25 @@ use std::{borrow::Cow, collections::HashSet, sync::atomic::Ordering};
 
 use agentdex_api::Effect;
 
-use super::{Registry, commit::tracking_stopped, own_members, parts, prepare::Prepared, write::Written};
+use super::{Registry, commit::tracking_stopped, own_members, prepare::Prepared, remarks::named, write::Written};
 use crate::{
     Error, Result,
     access::AccessRequest,
-    change::Precondition,
+    change::{Precondition, Seq},
     convert::{Conversion, ConvertedThing, Format, verification::Verification},
-    store::{self, Author, Expiry, Operation, Original},
+    store::{self, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Remark},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
-/// The number of attempts of an import where others change its Things.
-const ATTEMPTS: u32 = 5;
-
-/// What happens to Things that exist already.
+/// What happens to Things that exist already. Those that are declared by others, or by themselves where the document has them
+/// as a part, stay as they are whatever is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {
-    /// They are replaced.
+    /// The Thing of the document is replaced if it has something in common with the new one: title, description, a capability or
+    /// an address. Otherwise nothing is imported: [`Error::Unrelated`].
     #[default]
+    ReplaceRelated,
+    /// They are replaced.
     Replace,
     /// Nothing is imported: [`Error::AlreadyExists`].
     Refuse,
@@ -194,12 +195,11 @@ impl Registry {
         refuse_repeated_ids(&things)?;
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
-        let ids = things.iter().map(|thing| td::normalize_id(&thing.id).map(Cow::into_owned));
-        let ids = ids.collect::<td::Result<Vec<String>>>()?;
-        name_owner(&mut things)?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
+        let mut declared = Declared::of(&things, false)?;
         for (thing, claim) in things.into_iter().zip(claims) {
-            let Prepared { mut write, mut warnings, .. } = self.prepare_import(thing, if_exists, ttl, None)?;
+            let Prepared { mut write, mut warnings, .. } =
+                self.prepare_import(thing, if_exists, ttl, None, declared.next(if_exists))?;
             write.actor = actor.clone();
             warnings.extend(claim);
             warnings.extend(self.signature_lost(&write)?);
@@ -221,76 +221,57 @@ impl Registry {
             _ => None,
         });
         let descriptions = texts.collect();
-        let author = self.author(access)?;
-        let mut attempts = 0;
-        let effects = loop {
-            let (batch, author) = self.with_surplus_parts(&ids, writes.clone(), author.clone())?;
-            for removal in batch.get(writes.len()..).unwrap_or_default() {
-                prepared.push((removal.id.clone(), Vec::new(), false));
-            }
-            let batch = batch.into_iter().map(|write| store::Write { actor: actor.clone(), ..write });
-            match self.commit_all(batch.chain(noted.clone()).collect(), author, dry_run).await {
-                Err(Error::PreconditionFailed { id, .. }) if if_exists == IfExists::Refuse => {
-                    return Err(Error::AlreadyExists { id });
-                }
-                // Somebody changed the document or a part meanwhile: what has to go may be something else.
-                Err(Error::PreconditionFailed { id, .. }) => {
-                    attempts += 1;
-                    if attempts == ATTEMPTS {
-                        return Err(Error::Contended { id, attempts });
-                    }
-                    prepared.truncate(writes.len());
-                }
-                effects => break effects?,
-            }
-        };
-        let written = |((id, mut warnings, was_tracked), (effect, seq)): ((_, Vec<_>, _), _)| {
-            warnings.extend(tracking_stopped(was_tracked, effect));
+        let parts = declared.parts(actor);
+        let batch = writes.into_iter().chain(noted).chain(parts).collect();
+        let (effects, remarks) =
+            self.commit_all(batch, self.author(access)?, dry_run).await.map_err(|error| match error {
+                Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
+                error => error,
+            })?;
+        let written = |((id, mut warnings, was_tracked), (effect, seq)): ((String, Vec<_>, _), _)| {
+            warnings.extend((was_tracked && effect == Effect::Updated).then(tracking_stopped));
+            let own = remarks.iter().filter(|remark| !matches!(remark, Remark::PartRemoved(..)));
+            warnings.extend(self.warnings_of(&id, &own.cloned().collect::<Vec<_>>()));
             Written { id, effect, seq, warnings }
         };
         let mut things: Vec<Written> = prepared.into_iter().zip(effects).map(written).collect();
-        let removed = things.iter().filter(|thing| thing.effect == Effect::Removed);
-        let removed = parts::removed_by_import(&removed.map(|thing| thing.id.as_str()).collect::<Vec<_>>());
-        things.iter_mut().take(1).for_each(|document| document.warnings.extend(removed.clone()));
+        let removed: Vec<(&String, Seq)> = remarks
+            .iter()
+            .filter_map(|remark| match remark {
+                Remark::PartRemoved(id, seq) => Some((id, *seq)),
+                _ => None,
+            })
+            .collect();
+        let ids: Vec<&str> = removed.iter().map(|(id, _)| id.as_str()).collect();
+        things.iter_mut().take(1).for_each(|document| document.warnings.extend(removed_by_import(&ids)));
+        things.extend(removed.into_iter().map(|(id, seq)| Written {
+            id: id.clone(),
+            effect: Effect::Removed,
+            seq,
+            warnings: Vec::new(),
+        }));
         Ok(Imported { things, warnings, descriptions })
-    }
-
-    /// The writes of a document and its parts, with the removals of the parts that it had when it was last imported, and
-    /// has no more; and their author, whose new parts have the access of the document. They hold for the version of
-    /// the document that is stored now.
-    fn with_surplus_parts(
-        &self,
-        ids: &[String],
-        mut writes: Vec<store::Write>,
-        mut author: Author,
-    ) -> Result<(Vec<store::Write>, Author)> {
-        let Some(id) = ids.first() else { return Ok((writes, author)) };
-        let document = self.0.store.find(id)?;
-        let surplus = match &document {
-            Some(document) => parts::removals(&self.0.store, document, |id| ids.iter().any(|other| other == id))?,
-            None => Vec::new(),
-        };
-        if (writes.len() > 1 || !surplus.is_empty())
-            && let Some(first) = writes.first_mut().filter(|first| first.precondition == Precondition::Any)
-        {
-            first.precondition =
-                document.as_ref().map_or(Precondition::Absent, |document| Precondition::Seq(document.seq));
-        }
-        if let Some(document) = document {
-            author.to_new = document.access;
-        }
-        writes.extend(surplus);
-        Ok((writes, author))
     }
 
     /// Adds the result of the check of the card to the first Thing, which is that of the card.
     pub(super) fn add_signature(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
         if let (Some(found), Some(first)) = (found, things.first_mut()) {
-            let before = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.text);
+            let record = self.0.store.find(&td::normalize_id(&first.id)?)?;
+            let before = record.map(|record| self.unedited(&record)).transpose()?;
             let marked = own_members::with_signature(first.description.text(), before.as_deref(), found)?;
             first.description = Document::parse(marked.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// The text of a record without what was edited by hand.
+    pub(super) fn unedited(&self, record: &Record) -> Result<String> {
+        if !record.is_edited {
+            return Ok(record.text.clone());
+        }
+        let declared = self.0.store.declared(&record.id)?;
+        let text = declared.and_then(|declared| declared.declarations.into_iter().next()).map(|(_, text, _)| text);
+        Ok(text.unwrap_or_else(|| record.text.clone()))
     }
 
     fn signature_lost(&self, write: &store::Write) -> Result<Option<Violation>> {
@@ -305,15 +286,17 @@ impl Registry {
         if_exists: IfExists,
         ttl: Option<u64>,
         before: Option<Expiry>,
+        says: Declares,
     ) -> Result<Prepared> {
         let mut admission: Admission = td::admit(thing.description, Identity::Own, self.options().strictness)?;
         admission.registration.ttl = ttl.or(admission.registration.ttl);
         let precondition = match if_exists {
-            IfExists::Replace => Precondition::Any,
+            IfExists::ReplaceRelated | IfExists::Replace => Precondition::Any,
             IfExists::Refuse => Precondition::Absent,
         };
         let mut prepared = self.prepare_put(admission, before, precondition);
-        if let Operation::Put { original, .. } = &mut prepared.write.operation {
+        if let Operation::Put { original, declares, .. } = &mut prepared.write.operation {
+            *declares = says;
             let source = thing.source;
             let format = source.format.name().to_owned();
             *original = Some(Original { format, media_type: source.media_type, bytes: source.bytes });
@@ -335,15 +318,63 @@ pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec
     things.iter_mut().map(leave_out).collect()
 }
 
-/// Says of the Things of parts of a document which Thing is that of the document.
-fn name_owner(things: &mut [ConvertedThing]) -> Result<()> {
-    let [first, parts @ ..] = things else { return Ok(()) };
-    let owner = td::normalize_id(&first.id)?;
-    for part in parts {
-        let description = own_members::with_owner(part.description.text(), &owner)?;
-        part.description = Document::parse(description.as_bytes())?;
+/// The declarations of the Things of one document, one after the other: the first is that of the document itself, the others
+/// are of its parts.
+pub(super) struct Declared {
+    document: String,
+    version: Option<String>,
+    /// True if the document has no version but this one.
+    is_sole: bool,
+    parts: Vec<String>,
+    /// The number of declarations that were taken.
+    taken: usize,
+}
+
+impl Declared {
+    /// That of the Things of a document; `is_sole` for one that replaces its versions, too.
+    pub(super) fn of(things: &[ConvertedThing], is_sole: bool) -> Result<Declared> {
+        let ids = things.iter().map(|thing| td::normalize_id(&thing.id).map(Cow::into_owned));
+        let mut parts = ids.collect::<td::Result<Vec<String>>>()?;
+        let document = if parts.is_empty() { String::new() } else { parts.remove(0) };
+        let instance = |thing: &ConvertedThing| {
+            thing.description.value().get("version")?.get("instance")?.as_str().map(str::to_owned)
+        };
+        let version = things.first().and_then(instance).filter(|_| !is_sole);
+        Ok(Declared { document, version, is_sole, parts, taken: 0 })
     }
-    Ok(())
+
+    /// The next one.
+    pub(super) fn next(&mut self, if_exists: IfExists) -> Declares {
+        self.taken += 1;
+        let version = self.version.clone();
+        if self.taken > 1 {
+            return Declares::Document { id: self.document.clone(), version };
+        }
+        Declares::Itself(OwnDeclaration {
+            version,
+            expected: None,
+            is_sole: self.is_sole,
+            only_related: if_exists == IfExists::ReplaceRelated,
+        })
+    }
+
+    /// The write that ends the declarations of parts that the document has no more.
+    pub(super) fn parts(self, actor: Option<String>) -> Option<store::Write> {
+        let Declared { document: id, version, parts: ids, .. } = self;
+        let (precondition, operation) = (Precondition::Any, Operation::Parts { version, ids });
+        (!id.is_empty()).then_some(store::Write { id, precondition, operation, actor })
+    }
+}
+
+/// The warning of an import that removes Things of parts, of which it has none. Who may change a document sees its parts,
+/// which have its owner.
+fn removed_by_import(ids: &[&str]) -> Option<Violation> {
+    let message = format!(
+        "the Things of parts of which this import made none are removed: {}; if the document still has them, import it with \
+         the options that it was imported with before (`nested` and `tools`, `--nested` and `--tools`)",
+        named(ids)
+    );
+    (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))
 }
 
 /// Of two Things with one id, the second would silently replace the first.

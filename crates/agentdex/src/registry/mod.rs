@@ -40,7 +40,6 @@ mod network;
 mod networking;
 mod options;
 mod own_members;
-mod parts;
 mod past;
 mod permissions;
 mod prepare;
@@ -49,6 +48,7 @@ mod queries;
 mod rdf;
 mod reads;
 mod records;
+mod remarks;
 #[cfg(feature = "guardian")]
 mod responses;
 mod salvage;
@@ -64,6 +64,7 @@ mod thing;
 mod thread;
 #[cfg(feature = "fetch")]
 pub mod tracked_sources;
+mod versions;
 mod visibility;
 #[cfg(feature = "fetch")]
 mod worker;
@@ -87,9 +88,10 @@ pub use self::{
 pub use self::{
     builder::Builder,
     compatible::CompatibleAnswer,
-    export::Exported,
+    export::{ExportOptions, Exported},
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
+    versions::ThingVersion,
     keys::Keys,
     measures::{Metric, MetricSource},
     namespaces::{DomainProof, Namespaces},

@@ -1,6 +1,5 @@
 //! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
-//! a card, `agentdex:status`, that its source is stale, and `agentdex:partOf`, the Thing of the document that a Thing
-//! is a part of. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
+//! a card, and `agentdex:status`, that its source is stale; `agentdex:partOf` is said in `registration`. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
 //! documents that are registered they are left out.
 
 use serde_json::{Map, Value};
@@ -16,11 +15,8 @@ pub(super) const SIGNATURE: &str = "agentdex:signature";
 /// The member that says that the source is stale.
 pub(super) const STATUS: &str = "agentdex:status";
 
-/// The member of the Thing of a part of a document with the id of that of the document.
+/// The member that says of which documents a Thing is a part, in descriptions of older versions.
 const PART_OF: &str = "agentdex:partOf";
-
-/// The media type of links to Things.
-const THING_TYPE: &str = "application/td+json";
 
 const ALL: [&str; 3] = [SIGNATURE, STATUS, PART_OF];
 
@@ -41,25 +37,12 @@ pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
-/// The description of a Thing that is a part of the document of another.
-pub(super) fn with_owner(description: &str, owner: &str) -> Result<String> {
-    Ok(merge_patch::apply(description, &patch([(PART_OF.to_owned(), owner.into())]))?)
-}
-
-/// The Things that a description links to.
-pub(super) fn linked_things(description: &str) -> Vec<String> {
-    if !description.contains(THING_TYPE) {
-        return Vec::new();
+/// A description that says that its source is stale, if the one before does.
+pub(super) fn with_status_of(before: &str, description: String) -> Result<String> {
+    match member(before, STATUS) {
+        Some(status) => Ok(merge_patch::apply(&description, &patch([(STATUS.to_owned(), status)]))?),
+        None => Ok(description),
     }
-    let is_thing = |link: &&Value| link.get("type").is_some_and(|media_type| media_type == THING_TYPE);
-    let links = member(description, "links");
-    let links = links.iter().filter_map(Value::as_array).flatten().filter(is_thing);
-    links.filter_map(|link| link.get("href")?.as_str().map(str::to_owned)).collect()
-}
-
-/// Whether a Thing was made of a part of the document of another.
-pub(super) fn is_part_of(description: &str, owner: &str) -> bool {
-    member(description, PART_OF).is_some_and(|found| found == owner)
 }
 
 fn member(description: &str, name: &str) -> Option<Value> {

@@ -77,6 +77,7 @@ impl Registry {
     pub fn seen(&self, entry: &Logged) -> Seen {
         match entry {
             Logged::Change(change) => Seen(Content::Change(self.seen_change(change).transpose())),
+            Logged::Declaration(_) => Seen(Content::Change(None)),
             Logged::Membership(membership) => {
                 let owner = if self.sees_all() { None } else { self.caller().owner() };
                 let ids = owner.filter(|owner| membership.concerns(owner)).map(|_| self.ids_concerned(membership));

@@ -4,7 +4,7 @@ use super::{Registry, expiry::forgets_expiry, own_members};
 use crate::{
     Result,
     change::Precondition,
-    store::{self, Expiry, Operation, Record},
+    store::{self, Declares, Expiry, Operation, Record},
     td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
 };
 
@@ -14,6 +14,18 @@ pub(super) struct Prepared {
     pub warnings: Vec<Violation>,
     /// Whether the description has what only the registry says.
     has_own_members: bool,
+}
+
+impl Prepared {
+    /// Leaves out the members that only the registry sets.
+    pub(super) fn without_own_members(mut self) -> Result<Prepared> {
+        if let (true, Operation::Put { text, .. }) = (self.has_own_members, &mut self.write.operation) {
+            let (left, warning) = own_members::leave_out(text)?;
+            *text = left;
+            self.warnings.push(warning);
+        }
+        Ok(self)
+    }
 }
 
 impl Registry {
@@ -36,10 +48,7 @@ impl Registry {
         let Admission { thing, registration, mut warnings } = admission;
         let (expiry, warning) = self.expiry(registration, before);
         warnings.extend(warning);
-        let capabilities = td::capabilities(thing.value());
-        // Every change of the Thing repeats its keys; one that is longer than an id may be is none.
-        let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);
-        let capabilities = keys.map(str::to_owned).collect();
+        let capabilities = store::capability_keys(thing.value());
         let id = thing.id().to_owned();
         let has_own_members = own_members::are_in(thing.value());
         let operation = Operation::Put {
@@ -49,6 +58,7 @@ impl Registry {
             patch: None,
             original: None,
             created: None,
+            declares: Declares::ByHand { replaces: true, only_related: false },
         };
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
@@ -69,7 +79,11 @@ impl Registry {
         let mut difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
         if *has_own_members && (difference.is_some() || !may_have_them) {
             let (left, warning) = own_members::leave_out(text)?;
-            *text = left;
+            // That its source is stale is true of what is edited, too.
+            *text = match &stored {
+                Some(stored) => own_members::with_status_of(&stored.text, left)?,
+                None => left,
+            };
             warnings.push(warning);
             difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
         }
@@ -98,6 +112,10 @@ impl Registry {
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
         let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
-        Ok(self.prepare_put(admission, before, unchanged))
+        let mut prepared = self.prepare_put(admission, before, unchanged);
+        if let Operation::Put { declares, .. } = &mut prepared.write.operation {
+            *declares = Declares::ByHand { replaces: false, only_related: false };
+        }
+        Ok(prepared)
     }
 }

@@ -51,7 +51,11 @@ impl Registry {
     pub(super) fn find_record(&self, id: &str) -> Result<Option<Record>> {
         let record = self.0.store.find(id)?;
         let sight = record.as_ref().and_then(|record| (!record.access.is_public()).then(|| self.grants()).flatten());
-        Ok(record.filter(|record| sight.is_none_or(|grants| grants.see(&record.access))))
+        let record = record.filter(|record| sight.is_none_or(|grants| grants.see(&record.access)));
+        Ok(record.map(|mut record| {
+            record.part_of.retain(|document| self.sees(document));
+            record
+        }))
     }
 
     /// All Things in ascending order of id, read lazily.

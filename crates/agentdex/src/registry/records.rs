@@ -9,7 +9,7 @@ use crate::{
     access::{Access, AccessRequest, Namespace, Owner, Visibility},
     change::{Precondition, Timestamp},
     registry::Written,
-    store::{self, Expiry, Operation, Original, Record, Records},
+    store::{self, Declares, Expiry, Operation, Original, Record, Records},
     td::{self, Document, Identity, Report, Violation},
 };
 
@@ -62,7 +62,8 @@ impl Registry {
         let document = Document::parse(record.td.get().as_bytes())?;
         let admission = td::admit(document, Identity::Own, self.options().strictness)?;
         let Prepared { mut write, mut warnings, .. } = self.prepare_put(admission, None, Precondition::Any);
-        if let Operation::Put { expiry: granted, original, created, .. } = &mut write.operation {
+        if let Operation::Put { expiry: granted, original, created, declares, .. } = &mut write.operation {
+            *declares = Declares::itself();
             (*granted, *created) = (expiry, Some(record.created.min(Timestamp::now())));
             *original = record.original.map(Original::from);
         }
@@ -91,7 +92,7 @@ impl Registry {
         author.to_new = access;
         author.modified = record.modified.map(|modified| modified.min(Timestamp::now()));
         let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
-        let effects = self.commit_all(writes, author, dry_run).await?;
+        let (effects, _) = self.commit_all(writes, author, dry_run).await?;
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
             self.0.network.reschedule(&self.0.store, &id).await;

@@ -8,7 +8,7 @@ use crate::{
     access::{Access, Grants},
     change::{Seq, Timestamp},
     store::{Expiry, Record, Records},
-    td::{self, Flag, Registration},
+    td::{self, Flag, Notes, Registration},
 };
 
 /// A registered Thing.
@@ -93,7 +93,18 @@ impl Thing {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn enriched(&self) -> String {
-        td::enrich(&self.record.text, &self.registration(Timestamp::now()), &self.flags)
+        let notes = Notes { flags: &self.flags, part_of: &self.record.part_of };
+        td::enrich(&self.record.text, &self.registration(Timestamp::now()), notes)
+    }
+
+    /// The ids of the Things of the documents that declare it as a part, of those that the reader sees.
+    pub fn part_of(&self) -> &[String] {
+        &self.record.part_of
+    }
+
+    /// True if it was edited by hand since it was imported.
+    pub fn is_edited(&self) -> bool {
+        self.record.is_edited
     }
 }
 
@@ -126,6 +137,11 @@ impl Iterator for Things {
     fn next(&mut self) -> Option<Self::Item> {
         let is_seen = |record: &Record| self.sight.as_ref().is_none_or(|grants| grants.see(&record.access));
         let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
-        Some(next.map(|record| Thing::new(record, &self.flags)))
+        Some(next.map(|mut record| {
+            if let Some(grants) = &self.sight {
+                record.part_of.retain(|document| self.records.is_seen(document, grants));
+            }
+            Thing::new(record, &self.flags)
+        }))
     }
 }

@@ -7,15 +7,15 @@ use agentdex_api::Effect;
 
 use super::{
     Registry,
-    commit::{Commit, check, tracking_stopped},
-    parts,
+    commit::{Commit, Committed, check, tracking_stopped},
     prepare::Prepared,
+    remarks::ends_tracking,
 };
 use crate::{
     Error, Result,
-    access::{Access, AccessRequest},
+    access::AccessRequest,
     change::{DeletionReason, Precondition, Seq},
-    store::{self, Author, Operation},
+    store::{self, Declares, Operation, OwnDeclaration},
     td::{self, Document, Identity, Json, Violation},
 };
 
@@ -49,6 +49,8 @@ pub struct Write {
     dry_run: bool,
     actor: Option<String>,
     access: AccessRequest,
+    version: Option<String>,
+    only_related: bool,
     /// Whether the thread that writes may block, and so commit itself.
     may_block: bool,
 }
@@ -75,8 +77,9 @@ impl Write {
         Write::from(Verb::Register { json: document.into() })
     }
 
-    /// Creates or replaces the Thing with the id that the document has. A description that changes by
-    /// hand, by this or a patch, is no longer what an original says: the original of an import is dropped.
+    /// Creates or replaces the Thing with the id that the document has. Of a Thing that was imported this is an edit: its
+    /// original stays, and the edit holds when it is imported again. What has neither title nor capability, description or
+    /// address in common with what was imported replaces that.
     pub fn put(document: impl Into<Json>) -> Write {
         Write::from(Verb::Put { id: None, json: document.into() })
     }
@@ -91,7 +94,7 @@ impl Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
-    /// Removes a Thing, and with it those of parts of its document (`agentdex:partOf`), which a warning names.
+    /// Removes a Thing, and with it those of parts of its document that no other document declares, which a warning names.
     pub fn remove(id: impl Into<String>) -> Write {
         Write::from(Verb::Remove { id: id.into() })
     }
@@ -104,6 +107,19 @@ impl Write {
     /// Asks for an access to the Thing that is put.
     pub fn with_access(mut self, access: AccessRequest) -> Write {
         self.access = access;
+        self
+    }
+
+    /// Names the version that is put, beside others of the same Thing, or removed. What must hold ([`Write::when`]) must hold
+    /// of that version.
+    pub fn version(mut self, version: impl Into<String>) -> Write {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Refuses to replace a Thing that the one that is put has nothing in common with ([`Error::Unrelated`]).
+    pub fn only_related(mut self, only_related: bool) -> Write {
+        self.only_related = only_related;
         self
     }
 
@@ -134,6 +150,8 @@ impl From<Verb> for Write {
             dry_run: false,
             actor: None,
             access: AccessRequest::default(),
+            version: None,
+            only_related: false,
             may_block: false,
         }
     }
@@ -178,13 +196,13 @@ impl Registry {
     /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
-        let Write { verb, precondition, dry_run, actor, access, may_block } = write;
+        let Write { verb, mut precondition, dry_run, actor, access, version, only_related, may_block } = write;
         let commit = Commit { dry_run, may_block, author: self.author(access)? };
         let prepared = match verb {
             Verb::Patch { id, patch } => {
                 return self.patch_thing(&id, patch.as_bytes(), precondition, &commit, actor).await;
             }
-            Verb::Remove { id } => return self.remove_thing(&id, precondition, &commit, actor).await,
+            Verb::Remove { id } => return self.remove_thing((&id, version), precondition, &commit, actor).await,
             Verb::Access { id } => return self.change_access(&id, precondition, commit, actor).await,
             Verb::Create { json } => {
                 self.prepare(Document::parse(json.as_bytes())?, Identity::Assigned(&new_id()), Precondition::Absent)?
@@ -201,10 +219,24 @@ impl Registry {
                 self.prepare(Document::parse(json.as_bytes())?, identity, Precondition::Any)?
             }
         };
-        let Prepared { mut write, mut warnings, .. } = self.without_foreign_members(prepared)?;
+        let prepared = match version {
+            Some(_) => prepared.without_own_members()?,
+            None => self.without_foreign_members(prepared)?,
+        };
+        let Prepared { mut write, warnings, .. } = prepared;
         write.actor = actor;
         let unconditional = write.precondition;
         let id = write.id.clone();
+        if let Operation::Put { declares, .. } = &mut write.operation {
+            *declares = match version {
+                Some(version) => {
+                    let expected = precondition.take();
+                    let version = Some(version);
+                    Declares::Itself(OwnDeclaration { version, expected, is_sole: false, only_related })
+                }
+                None => Declares::ByHand { replaces: true, only_related },
+            };
+        }
         write.precondition = match (unconditional, precondition) {
             (Precondition::Seq(seq), Some(expected)) => {
                 check(&id, expected, Some(seq))?;
@@ -213,22 +245,28 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let (effect, seq) =
-            self.commit_with_parts(write, &commit).await.map_err(|error| match (error, precondition) {
-                (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
-                    Error::AlreadyExists { id }
-                }
-                (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
-                    Error::Contended { id, attempts: 1 }
-                }
-                (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
-                (error, _) => error,
-            })?;
+        let committed = self.commit(vec![write], &commit).await.map_err(|error| match (error, precondition) {
+            (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
+                Error::AlreadyExists { id }
+            }
+            (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
+                Error::Contended { id, attempts: 1 }
+            }
+            (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
+            (error, _) => error,
+        })?;
         if was_tracked {
             self.0.network.reschedule(&self.0.store, &id).await;
         }
-        warnings.extend(tracking_stopped(was_tracked, effect));
-        Ok(Written { id, effect, seq, warnings })
+        Ok(self.written(id, committed, warnings, was_tracked))
+    }
+
+    /// What became of a Thing, with the warnings that come of it.
+    fn written(&self, id: String, committed: Committed, mut warnings: Vec<Violation>, was_tracked: bool) -> Written {
+        let Committed { effect, seq, remarks } = committed;
+        warnings.extend((was_tracked && ends_tracking(&id, &remarks)).then(tracking_stopped));
+        warnings.extend(self.warnings_of(&id, &remarks));
+        Written { id, effect, seq, warnings }
     }
 
     /// [`Registry::write`] for threads that may block: such a thread commits itself, which saves the hand-off
@@ -385,16 +423,15 @@ impl Registry {
                 check(&id, expected, Some(record.seq))?;
             }
             let prepared = self.without_foreign_members(self.prepare_patch(&record, &patch)?)?;
-            let Prepared { mut write, mut warnings, .. } = prepared;
+            let Prepared { mut write, warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_tracked = self.is_tracked(&id)?;
-            match self.commit_with_parts(write, commit).await {
-                Ok((effect, seq)) => {
+            match self.commit(vec![write], commit).await {
+                Ok(committed) => {
                     if was_tracked {
                         self.0.network.reschedule(&self.0.store, &id).await;
                     }
-                    warnings.extend(tracking_stopped(was_tracked, effect));
-                    return Ok(Written { id: id.into(), effect, seq, warnings });
+                    return Ok(self.written(id.into(), committed, warnings, was_tracked));
                 }
                 Err(Error::PreconditionFailed { .. }) if precondition.is_none() => {}
                 Err(error) => return Err(error),
@@ -403,56 +440,39 @@ impl Registry {
         Err(Error::Contended { id: id.into(), attempts: PATCH_ATTEMPTS })
     }
 
-    /// Removes a Thing, and in the same batch the Things of parts of its document.
+    /// Removes a Thing, or a version of it. Parts of its document go with their last declaration.
     async fn remove_thing(
         &self,
-        id: &str,
+        (id, version): (&str, Option<String>),
         precondition: Option<Precondition>,
         commit: &Commit,
         actor: Option<String>,
     ) -> Result<Written> {
         let id = td::normalize_id(id)?.into_owned();
         let was_tracked = self.is_tracked(&id)?;
-        for _ in 0..PATCH_ATTEMPTS {
-            let record = self.find_record(&id)?;
-            if record.is_none() && !self.sees(&id) {
-                return Err(Error::NotFound { id });
-            }
-            let parts = record.as_ref().map(|record| parts::removals(&self.0.store, record, |_| false));
-            let parts = parts.transpose()?.unwrap_or_default();
-            let mut expected = precondition.unwrap_or(Precondition::Present);
-            if let (Some(record), false) = (&record, parts.is_empty()) {
-                // Another description may have other parts.
-                check(&id, expected, Some(record.seq))?;
-                expected = Precondition::Seq(record.seq);
-            }
-            let warnings: Vec<Violation> = parts::removed_with_owner(&parts).into_iter().collect();
-            let operation = Operation::Remove(DeletionReason::Removed);
-            let removal = store::Write { id: id.clone(), precondition: expected, operation, actor: None };
-            let has_parts = !parts.is_empty();
-            let mut writes = [vec![removal], parts].concat();
-            writes.iter_mut().for_each(|write| write.actor = actor.clone());
-            match self.commit(writes, commit).await {
-                Ok((effect, seq)) => {
-                    if was_tracked {
-                        self.0.network.reschedule(&self.0.store, &id).await;
-                    }
-                    if let (Some(parts), false) = (warnings.first(), commit.dry_run) {
-                        tracing::info!(id, "{}", parts.message);
-                    }
-                    return Ok(Written { id, effect, seq, warnings });
-                }
-                Err(Error::PreconditionFailed { .. }) if has_parts => {}
-                Err(Error::PreconditionFailed { id, .. }) if precondition.is_none() => {
-                    return Err(Error::NotFound { id });
-                }
-                Err(error) => return Err(error),
-            }
+        if self.find_record(&id)?.is_none() && !self.sees(&id) {
+            return Err(Error::NotFound { id });
         }
-        Err(Error::Contended { id, attempts: PATCH_ATTEMPTS })
+        let (operation, expected) = match version {
+            Some(version) => (Operation::RemoveVersion { version, expected: precondition }, Precondition::Present),
+            None => (Operation::Remove(DeletionReason::Removed), precondition.unwrap_or(Precondition::Present)),
+        };
+        let removal = store::Write { id: id.clone(), precondition: expected, operation, actor };
+        let committed = self.commit(vec![removal], commit).await.map_err(|error| match error {
+            Error::PreconditionFailed { id, .. } if precondition.is_none() => Error::NotFound { id },
+            error => error,
+        })?;
+        if was_tracked {
+            self.0.network.reschedule(&self.0.store, &id).await;
+        }
+        let written = self.written(id, committed, Vec::new(), false);
+        if let (Some(parts), false) = (written.warnings.first(), commit.dry_run) {
+            tracing::info!(id = written.id, "{}", parts.message);
+        }
+        Ok(written)
     }
 
-    /// Changes whose a Thing is, and who sees it, and in the same batch that of the Things of parts of its document.
+    /// Changes whose a Thing is, and who sees it, and with it the Things of parts of its document.
     async fn change_access(
         &self,
         id: &str,
@@ -466,37 +486,8 @@ impl Registry {
         }
         let expected = precondition.unwrap_or(Precondition::Present);
         let write = store::Write { id: id.clone(), precondition: expected, operation: Operation::Access, actor };
-        let (effect, seq) = self.commit_with_parts(write, &commit).await?;
-        Ok(Written { id, effect, seq, warnings: Vec::new() })
-    }
-
-    /// Commits the write of a Thing, and where it asks for an access, in the same batch that the Things of parts of its
-    /// document have that access too.
-    async fn commit_with_parts(&self, write: store::Write, commit: &Commit) -> Result<(Effect, Seq)> {
-        let asked = &commit.author.access;
-        if *asked == AccessRequest::default() || !matches!(write.operation, Operation::Put { .. } | Operation::Access) {
-            return self.commit(vec![write], commit).await;
-        }
-        for _ in 0..PATCH_ATTEMPTS {
-            let record = self.0.store.find(&write.id)?;
-            let parts = record.as_ref().map(|record| parts::changes_of_access(&self.0.store, record)).transpose()?;
-            let (Some(record), Some(parts)) = (record, parts.filter(|parts| !parts.is_empty())) else {
-                return self.commit(vec![write], commit).await;
-            };
-            // Another description may have other parts, and parts get the access that the document has then.
-            check(&write.id, write.precondition, Some(record.seq))?;
-            let Access { owner, visibility, namespace, number } = asked.applied_to(&record.access);
-            let access = AccessRequest { owner, visibility: Some(visibility), namespace: Some(namespace), number };
-            let author = Author { access, ..commit.author.clone() };
-            let first = store::Write { precondition: Precondition::Seq(record.seq), ..write.clone() };
-            let parts = parts.into_iter().map(|part| store::Write { actor: write.actor.clone(), ..part });
-            let writes = std::iter::once(first).chain(parts).collect();
-            match self.commit(writes, &Commit { author, ..*commit }).await {
-                Err(Error::PreconditionFailed { .. }) => {}
-                committed => return committed,
-            }
-        }
-        Err(Error::Contended { id: write.id, attempts: PATCH_ATTEMPTS })
+        let committed = self.commit(vec![write], &commit).await?;
+        Ok(self.written(id, committed, Vec::new(), false))
     }
 }
 

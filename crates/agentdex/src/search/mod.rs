@@ -86,6 +86,7 @@ pub use request::Search;
 pub use restricted::{RestrictedDocuments, RestrictedThings};
 #[doc(hidden)]
 pub use snapshot::Snapshot;
+pub(crate) use versions::choose_version;
 #[doc(hidden)]
 pub use writer::IndexWriter;
 

@@ -50,6 +50,25 @@ impl<'a> Ranged<'a> {
     }
 }
 
+/// The version among some that is meant: the one of that name, the highest of a range, or the `latest`.
+///
+/// # Errors
+/// [`Error::InvalidQuery`] where it is meant as a range, but can't be read.
+pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Option<&'v str>> {
+    if let Some(named) = versions.iter().find(|version| **version == asked) {
+        return Ok(Some(named));
+    }
+    let number = |version: &str| semantic_version(version);
+    if asked == "latest" {
+        let latest = versions.iter().max_by_key(|version| number(version));
+        // What is no version comes by arrival, the served one first.
+        return Ok(latest.filter(|latest| number(latest).is_some()).or(versions.first()).copied());
+    }
+    let Some(range) = read_range(asked, "a version is asked for alone or")? else { return Ok(None) };
+    let is_in = |version: &&&str| number(version).is_some_and(|number| range.contains(&number));
+    Ok(versions.iter().filter(is_in).max_by_key(|version| number(version)).copied())
+}
+
 /// Versions of Things that satisfy a range; none where a value isn't one.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use sled::IVec;
 
 use super::{
     audit::{self, hash_of},
+    declaration::Declarer,
     expiry::extended,
     gaps::Gaps,
     layout,
@@ -18,7 +19,7 @@ use super::{
     recent::RecentEntry,
     sum::Digest,
     value::{self, Body, ChangeEntry, Content, Entry, MembershipEntry, State, StoredRecord},
-    write::{Author, Expiry, Operation, Original, Outcome, Patch, Transaction, Write},
+    write::{Applied, Author, Declares, Expiry, Operation, Original, Outcome, Patch, Remark, Transaction, Write},
 };
 use crate::{
     Error, Result,
@@ -49,8 +50,8 @@ pub(super) struct Moment {
 /// Applies the commands of one commit.
 pub(super) struct Applier<'a> {
     gaps: Gaps,
-    moment: Moment,
-    state: State,
+    pub(super) moment: Moment,
+    pub(super) state: State,
     entries: Vec<RecentEntry>,
     /// The expiries that are added or removed.
     moved: Vec<(IVec, bool)>,
@@ -62,31 +63,34 @@ pub(super) struct Applier<'a> {
     narrows: bool,
     /// The end of the audit trail.
     audited: audit::End,
-    author: Author,
-    overlay: Overlay<'a>,
+    /// What is to be said of the command beside its outcomes.
+    pub(super) remarks: Vec<Remark>,
+    pub(super) author: Author,
+    pub(super) overlay: Overlay<'a>,
 }
 
 /// What there is under an id when a write comes to it.
-struct Found<'a> {
-    record: StoredRecord<'a>,
-    access: Access,
-    expiry: Expiry,
+#[derive(Clone)]
+pub(super) struct Found<'a> {
+    pub record: StoredRecord<'a>,
+    pub access: Access,
+    pub expiry: Expiry,
 }
 
 /// What a put brings along beside its text.
-struct Particulars<'a> {
-    id: &'a str,
-    expiry: Expiry,
-    original: Option<&'a Original>,
+pub(super) struct Particulars<'a> {
+    pub id: &'a str,
+    pub expiry: Expiry,
+    pub original: Option<&'a Original>,
     /// When it was created, if that was elsewhere.
-    created: Option<Timestamp>,
+    pub created: Option<Timestamp>,
 }
 
 /// What replaces a description.
-struct Description {
-    text: String,
-    capabilities: Vec<String>,
-    patch: Option<Patch>,
+pub(super) struct Description {
+    pub text: String,
+    pub capabilities: Vec<String>,
+    pub patch: Option<Patch>,
 }
 
 /// A commit that is ready to be written.
@@ -106,18 +110,32 @@ impl<'a> Applier<'a> {
     pub fn new(tree: &'a sled::Tree, state: State, audited: audit::End, gaps: Gaps, moment: Moment) -> Applier<'a> {
         let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        let narrows = false;
-        Applier { gaps, moment, state, entries, moved, restricted, namespaces, audited, narrows, author, overlay }
+        let (narrows, remarks) = (false, Vec::new());
+        Applier {
+            gaps,
+            moment,
+            state,
+            entries,
+            moved,
+            restricted,
+            namespaces,
+            audited,
+            remarks,
+            narrows,
+            author,
+            overlay,
+        }
     }
 
     /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
-    pub fn apply(&mut self, command: Command) -> Result<Vec<Outcome>> {
+    pub fn apply(&mut self, command: Command) -> Result<Applied> {
         let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
         let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
         let narrows = self.narrows;
         let Transaction { author, writes, namespace, dry_run, .. } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
+        self.remarks.clear();
         self.overlay.begin();
         let mut is_due = true;
         let write = |write| match is_due {
@@ -142,14 +160,17 @@ impl<'a> Applier<'a> {
             self.restricted.truncate(restricted);
             self.namespaces.truncate(namespaces);
         }
-        if !dry_run {
-            return outcomes;
+        let mut outcomes = outcomes?;
+        if dry_run {
+            for (outcome, id) in outcomes.iter_mut().zip(foretold) {
+                *outcome = outcome.at(self.last_seq(&id)?);
+            }
         }
-        outcomes?.into_iter().zip(foretold).map(|(outcome, id)| Ok(outcome.at(self.last_seq(&id)?))).collect()
+        Ok(Applied { outcomes, remarks: std::mem::take(&mut self.remarks) })
     }
 
     /// The position of the next change.
-    fn next_seq(&self) -> Seq {
+    pub(super) fn next_seq(&self) -> Seq {
         self.gaps.after(self.state.last)
     }
 
@@ -201,48 +222,78 @@ impl<'a> Applier<'a> {
             };
         }
         check(&id, precondition, &operation, live.as_ref().map(|live| live.record.seq))?;
-        if live.as_ref().is_some_and(|live| !live.access.lets_change(&self.author.caller)) {
+        let is_by_document = matches!(&operation, Operation::Put { declares: Declares::Document { .. }, .. });
+        if !is_by_document && live.as_ref().is_some_and(|live| !live.access.lets_change(&self.author.caller)) {
             return Err(Error::NotOwner { id });
         }
-        match (operation, live) {
-            (Operation::Put { text, capabilities, expiry, patch, original, created }, live) => {
+        let of_document = live.as_ref().filter(|live| live.record.has_parts).cloned();
+        let outcome = match (operation, live) {
+            (Operation::Put { text, capabilities, expiry, patch, original, created, declares }, live) => {
                 let particulars = Particulars { id: &id, expiry, original: original.as_ref(), created };
+                let description = Description { text, capabilities, patch };
                 if let Some(expired) = expired {
                     self.delete(&id, &expired, DeletionReason::Expired, None)?;
                 }
-                match live {
-                    None => self.create(particulars, text, capabilities, actor),
-                    Some(live) => self.replace(particulars, &live, Description { text, capabilities, patch }, actor),
+                if let Some(live) = live.as_ref().filter(|_| declares.only_related()) {
+                    self.check_related(&id, live, &description)?;
+                }
+                match (declares, live) {
+                    (Declares::Document { id: document, version }, live) => {
+                        self.declare_part(particulars, live.as_ref(), (document, version), description, actor)
+                    }
+                    (declares, None) => self.create_declared(particulars, declares, description, actor),
+                    (Declares::Itself(own), Some(live)) => {
+                        self.declare_itself(particulars, &live, own, description, actor)
+                    }
+                    (Declares::ByHand { replaces, .. }, Some(live)) => {
+                        self.put_by_hand(particulars, &live, replaces, description, actor)
+                    }
                 }
             }
             (Operation::Renew { expiry }, Some(live)) => {
+                let expiry = if live.record.declared()?.is_part() { live.expiry } else { expiry };
                 self.renew(Particulars { id: &id, expiry, original: None, created: None }, &live)
             }
             (Operation::Metadata(metadata), Some(live)) => self.set_metadata(&id, metadata, &live.record),
-            (Operation::Access, Some(live)) => self.set_access(&id, &live, actor),
-            (Operation::Remove(reason), Some(live)) => self.delete(&id, &live, reason, actor).map(Outcome::Removed),
+            (Operation::Access, Some(live)) => {
+                self.check_access_is_its_own(&id, &live)?;
+                self.set_access(&id, &live, actor)
+            }
+            (Operation::Remove(reason), Some(live)) => {
+                self.say_who_loses(&id, &live)?;
+                self.delete(&id, &live, reason, actor).map(Outcome::Removed)
+            }
+            (Operation::RemoveVersion { version, expected }, Some(live)) => {
+                self.remove_version(&id, &live, (&version, expected), actor)
+            }
+            (Operation::Parts { version, ids }, Some(live)) => self.set_parts(&id, &live, version, ids, actor),
             // `check` lets nothing but a put through where there is no record.
             (
                 Operation::Renew { .. }
                 | Operation::Metadata(_)
                 | Operation::Access
                 | Operation::Remove(_)
+                | Operation::RemoveVersion { .. }
+                | Operation::Parts { .. }
                 | Operation::Purge,
                 _,
             ) => Ok(Outcome::NotDue),
+        }?;
+        if let Some(before) = of_document {
+            self.let_parts_follow(&id, &before)?;
         }
+        Ok(outcome)
     }
 
-    fn create(
+    pub(super) fn create(
         &mut self,
         particulars: Particulars<'_>,
+        (declarer, access): (Option<(Declarer, Option<String>)>, Access),
         text: String,
         capabilities: Vec<String>,
         actor: Option<String>,
     ) -> Result<Outcome> {
         let seq = self.next_seq();
-        let access = self.author.access.applied_to(&self.author.to_new);
-        self.check_member(particulars.id, &access)?;
         let created = particulars.created.unwrap_or(self.moment.at);
         let mut record = StoredRecord {
             has_expiry: false,
@@ -256,8 +307,13 @@ impl<'a> Applier<'a> {
             format: None,
             capabilities: &value::block_of(&capabilities),
             access: &value::encode_access(&access),
+            has_parts: false,
+            declarations: &[],
+            edits: None,
         };
         self.attach(&particulars, &mut record)?;
+        let declarations = self.declarations_of_new(&record, declarer);
+        record.declarations = &declarations;
         self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
         self.set(layout::record_key(particulars.id), Some(record.encode()));
         self.restrict(particulars.id, &Access::default(), &access);
@@ -271,11 +327,11 @@ impl<'a> Applier<'a> {
     }
 
     /// The moment of the last change of a record that is put, which may have been elsewhere.
-    fn modified(&self, created: Timestamp) -> Timestamp {
+    pub(super) fn modified(&self, created: Timestamp) -> Timestamp {
         self.author.modified.map_or(self.moment.at, |modified| modified.max(created))
     }
 
-    fn replace(
+    pub(super) fn replace(
         &mut self,
         particulars: Particulars<'_>,
         live: &Found<'_>,
@@ -336,13 +392,16 @@ impl<'a> Applier<'a> {
     }
 
     /// Changes whose a record is and who sees it. Its text moves to the seq of the change, and its original with it.
-    fn set_access(&mut self, id: &str, live: &Found<'_>, actor: Option<String>) -> Result<Outcome> {
+    pub(super) fn set_access(&mut self, id: &str, live: &Found<'_>, actor: Option<String>) -> Result<Outcome> {
         let old = &live.record;
         let access = self.author.access.applied_to(&live.access);
         if access == live.access {
             return Ok(Outcome::Renewed(old.seq));
         }
         self.check_member(id, &access)?;
+        if !old.declarations.is_empty() {
+            return self.serve_to(id, live, access, actor);
+        }
         let seq = self.next_seq();
         let text = self.overlay.get(&layout::text_key(old.seq))?.ok_or_else(layout::corrupt)?;
         self.audit(ChangeKind::Updated, id, (Some(&text), Some(&text)), (Some(&live.access), Some(&access)));
@@ -362,7 +421,7 @@ impl<'a> Applier<'a> {
     }
 
     /// The text of a record, where the audit trail needs it.
-    fn audited_text(&mut self, record: &StoredRecord<'_>) -> Result<Option<IVec>> {
+    pub(super) fn audited_text(&mut self, record: &StoredRecord<'_>) -> Result<Option<IVec>> {
         if self.author.caller.owner().is_none() {
             return Ok(None);
         }
@@ -371,7 +430,7 @@ impl<'a> Applier<'a> {
 
     /// Notes what an authenticated caller changes, which gets the next position in the log: the texts and the accesses
     /// before and after.
-    fn audit(
+    pub(super) fn audit(
         &mut self,
         kind: ChangeKind,
         id: &str,
@@ -407,14 +466,14 @@ impl<'a> Applier<'a> {
     }
 
     /// Notes who sees a record, if not everybody does or did.
-    fn restrict(&mut self, id: &str, before: &Access, after: &Access) {
+    pub(super) fn restrict(&mut self, id: &str, before: &Access, after: &Access) {
         if before.is_public() && after.is_public() {
             return;
         }
         self.restricted.push((id.to_owned(), after.clone()));
     }
 
-    fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
+    pub(super) fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
         let mut record = live.record;
         let has_other_original = self.attach(&particulars, &mut record)?;
         if record != live.record {
@@ -423,23 +482,36 @@ impl<'a> Applier<'a> {
         Ok(if has_other_original { Outcome::OriginalUpdated(record.seq) } else { Outcome::Renewed(record.seq) })
     }
 
-    fn delete(&mut self, id: &str, found: &Found<'_>, reason: DeletionReason, actor: Option<String>) -> Result<Seq> {
+    pub(super) fn delete(
+        &mut self,
+        id: &str,
+        found: &Found<'_>,
+        reason: DeletionReason,
+        actor: Option<String>,
+    ) -> Result<Seq> {
         if let Some(text) = self.audited_text(&found.record)? {
             self.audit(ChangeKind::Deleted, id, (Some(&text), None), (Some(&found.access), None));
         }
         self.leave_text(id, &found.record)?;
         self.move_expiry(id, found.record.has_expiry, Expiry::default())?;
         if found.record.has_original() {
-            self.overwrite(layout::original_key(found.record.seq), None)?;
             self.overwrite(layout::metadata_key(id), None)?;
         }
+        self.drop_declarations(id, &found.record)?;
         self.set(layout::record_key(id), None);
         self.restrict(id, &found.access, &Access::default());
         self.state.records = self.state.records.saturating_sub(1);
         let (id, end, before) = (id.to_owned(), Some((reason, found.record.life)), found.record.capability_keys()?);
         let (kind, after, body) = (ChangeKind::Deleted, Vec::new(), Body::None);
         let (access_before, access_after) = (found.access.clone(), Access::default());
-        Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
+        let seq = self.log_change(
+            ChangeEntry { kind, end, id: id.clone(), before, after, access_before, access_after, body },
+            actor.clone(),
+        );
+        if found.record.has_parts {
+            self.release_parts(&id, actor)?;
+        }
+        Ok(seq)
     }
 
     fn set_metadata(&mut self, id: &str, metadata: Option<Vec<u8>>, record: &StoredRecord<'_>) -> Result<Outcome> {
@@ -451,7 +523,7 @@ impl<'a> Applier<'a> {
 
     /// Stages expiry and original of a record, notes in it that it has them, and returns whether the original differs
     /// from the stored one.
-    fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<bool> {
+    pub(super) fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<bool> {
         self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
         record.has_expiry = particulars.expiry != Expiry::default();
         let Some(original) = particulars.original else { return Ok(false) };
@@ -460,7 +532,7 @@ impl<'a> Applier<'a> {
         self.overwrite(layout::original_key(record.seq), Some(encoded))
     }
 
-    fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
+    pub(super) fn move_expiry(&mut self, id: &str, has_expiry: bool, expiry: Expiry) -> Result<()> {
         let old = if has_expiry { self.expiry(id)? } else { Expiry::default() };
         if old == expiry {
             return Ok(());
@@ -482,7 +554,7 @@ impl<'a> Applier<'a> {
 
     /// Drops the text of a record that is about to change, unless the log still has its creation, which the
     /// history then lists.
-    fn leave_text(&mut self, id: &str, record: &StoredRecord<'_>) -> Result<()> {
+    pub(super) fn leave_text(&mut self, id: &str, record: &StoredRecord<'_>) -> Result<()> {
         // None: retention has dropped it.
         if record.is_creation && self.overlay.get_open(&layout::log_key(record.seq))?.is_some() {
             self.set(layout::history_key(id, record.seq), Some(IVec::default()));
@@ -492,7 +564,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Appends the update of a record to the log.
-    fn log_update(
+    pub(super) fn log_update(
         &mut self,
         id: &str,
         live: &Found<'_>,
@@ -508,7 +580,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Appends a change to the log.
-    fn log_change(&mut self, change: ChangeEntry, actor: Option<String>) -> Seq {
+    pub(super) fn log_change(&mut self, change: ChangeEntry, actor: Option<String>) -> Seq {
         let seq = self.next_seq();
         if change.kind != ChangeKind::Created {
             self.set(layout::history_key(&change.id, seq), Some(IVec::default()));
@@ -520,7 +592,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Appends to the log.
-    fn append(&mut self, content: Content, actor: Option<String>) -> Seq {
+    pub(super) fn append(&mut self, content: Content, actor: Option<String>) -> Seq {
         let (seq, previous) = (self.next_seq(), self.state.last);
         let entry = Entry { previous, at: self.moment.at, arrival: self.moment.clock, actor, content };
         self.set(layout::log_key(seq), Some(entry.encode()));
@@ -561,7 +633,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Fails where the author may not show a Thing to the namespace that it is in: it is no member.
-    fn check_member(&self, id: &str, access: &Access) -> Result<()> {
+    pub(super) fn check_member(&self, id: &str, access: &Access) -> Result<()> {
         let (Caller::Principal(principal), Visibility::Namespace) = (&self.author.caller, access.visibility) else {
             return Ok(());
         };
@@ -574,7 +646,7 @@ impl<'a> Applier<'a> {
         Err(Error::NotMember { id: id.to_owned(), namespace: name.clone(), is_given_up })
     }
 
-    fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
+    pub(super) fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
         let record = StoredRecord::decode(bytes)?;
         let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
         Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.opened) })
@@ -587,7 +659,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Stages a value, if it differs from the one before, and returns whether it does.
-    fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<bool> {
+    pub(super) fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<bool> {
         let differs = self.overlay.get(&key)? != value;
         if differs {
             self.set(key, value);
@@ -600,7 +672,12 @@ fn check(id: &str, precondition: Precondition, operation: &Operation, found: Opt
     let expected = match (precondition, operation) {
         (
             Precondition::Any,
-            Operation::Renew { .. } | Operation::Metadata(_) | Operation::Access | Operation::Remove(_),
+            Operation::Renew { .. }
+            | Operation::Metadata(_)
+            | Operation::Access
+            | Operation::Remove(_)
+            | Operation::RemoveVersion { .. }
+            | Operation::Parts { .. },
         ) => Precondition::Present,
         (precondition, _) => precondition,
     };

@@ -10,6 +10,7 @@ use sled::IVec;
 use super::{
     audit,
     damage::Gap,
+    declaration::{Declaration, Declarations},
     layout,
     namespaces::NamespaceRecord,
     sum::{Digest, Sum},
@@ -76,6 +77,9 @@ struct Content {
     records: BTreeMap<String, Stored>,
     texts: BTreeMap<Seq, Digest>,
     originals: BTreeMap<Seq, Digest>,
+    edits: BTreeMap<String, Digest>,
+    /// The parts by document, as they are listed.
+    parts: BTreeMap<String, BTreeSet<String>>,
     metadata: Vec<String>,
     expiries: HashMap<String, Option<Timestamp>>,
     due: HashMap<String, usize>,
@@ -108,8 +112,10 @@ struct Stored {
     seq: Seq,
     is_creation: bool,
     text: Digest,
-    original: Option<Digest>,
     has_expiry: bool,
+    has_parts: bool,
+    declarations: Declarations,
+    edits: Option<Digest>,
 }
 
 impl Content {
@@ -140,12 +146,14 @@ impl Content {
             b"m/" if key == layout::STATE_KEY => self.state = State::decode(value).ok()?,
             b"r/" => {
                 let record = StoredRecord::decode(value).ok()?;
-                let StoredRecord { seq, is_creation, text, original, has_expiry, .. } = record;
+                let StoredRecord { seq, is_creation, text, has_expiry, has_parts, edits, .. } = record;
+                let declarations = record.declared().ok()?;
                 let Access { visibility, namespace, number, .. } = record.access().ok()?;
                 if let (Visibility::Namespace, Some(namespace), Some(number)) = (visibility, namespace, number) {
                     self.shown.push((id()?, number, namespace));
                 }
-                self.records.insert(id()?, Stored { seq, is_creation, text, original, has_expiry });
+                let stored = Stored { seq, is_creation, text, has_expiry, has_parts, declarations, edits };
+                self.records.insert(id()?, stored);
             }
             b"t/" => {
                 self.texts.insert(layout::seq_of_key(key).ok()?, Digest::of(value));
@@ -154,6 +162,13 @@ impl Content {
             b"o/" => {
                 value::decode_original(value).ok()?;
                 self.originals.insert(layout::seq_of_key(key).ok()?, Digest::of(value));
+            }
+            b"u/" => {
+                value::decode_edits(value).ok()?;
+                self.edits.insert(id()?, Digest::of(value));
+            }
+            b"d/" => {
+                self.parts.insert(id()?, value::strings_of(value).ok()?.into_iter().collect());
             }
             b"i/" => self.metadata.push(id()?),
             b"e/" => {
@@ -198,20 +213,18 @@ impl Content {
 
     fn compare(mut self) -> Checked {
         let (records, log) = (std::mem::take(&mut self.records), std::mem::take(&mut self.log));
-        for (id, Stored { seq, text, original, has_expiry, .. }) in &records {
+        for (id, Stored { seq, text, has_expiry, declarations, edits, .. }) in &records {
             let place = format!("the record {id:?}");
             match self.texts.get(seq) {
                 None => self.fault(&place, "its text is missing"),
                 Some(found) if found != text => self.fault(&place, "its text is another one than was written"),
                 Some(_) => {}
             }
-            match (original, self.originals.get(seq)) {
-                (Some(_), None) => self.fault(&place, "its original is missing"),
-                (None, Some(_)) => self.fault(&place, "it has an original too many"),
-                (Some(original), Some(found)) if found != original => {
-                    self.fault(&place, "its original is another one than was written");
-                }
-                _ => {}
+            for declaration in &declarations.0 {
+                self.compare_declaration(&place, *seq, declaration);
+            }
+            if self.edits.remove(id) != *edits {
+                self.fault(&place, "its edits are missing, or others than were written");
             }
             if *has_expiry != self.expiries.contains_key(id) {
                 self.fault(&place, if *has_expiry { "its expiry is missing" } else { "it has an expiry too many" });
@@ -231,6 +244,10 @@ impl Content {
         for id in std::mem::take(&mut self.due).into_keys() {
             self.fault(format!("the expiry of {id:?}"), "it is in the order of expiries alone");
         }
+        for id in std::mem::take(&mut self.edits).into_keys() {
+            self.fault(format!("the edits of {id:?}"), "there is no such record");
+        }
+        self.compare_parts(&records);
         for id in std::mem::take(&mut self.metadata) {
             if !records.contains_key(&id) {
                 self.fault(format!("the metadata of {id:?}"), "there is no such record");
@@ -256,7 +273,9 @@ impl Content {
                 self.fault(format!("the entries of {id:?} that not everybody sees"), "their last one is noted wrongly");
             }
         }
-        let current: BTreeSet<Seq> = records.values().map(|record| record.seq).collect();
+        let bases =
+            records.values().flat_map(|record| record.declarations.0.iter().map(|declaration| declaration.base));
+        let current: BTreeSet<Seq> = records.values().map(|record| record.seq).chain(bases).collect();
         for seq in std::mem::take(&mut self.texts).into_keys() {
             if !current.contains(&seq) && log.get(&seq).is_none_or(|entry| !entry.is_apart) {
                 self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
@@ -276,6 +295,45 @@ impl Content {
         });
         let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
+    }
+
+    fn compare_declaration(&mut self, place: &str, served: Seq, declaration: &Declaration) {
+        let base = declaration.base;
+        match self.texts.get(&base) {
+            _ if base == served => {}
+            None => self.fault(place, "the text of one of its declarations is missing"),
+            Some(found) if *found != declaration.text => {
+                self.fault(place, "the text of one of its declarations is another one than was written");
+            }
+            Some(_) => {}
+        }
+        match (declaration.original, self.originals.get(&base)) {
+            (Some(_), None) => self.fault(place, "its original is missing"),
+            (None, Some(_)) => self.fault(place, "it has an original too many"),
+            (Some(original), Some(found)) if *found != original => {
+                self.fault(place, "its original is another one than was written");
+            }
+            _ => {}
+        }
+    }
+
+    /// Compares the parts that documents list with what records say.
+    fn compare_parts(&mut self, records: &BTreeMap<String, Stored>) {
+        let mut declared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (id, record) in records {
+            for document in record.declarations.documents() {
+                declared.entry(document).or_default().insert(id);
+            }
+        }
+        let listed = std::mem::take(&mut self.parts);
+        let documents: BTreeSet<&str> = declared.keys().copied().chain(listed.keys().map(String::as_str)).collect();
+        for document in documents {
+            let known: BTreeSet<&str> = listed.get(document).into_iter().flatten().map(String::as_str).collect();
+            let is_noted = records.get(document).is_some_and(|record| record.has_parts);
+            if declared.get(document).is_none_or(|parts| *parts != known) || !is_noted {
+                self.fault(format!("the parts of {document:?}"), "they are others than the records say");
+            }
+        }
     }
 
     /// `unlisted` are the creations that the history doesn't list yet.

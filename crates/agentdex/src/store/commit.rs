@@ -32,7 +32,7 @@ use super::{
     value::State,
     view::View,
     witness::Witness,
-    write::{Outcome, Transaction},
+    write::{Applied, Transaction},
 };
 use crate::{Error, Result, change::Timestamp};
 
@@ -272,7 +272,7 @@ impl Committer {
             self.view.close("a commit panicked".into());
             Vec::new()
         });
-        outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Vec::new()));
+        outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Applied::default()));
         let wakers: Vec<_> = replies.iter().zip(outcomes).filter_map(|(reply, outcome)| reply.fill(outcome)).collect();
         let queue = self.queue();
         signal.set_done();
@@ -314,7 +314,7 @@ enum Errand {
 
 impl Work {
     /// One outcome a transaction.
-    fn commit(&mut self, view: &View, transactions: Vec<Transaction>) -> Vec<Result<Vec<Outcome>>> {
+    fn commit(&mut self, view: &View, transactions: Vec<Transaction>) -> Vec<Result<Applied>> {
         let refused = |reason: &str| Err(Error::WritesClosed { reason: reason.to_owned() });
         if let Some(reason) = view.closed.get() {
             return transactions.iter().map(|_| refused(reason)).collect();
@@ -497,7 +497,7 @@ impl Ticket {
     /// [`crate::Error::PreconditionFailed`] of the first write that failed (then none was applied),
     /// [`crate::Error::InvalidId`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`],
     /// [`crate::Error::Store`].
-    pub fn wait(mut self) -> Result<Vec<Outcome>> {
+    pub fn wait(mut self) -> Result<Applied> {
         self.is_attended = true;
         self.committer.wait(&self.signal);
         self.reply.take()
@@ -505,7 +505,7 @@ impl Ticket {
 }
 
 impl Future for Ticket {
-    type Output = Result<Vec<Outcome>>;
+    type Output = Result<Applied>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let polled = self.reply.poll(context.waker());

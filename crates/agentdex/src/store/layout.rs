@@ -9,15 +9,17 @@
 //! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal and hash of the last entry that was dropped |
 //! | `m/clock` | seq: u64, moment: i64 | the time that the log was set back to by hand, after the entry of that seq |
-//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; no tag is known yet |
-//! | `t/<seq>` | the TD | the text of the record whose seq it is, and of a creation in the log |
-//! | `o/<seq>` | format: string, media type: string, document: rest | what the record whose seq it is was converted from |
-//! | `i/<id>` | as it was given | metadata of a record with an original, until its text changes |
-//! | `u/<id>` | – | for edits of a record |
+//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 16 its document has parts, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; tags: 1 its [declarations](super::declaration), the served one first: by: string (the id of a document, empty for itself), version: string, seq that its text and original lie under: u64, digest of the text: 16 bytes, 1 and the digest of its original or 0, format: string; 2 the digest of its edits |
+//! | `t/<seq>` | the TD | the text of the record whose seq it is, of its declarations, and of a creation in the log |
+//! | `o/<seq>` | format: string, media type: string, document: rest | what the record, or the declaration, whose seq it is was converted from |
+//! | `i/<id>` | as it was given | metadata of a record with an original, until that changes |
+//! | `u/<id>` | access: block, merge patch: rest | edits by hand of what was imported, over the text of its declaration, and who saw the record when they were made |
+//! | `d/<id>` | block of strings | the ids of the parts that the document of a Thing declares, ascending; they can be made again from the records |
 //! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, previous: u64, at: i64, arrival: i64, life: u64, id: string, actor: string, capability keys before and after: blocks of strings, access before and after: blocks, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: it has accesses; previous: the seq of the entry before it; arrival: the clock when it came, which `at` may be ahead of; life: of deletions alone, the life that ends; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `l/<seq>` | kind: u8 (5), body: u8 (0), previous: u64, at: i64, arrival: i64, number: u64, actor: string, joined and left: blocks of strings | owners that have become members of a namespace, and that no longer are |
+//! | `l/<seq>` | kind: u8 (6), body: u8 (0), previous: u64, at: i64, arrival: i64, actor: string, id: string | a record got a text, under this seq, that isn't served; nobody is told |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `a/<number>` | JSON | an entry of the audit trail about a change of a Thing, or of an older version; numbers are u64 |
 //! | `b/<chain>/<number>` | JSON | an entry of one of the other [chains](super::audit) of the audit trail, which have the same numbers |
@@ -65,9 +67,10 @@ pub(super) const AFTER_ALL: &[u8] = &[0xff];
 pub(super) const RECORDS: &[u8] = b"r/";
 /// The first key after all records.
 pub(super) const AFTER_RECORDS: &[u8] = b"r0";
-const TEXTS: &[u8] = b"t/";
+pub(super) const TEXTS: &[u8] = b"t/";
 const ORIGINALS: &[u8] = b"o/";
 pub(super) const EDITS: &[u8] = b"u/";
+pub(super) const PARTS: &[u8] = b"d/";
 pub(super) const METADATA: &[u8] = b"i/";
 /// The first key after all metadata.
 pub(super) const AFTER_METADATA: &[u8] = b"i0";
@@ -93,6 +96,14 @@ pub(super) fn text_key(seq: Seq) -> IVec {
 
 pub(super) fn original_key(seq: Seq) -> IVec {
     join(&[ORIGINALS, &seq.0.to_be_bytes()])
+}
+
+pub(super) fn edits_key(id: &str) -> IVec {
+    join(&[EDITS, id.as_bytes()])
+}
+
+pub(super) fn parts_key(id: &str) -> IVec {
+    join(&[PARTS, id.as_bytes()])
 }
 
 pub(super) fn metadata_key(id: &str) -> IVec {

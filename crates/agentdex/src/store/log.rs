@@ -332,10 +332,11 @@ impl Log {
         Ok(Some(entry.into_logged(self.epoch, seq)))
     }
 
-    /// Whether the record of that id has that seq.
+    /// True if the record of that id needs the text of that seq: it is served, or one of its declarations.
     fn is_current(&self, seq: Seq, id: &str) -> Result<bool> {
-        let record = self.tree.get(&layout::record_key(id))?;
-        Ok(record.map(|bytes| StoredRecord::decode(&bytes).map(|record| record.seq)).transpose()? == Some(seq))
+        let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(false) };
+        let record = StoredRecord::decode(&bytes)?;
+        Ok(record.seq == seq || record.declared()?.0.iter().any(|declaration| declaration.base == seq))
     }
 
     /// Looks among some of the oldest entries for one whose arrival isn't in the future, if no arrival is known yet.

@@ -15,6 +15,19 @@ pub enum Logged {
     Change(Arc<LoggedChange>),
     /// A namespace has other members.
     Membership(Arc<Membership>),
+    /// A record got a text that isn't served, which nobody is told.
+    Declaration(Silent),
+}
+
+/// An entry that nobody is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silent {
+    /// The position in the log.
+    pub seq: Seq,
+    /// The position of the entry before it.
+    pub previous: Seq,
+    /// When it was committed.
+    pub at: Timestamp,
 }
 
 /// Owners that have become members of a namespace, and that no longer are, by one write.
@@ -54,6 +67,7 @@ impl Logged {
         match self {
             Logged::Change(change) => change.seq,
             Logged::Membership(membership) => membership.seq,
+            Logged::Declaration(silent) => silent.seq,
         }
     }
 
@@ -62,6 +76,7 @@ impl Logged {
         match self {
             Logged::Change(change) => change.at,
             Logged::Membership(membership) => membership.at,
+            Logged::Declaration(silent) => silent.at,
         }
     }
 
@@ -69,7 +84,7 @@ impl Logged {
     pub fn change(&self) -> Option<&Arc<LoggedChange>> {
         match self {
             Logged::Change(change) => Some(change),
-            Logged::Membership(_) => None,
+            Logged::Membership(_) | Logged::Declaration(_) => None,
         }
     }
 
@@ -78,6 +93,7 @@ impl Logged {
         match self {
             Logged::Change(change) => change.follows(position),
             Logged::Membership(membership) => membership.previous <= position && position < membership.seq,
+            Logged::Declaration(silent) => silent.previous <= position && position < silent.seq,
         }
     }
 
@@ -86,6 +102,7 @@ impl Logged {
         match self {
             Logged::Change(change) => change.weight(),
             Logged::Membership(membership) => membership.weight(),
+            Logged::Declaration(_) => size_of::<Silent>(),
         }
     }
 }

@@ -35,6 +35,8 @@ mod clock;
 mod commit;
 mod copy;
 mod damage;
+mod declaration;
+mod declaring;
 mod directory;
 mod expiry;
 mod gaps;
@@ -99,22 +101,26 @@ pub use self::{
     check::{Checked, Fault},
     commit::Ticket,
     copy::CopiedDirectory,
+    declaration::{Declaration, Declarer},
+    declaring::{capability_keys, version_of},
     inspect::{Inspection, Verdict, inspect},
     local_state::{LocalState, StoredQuery},
     log::Part,
-    logged::{Logged, Membership},
+    logged::{Logged, Membership, Silent},
     logged_change::{ChangeOrigin, LoggedChange},
     namespaces::{Interval, NamespaceRecord, NamespaceWrite},
     options::Options,
     past::{Life, Lives},
     reader::LogReader,
-    records::{Record, Records},
+    records::{DeclaredTexts, Record, Records},
     renditions::Slot,
     reread::reread,
     restore::{Pair, RestoredContent, restore, restore_without_keys},
     salvage::{Salvaged, accept_rollback, salvage},
     snapshot::Snapshot,
-    write::{Author, Expiry, Operation, Original, Outcome, Patch, Write},
+    write::{
+        Applied, Author, Declares, Edits, Expiry, Operation, Original, Outcome, OwnDeclaration, Patch, Remark, Write,
+    },
 };
 
 #[doc(hidden)]
@@ -289,6 +295,14 @@ impl Store {
     /// [`crate::Error::Store`]
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
         self.view.original(id)
+    }
+
+    /// The declarations of a record with their texts and originals, and its edits.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn declared(&self, id: &str) -> Result<Option<DeclaredTexts>> {
+        self.view.declared(id)
     }
 
     /// The metadata of a record, as set by [`Operation::Metadata`].

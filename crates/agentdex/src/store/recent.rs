@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::value::{Body, ChangeEntry, Content, Entry};
 use super::{
-    logged::{Logged, Membership},
+    logged::{Logged, Membership, Silent},
     renditions::Budget,
 };
 use crate::change::{Change, ChangeKind, Epoch, Seq, Timestamp};
@@ -109,6 +109,7 @@ impl RecentEntry {
                 let names = membership.joined.iter().chain(&membership.left).map(|owner| owner.as_str().len() + 24);
                 size_of::<Membership>() + names.sum::<usize>()
             }
+            Content::Declaration(id) => id.len(),
         };
         let bytes = size_of::<RecentEntry>() + content;
         RecentEntry { seq, bytes, state: Mutex::new(State::Stored(Box::new(entry))) }
@@ -168,6 +169,7 @@ impl Entry {
                 let (number, joined, left) = (entry.number, entry.joined, entry.left);
                 Logged::Membership(Arc::new(Membership { seq, previous, at, actor, number, joined, left }))
             }
+            Content::Declaration(_) => Logged::Declaration(Silent { seq, previous, at }),
         }
     }
 }

@@ -9,15 +9,16 @@ use std::{
 use sled::IVec;
 
 use super::{
+    declaration::Declaration,
     layout,
     sum::Digest,
     value::{self, StoredRecord},
     view::View,
-    write::{Expiry, Original},
+    write::{Edits, Expiry, Original},
 };
 use crate::{
     Error, Result,
-    access::Access,
+    access::{Access, Grants},
     change::{Seq, Timestamp},
 };
 
@@ -38,6 +39,25 @@ pub struct Record {
     pub expiry: Expiry,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<String>,
+    /// Whose it is, and who sees it.
+    pub access: Access,
+    /// The ids of the Things of the documents that declare it as a part; none where it declares itself.
+    pub part_of: Vec<String>,
+    /// True if its document has parts that are records.
+    pub has_parts: bool,
+    /// True if it was edited by hand since it was imported.
+    pub is_edited: bool,
+}
+
+/// All texts of a record: what declares it, and what was edited.
+#[derive(Debug, Clone)]
+pub struct DeclaredTexts {
+    /// The declarations, each with its text and what it was converted from; the served one first.
+    pub declarations: Vec<(Declaration, String, Option<Original>)>,
+    /// What was edited by hand, over the text of the served one.
+    pub edits: Option<Edits>,
+    /// The last change of the record.
+    pub seq: Seq,
     /// Whose it is, and who sees it.
     pub access: Access,
 }
@@ -61,6 +81,11 @@ struct Header {
     expiry: Expiry,
     format: Option<String>,
     access: Access,
+    /// The seq that its original lies under.
+    base: Seq,
+    part_of: Vec<String>,
+    has_parts: bool,
+    is_edited: bool,
 }
 
 impl Header {
@@ -75,12 +100,19 @@ impl Header {
             expiry,
             format: stored.format.map(str::to_owned),
             access: stored.access()?,
+            base: stored.base()?,
+            part_of: match stored.declarations {
+                [] => Vec::new(),
+                _ => stored.declared()?.documents().into_iter().map(str::to_owned).collect(),
+            },
+            has_parts: stored.has_parts,
+            is_edited: stored.edits.is_some(),
         })
     }
 
     fn with_text(self, text: String) -> Record {
-        let Header { id, seq, created, modified, expiry, format, access, .. } = self;
-        Record { id, text, seq, created, modified, expiry, format, access }
+        let Header { id, seq, created, modified, expiry, format, access, part_of, has_parts, is_edited, .. } = self;
+        Record { id, text, seq, created, modified, expiry, format, access, part_of, has_parts, is_edited }
     }
 }
 
@@ -124,7 +156,7 @@ impl View {
                 let Some(text) = self.text(header.seq)? else { return Ok(None) };
                 let original = match header.original {
                     Some(digest) => {
-                        let original = self.tree.get(&layout::original_key(header.seq))?;
+                        let original = self.tree.get(&layout::original_key(header.base))?;
                         let Some(original) = original else { return Ok(None) };
                         Digest::of(&original) == digest
                     }
@@ -150,10 +182,54 @@ impl View {
             if header.original.is_none() || header.expiry.is_due(Timestamp::now()) {
                 return Ok(Some(None));
             }
-            let original = self.tree.get(&layout::original_key(header.seq))?;
+            let original = self.tree.get(&layout::original_key(header.base))?;
             original.map(|bytes| value::decode_original(&bytes).map(Some)).transpose()
         })?;
         Ok(found.flatten())
+    }
+
+    /// See [`super::Store::declared`].
+    pub fn declared(&self, id: &str) -> Result<Option<DeclaredTexts>> {
+        let key = layout::record_key(id);
+        loop {
+            let generation = self.tree.generation();
+            let Some(bytes) = self.tree.get(&key)? else { return Ok(None) };
+            let stored = StoredRecord::decode(&bytes)?;
+            if stored.has_expiry && self.expiries.of(id)?.is_some_and(|expiry| expiry.is_due(Timestamp::now())) {
+                return Ok(None);
+            }
+            match self.declared_texts(id, &stored)? {
+                Some(texts) => return Ok(Some(texts)),
+                None if generation == self.tree.generation() => return Err(layout::corrupt()),
+                None => {}
+            }
+        }
+    }
+
+    /// None where something isn't there.
+    fn declared_texts(&self, id: &str, stored: &StoredRecord<'_>) -> Result<Option<DeclaredTexts>> {
+        let mut declarations = Vec::new();
+        for declaration in stored.declared()?.0 {
+            let Some(text) = self.text(declaration.base)? else { return Ok(None) };
+            let original = match declaration.original {
+                Some(_) => {
+                    let Some(original) = self.tree.get(&layout::original_key(declaration.base))? else {
+                        return Ok(None);
+                    };
+                    Some(value::decode_original(&original)?)
+                }
+                None => None,
+            };
+            declarations.push((declaration, text, original));
+        }
+        let edits = match stored.edits {
+            Some(_) => {
+                let Some(edits) = self.tree.get(&layout::edits_key(id))? else { return Ok(None) };
+                Some(value::decode_edits(&edits)?)
+            }
+            None => None,
+        };
+        Ok(Some(DeclaredTexts { declarations, edits, seq: stored.seq, access: stored.access()? }))
     }
 
     /// What `read` makes of the record of that id. What lies under its seq can be gone when it is read, but only
@@ -262,6 +338,11 @@ impl Records {
         let expiry = if stored.has_expiry { self.view.expiries.of(id)? } else { None };
         // One that is gone belongs to a record that has changed meanwhile, or is damaged: that is found out when it is read.
         Ok((Header::new(id, &stored, expiry.unwrap_or_default())?, stored.has_expiry))
+    }
+
+    /// True if somebody sees the record of an id; true where there is none.
+    pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
+        self.view.restricted.is_seen(id, by)
     }
 
     /// The next few records as an iterator of their own, so that another thread can read their texts; none after the

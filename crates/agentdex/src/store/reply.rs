@@ -5,7 +5,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use super::write::Outcome;
+use super::write::Applied;
 use crate::{Error, Result};
 
 /// The outcome of one transaction.
@@ -14,25 +14,25 @@ pub(super) struct Reply(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    outcome: Option<Result<Vec<Outcome>>>,
+    outcome: Option<Result<Applied>>,
     waker: Option<Waker>,
 }
 
 impl Reply {
     /// Puts the outcome; who is to be woken.
-    pub fn fill(&self, outcome: Result<Vec<Outcome>>) -> Option<Waker> {
+    pub fn fill(&self, outcome: Result<Applied>) -> Option<Waker> {
         let mut state = self.state();
         state.outcome = Some(outcome);
         state.waker.take()
     }
 
     /// Takes an outcome that is there.
-    pub fn take(&self) -> Result<Vec<Outcome>> {
+    pub fn take(&self) -> Result<Applied> {
         self.state().outcome.take().unwrap_or(Err(Error::ShuttingDown))
     }
 
     /// Takes the outcome, or says who is to be woken once it is there.
-    pub fn poll(&self, waker: &Waker) -> Poll<Result<Vec<Outcome>>> {
+    pub fn poll(&self, waker: &Waker) -> Poll<Result<Applied>> {
         let mut state = self.state();
         if let Some(outcome) = state.outcome.take() {
             return Poll::Ready(outcome);

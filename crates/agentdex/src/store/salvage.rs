@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{
     check::Fault,
     copy::CopiedDirectory,
+    declaration::{Declaration, Declarer},
     directory::{create_directory, lock_opening, open_tree, wait_for_lock},
     inspect,
     layout::{self, FORMAT_VERSION},
@@ -127,10 +128,12 @@ fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<S
         known: BTreeSet::new(),
         texts: BTreeSet::new(),
         created: BTreeSet::new(),
+        joined: Vec::new(),
         result: Salvaged { is_proven, ..Salvaged::default() },
     };
     let kept = salvage.find_log(state.last)?;
     salvage.records()?;
+    salvage.join()?;
     salvage.log(kept, state.last)?;
     salvage.others()?;
     let witnessed = seen.slot().map(|slot| (slot.epoch, slot.registry));
@@ -169,6 +172,8 @@ struct Salvage<'a> {
     texts: BTreeSet<Seq>,
     /// The creations that the history doesn't list.
     created: BTreeSet<Seq>,
+    /// The records of documents with parts, and of parts.
+    joined: Vec<(String, IVec, IVec)>,
     result: Salvaged,
 }
 
@@ -234,21 +239,38 @@ impl Salvage<'_> {
         if record.has_expiry && expiry.is_none() {
             return Ok(Err("when it expires is lost"));
         }
-        let original = self.from.get(&layout::original_key(record.seq)).ok().flatten();
-        let original = original.filter(|original| record.original == Some(Digest::of(original)));
-        if record.original.is_some() && original.is_none() {
-            self.lose(id, "what it was converted from is lost; it is there without");
-            record.original = None;
+        let Ok(mut declarations) = record.declared() else { return Ok(Err("who declares it can't be read")) };
+        let edits = self.from.get(&layout::edits_key(id)).ok().flatten();
+        let edits = edits.filter(|edits| record.edits == Some(Digest::of(edits)));
+        if record.edits.is_some() && edits.is_none() {
+            self.lose(id, "what of it was edited is lost; it is as it was served");
+            record.edits = None;
+            if let Some(served) = declarations.0.first_mut() {
+                *served = Declaration { base: record.seq, text: record.text, original: None, ..served.clone() };
+            }
         }
+        declarations.0 = self.declarations(id, record.seq, record.text, declarations.0)?;
+        let served = declarations.0.first();
+        (record.original, record.format) =
+            (served.and_then(|served| served.original), served.and_then(|served| served.format.as_deref()));
+        let has_original = record.original.is_some();
         let hidden = Access { visibility: Visibility::Private, namespace: None, number: None, ..access };
         let hidden = value::encode_access(&hidden);
         if !self.result.is_proven {
             record.access = &hidden;
         }
-        self.filling.put(key, record.encode())?;
+        let are_implied = record.edits.is_none() && declarations.are_implied(record.seq);
+        let encoded = if are_implied { Vec::new() } else { declarations.encode() };
+        record.declarations = &encoded;
+        match record.has_parts || declarations.is_part() {
+            true => self.joined.push((id.to_owned(), key, record.encode())),
+            false => self.filling.put(key, record.encode())?,
+        }
         self.filling.put(layout::text_key(record.seq), text)?;
-        if let Some(original) = original {
-            self.filling.put(layout::original_key(record.seq), original)?;
+        if let Some(edits) = edits.filter(|_| record.edits.is_some()) {
+            self.filling.put(layout::edits_key(id), edits)?;
+        }
+        if has_original {
             if let Some(metadata) = self.from.get(&layout::metadata_key(id)).ok().flatten() {
                 self.filling.put(layout::metadata_key(id), metadata)?;
             }
@@ -265,6 +287,82 @@ impl Salvage<'_> {
         }
         self.result.records += 1;
         Ok(Ok(()))
+    }
+
+    /// Takes the texts and the originals of declarations; those whose text is lost are left out, but for the served one.
+    fn declarations(
+        &mut self,
+        id: &str,
+        seq: Seq,
+        text: Digest,
+        declared: Vec<Declaration>,
+    ) -> Result<Vec<Declaration>> {
+        let mut taken: Vec<Declaration> = Vec::new();
+        for (number, mut declaration) in declared.into_iter().enumerate() {
+            let found = self.text(declaration.base).filter(|found| Digest::of(found) == declaration.text);
+            if found.is_none() && number > 0 {
+                self.lose(id, "the text of one of its versions is lost");
+                continue;
+            }
+            if found.is_none() {
+                // It is what is served.
+                self.lose(id, "what it was converted to is lost; it is there as it was served");
+                declaration = Declaration { base: seq, text, original: None, ..declaration };
+            }
+            let original = self.from.get(&layout::original_key(declaration.base)).ok().flatten();
+            let original = original.filter(|original| declaration.original == Some(Digest::of(original)));
+            if declaration.original.is_some() && original.is_none() {
+                self.lose(id, "what it was converted from is lost; it is there without");
+                declaration.original = None;
+            }
+            if declaration.original.is_none() {
+                declaration.format = None;
+            }
+            if let Some(original) = original.filter(|_| declaration.original.is_some()) {
+                self.filling.put(layout::original_key(declaration.base), original)?;
+            }
+            if declaration.base != seq
+                && let Some(text) = found
+            {
+                self.texts.insert(declaration.base);
+                self.filling.put(layout::text_key(declaration.base), text)?;
+            }
+            taken.push(declaration);
+        }
+        Ok(taken)
+    }
+
+    /// Takes the records of documents and of their parts, as far as both are there. A part without its documents declares itself.
+    fn join(&mut self) -> Result<()> {
+        let joined = std::mem::take(&mut self.joined);
+        let there: BTreeSet<&str> = joined.iter().map(|(id, ..)| id.as_str()).collect();
+        let mut parts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut declared = Vec::new();
+        for (id, _, record) in &joined {
+            let mut declarations = StoredRecord::decode(record)?.declared()?;
+            let documents = declarations.documents().into_iter().map(str::to_owned).collect::<Vec<_>>();
+            for document in documents {
+                match there.contains(document.as_str()) {
+                    true => parts.entry(document).or_default().push(id.clone()),
+                    false if declarations.documents().len() > 1 => {
+                        declarations.release(&Declarer::Document(document), None);
+                    }
+                    false => declarations.0.iter_mut().for_each(|declaration| declaration.by = Declarer::Itself),
+                }
+            }
+            declared.push(declarations);
+        }
+        for ((id, key, record), declarations) in joined.iter().zip(declared) {
+            let record = StoredRecord::decode(record)?;
+            let are_implied = record.edits.is_none() && declarations.are_implied(record.seq);
+            let encoded = if are_implied { Vec::new() } else { declarations.encode() };
+            let record = StoredRecord { has_parts: parts.contains_key(id), declarations: &encoded, ..record };
+            self.filling.put(key.clone(), record.encode())?;
+        }
+        for (document, ids) in parts {
+            self.filling.put(layout::parts_key(&document), value::block_of(&ids).into())?;
+        }
+        Ok(())
     }
 
     /// Takes the log from a change on, and what is found by it.

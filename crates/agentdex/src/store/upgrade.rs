@@ -18,6 +18,7 @@ use agentdex_api::ClaimedNamespace;
 use sled::{Batch, IVec};
 
 use super::{
+    declaration::{Declaration, Declarations, Declarer},
     directory::{STORE, open_tree, open_tree_in},
     layout::{self, FORMAT_VERSION, corrupt},
     namespaces::{Interval, NamespaceRecord},
@@ -40,6 +41,8 @@ const FROM: u32 = 3;
 const MADE: &str = "store.upgrade";
 /// The folder of the one before, where two folders can't be exchanged at once.
 const BEFORE: &str = "store.format-3";
+/// The member of the Thing of a part, in texts of format 3, with the id of the Thing of the document.
+const PART_OF: &str = "agentdex:partOf";
 /// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
@@ -135,9 +138,21 @@ struct Upgrade<'o> {
     /// The numbers of namespaces that only accesses name.
     unclaimed: BTreeMap<Namespace, NamespaceNumber>,
     ids: HashMap<String, Known>,
+    /// By the seqs of their texts: what records are that say that they are parts.
+    parts: BTreeMap<Seq, Part>,
+    /// The ids of parts by document.
+    documents: BTreeMap<String, Vec<String>>,
     state: State,
     batch: Batch,
     bytes: usize,
+}
+
+/// A record that says that it is a part.
+struct Part {
+    /// The document; none where its Thing isn't there, or is another's.
+    document: Option<String>,
+    /// The text without that.
+    text: IVec,
 }
 
 impl<'o> Upgrade<'o> {
@@ -145,7 +160,9 @@ impl<'o> Upgrade<'o> {
         let state = old.get(layout::STATE_KEY).map_err(reading)?;
         let state = state.map_or(Ok(State::default()), |bytes| state_of(&bytes))?;
         let (claimed, namespaces, unclaimed, ids, batch) = Default::default();
-        let mut upgrade = Upgrade { old, claimed, namespaces, unclaimed, ids, state, batch, bytes: 0 };
+        let (parts, documents) = Default::default();
+        let mut upgrade =
+            Upgrade { old, claimed, namespaces, unclaimed, ids, parts, documents, state, batch, bytes: 0 };
         for pair in old.scan_prefix(layout::NAMESPACES) {
             let (_, value) = pair.map_err(reading)?;
             let claimed: ClaimedNamespace = serde_json::from_slice(&value).map_err(|_| corrupt())?;
@@ -153,7 +170,39 @@ impl<'o> Upgrade<'o> {
                 upgrade.number(&claimed.name, claimed.created, Some(claimed.owner), claimed.proof, claimed.members);
             upgrade.claimed.insert(claimed.name, (number, claimed.created));
         }
+        upgrade.find_parts()?;
         Ok(upgrade)
+    }
+
+    /// Finds the records whose texts say that they are parts of a document.
+    fn find_parts(&mut self) -> Result<()> {
+        for pair in self.old.scan_prefix(layout::RECORDS) {
+            let (key, value) = pair.map_err(reading)?;
+            let record = old_record(&value)?;
+            let Some(stored) = self.old.get(layout::text_key(record.seq)).map_err(reading)? else { continue };
+            let text = value::text(&stored)?;
+            if !text.contains(PART_OF) {
+                continue;
+            }
+            let thing: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(text).map_err(|_| corrupt())?;
+            let Some(document) = thing.get(PART_OF).and_then(serde_json::Value::as_str) else { continue };
+            let whole = self.old.get(layout::record_key(document)).map_err(reading)?;
+            let owner = |record: &StoredRecord<'_>| Ok::<_, Error>(old_access(record.access)?.owner);
+            let is_its = match &whole {
+                Some(whole) => owner(&old_record(whole)?)? == owner(&record)?,
+                None => false,
+            };
+            let document = is_its.then(|| document.to_owned());
+            let nothing = serde_json::json!({ PART_OF: null }).to_string();
+            let without = crate::td::merge_patch::apply(text, &nothing)?;
+            if let Some(document) = &document {
+                let id = layout::name_of(&key, layout::RECORDS)?;
+                self.documents.entry(document.clone()).or_default().push(id);
+            }
+            self.parts.insert(record.seq, Part { document, text: IVec::from(without.as_bytes()) });
+        }
+        Ok(())
     }
 
     /// Gives a namespace a number.
@@ -204,6 +253,9 @@ impl<'o> Upgrade<'o> {
                 _ if key.starts_with(layout::NAMESPACES) => continue,
                 _ if key == layout::STATE_KEY || key == layout::FORMAT_KEY => continue,
                 Some(layout::RECORDS) => self.record(&layout::name_of(&key, layout::RECORDS)?, &value)?,
+                Some(layout::TEXTS) => {
+                    self.parts.get(&layout::seq_of_key(&key)?).map_or(value, |part| part.text.clone())
+                }
                 _ => value,
             };
             self.put(new, key, value)?;
@@ -215,6 +267,9 @@ impl<'o> Upgrade<'o> {
             if let Some(seq) = known.restricted {
                 self.put(new, layout::restricted_key(&id), value::encode_seq(seq))?;
             }
+        }
+        for (document, parts) in std::mem::take(&mut self.documents) {
+            self.put(new, layout::parts_key(&document), value::block_of(&parts).into())?;
         }
         self.state.commit = 1;
         let state = self.state.encode();
@@ -284,14 +339,24 @@ impl<'o> Upgrade<'o> {
             None => self.access(access, record.created),
         };
         record.life = self.ids.get(id).map_or(Seq::ZERO, |known| known.life);
-        let text = self.old.get(layout::text_key(record.seq)).map_err(reading)?;
+        let text = match self.parts.get(&record.seq) {
+            Some(part) => Some(part.text.clone()),
+            None => self.old.get(layout::text_key(record.seq)).map_err(reading)?,
+        };
         record.text = text.map(|text| Digest::of(&text)).unwrap_or_default();
         if record.original.is_some() {
             let original = self.old.get(layout::original_key(record.seq)).map_err(reading)?;
             record.original = Some(original.map(|original| Digest::of(&original)).unwrap_or_default());
         }
-        let access = value::encode_access(&access);
-        Ok(StoredRecord { access: &access, ..record }.encode())
+        record.has_parts = self.documents.contains_key(id);
+        let mut declarations = Declarations::default();
+        if let Some(document) = self.parts.get(&record.seq).and_then(|part| part.document.clone()) {
+            let Declaration { version, base, format, text, original, .. } = record.declared()?.0.remove(0);
+            let by = Declarer::Document(document);
+            declarations.0.push(Declaration { by, version, base, format, text, original });
+        }
+        let (access, declarations) = (value::encode_access(&access), declarations.encode());
+        Ok(StoredRecord { access: &access, declarations: &declarations, ..record }.encode())
     }
 }
 
@@ -327,6 +392,9 @@ fn old_record(bytes: &[u8]) -> Result<StoredRecord<'_>> {
         format: reader.optional_string()?,
         capabilities: reader.block()?,
         access: if flags & 8 == 0 { &[] } else { reader.block()? },
+        has_parts: false,
+        declarations: &[],
+        edits: None,
     })
 }
 

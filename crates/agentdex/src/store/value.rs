@@ -3,9 +3,10 @@
 use sled::IVec;
 
 use super::{
+    declaration::{Declaration, Declarations, Declarer},
     layout::{corrupt, join, unknown_part},
     sum::{Digest, Sum},
-    write::{Expiry, Original},
+    write::{Edits, Expiry, Original},
 };
 use crate::{
     Result,
@@ -17,8 +18,13 @@ const HAS_EXPIRY: u8 = 1;
 const HAS_ORIGINAL: u8 = 2;
 const IS_CREATION: u8 = 4;
 const HAS_ACCESS: u8 = 8;
-/// The kind of an entry that is no change of a record.
+const HAS_PARTS: u8 = 16;
+/// The tags of what few records have.
+const DECLARATIONS: u8 = 1;
+const EDITS: u8 = 2;
+/// The kinds of entries that are no change of a record.
 const MEMBERSHIP: u8 = 5;
+const DECLARATION: u8 = 6;
 
 /// The content of `m/state`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -117,13 +123,19 @@ pub(super) struct StoredRecord<'a> {
     pub capabilities: &'a [u8],
     /// Whose it is and who sees it, encoded; empty for the default.
     pub access: &'a [u8],
+    /// True if its document has parts that are records.
+    pub has_parts: bool,
+    /// Its declarations, encoded, the served one first; empty where it declares itself with what is served.
+    pub declarations: &'a [u8],
+    /// The digest of its edits, where it has some.
+    pub edits: Option<Digest>,
 }
 
 impl<'a> StoredRecord<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
         let mut reader = Reader(bytes);
         let flags = reader.u8()?;
-        let record = StoredRecord {
+        let mut record = StoredRecord {
             has_expiry: flags & HAS_EXPIRY != 0,
             is_creation: flags & IS_CREATION != 0,
             seq: Seq(reader.u64()?),
@@ -135,11 +147,37 @@ impl<'a> StoredRecord<'a> {
             format: reader.optional_string()?,
             capabilities: reader.block()?,
             access: if flags & HAS_ACCESS == 0 { &[] } else { reader.block()? },
+            has_parts: flags & HAS_PARTS != 0,
+            declarations: &[],
+            edits: None,
         };
-        match reader.0.first() {
-            None => Ok(record),
-            Some(tag) => Err(unknown_part(*tag)),
+        while !reader.0.is_empty() {
+            match reader.u8()? {
+                DECLARATIONS => record.declarations = reader.block()?,
+                EDITS => record.edits = Some(Digest(Reader(reader.block()?).chunk()?)),
+                tag => return Err(unknown_part(tag)),
+            }
         }
+        Ok(record)
+    }
+
+    /// Its declarations, the served one first.
+    pub fn declared(&self) -> Result<Declarations> {
+        if !self.declarations.is_empty() {
+            return Declarations::decode(self.declarations);
+        }
+        let (by, format) = (Declarer::Itself, self.format.map(str::to_owned));
+        let itself =
+            Declaration { by, version: None, base: self.seq, format, text: self.text, original: self.original };
+        Ok(Declarations(vec![itself]))
+    }
+
+    /// The seq that its original lies under.
+    pub fn base(&self) -> Result<Seq> {
+        if self.declarations.is_empty() {
+            return Ok(self.seq);
+        }
+        Ok(self.declared()?.0.first().map_or(self.seq, |served| served.base))
     }
 
     pub fn has_original(&self) -> bool {
@@ -161,7 +199,8 @@ impl<'a> StoredRecord<'a> {
             flag(self.has_expiry, HAS_EXPIRY)
                 | flag(self.has_original(), HAS_ORIGINAL)
                 | flag(self.is_creation, IS_CREATION)
-                | flag(!self.access.is_empty(), HAS_ACCESS),
+                | flag(!self.access.is_empty(), HAS_ACCESS)
+                | flag(self.has_parts, HAS_PARTS),
         );
         bytes.extend_from_slice(&self.seq.0.to_be_bytes());
         bytes.extend_from_slice(&self.life.0.to_be_bytes());
@@ -173,6 +212,14 @@ impl<'a> StoredRecord<'a> {
         put_bytes(&mut bytes, self.capabilities);
         if !self.access.is_empty() {
             put_bytes(&mut bytes, self.access);
+        }
+        if !self.declarations.is_empty() {
+            bytes.push(DECLARATIONS);
+            put_bytes(&mut bytes, self.declarations);
+        }
+        if let Some(edits) = self.edits {
+            bytes.push(EDITS);
+            put_bytes(&mut bytes, &edits.0);
         }
         IVec::from(bytes)
     }
@@ -259,6 +306,17 @@ pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
     })
 }
 
+/// Edits as they are stored: the access that they were made under, and the merge patch.
+pub(super) fn encode_edits(edits: &Edits) -> IVec {
+    let access = encode_access(&edits.access);
+    join(&[&(access.len() as u32).to_be_bytes(), &access, edits.patch.as_bytes()])
+}
+
+pub(super) fn decode_edits(bytes: &[u8]) -> Result<Edits> {
+    let mut reader = Reader(bytes);
+    Ok(Edits { access: decode_access(reader.block()?)?, patch: text(reader.0)?.to_owned() })
+}
+
 pub(super) fn encode_seq(seq: Seq) -> IVec {
     IVec::from(&seq.0.to_be_bytes())
 }
@@ -307,6 +365,8 @@ pub(super) enum Content {
     Change(Box<ChangeEntry>),
     /// A namespace has other members.
     Membership(MembershipEntry),
+    /// A record of this id got a text that isn't served.
+    Declaration(String),
 }
 
 /// A change as it lies in the log.
@@ -347,7 +407,7 @@ impl Entry {
     pub fn change(&self) -> Option<&ChangeEntry> {
         match &self.content {
             Content::Change(change) => Some(change),
-            Content::Membership(_) => None,
+            Content::Membership(_) | Content::Declaration(_) => None,
         }
     }
 
@@ -357,6 +417,7 @@ impl Entry {
         let (kind, body) = match &self.content {
             Content::Change(change) => (change.stored_kind(), change.stored_body().0),
             Content::Membership(_) => (MEMBERSHIP, 0),
+            Content::Declaration(_) => (DECLARATION, 0),
         };
         bytes.extend_from_slice(&[kind, body]);
         bytes.extend_from_slice(&self.previous.0.to_be_bytes());
@@ -372,6 +433,10 @@ impl Entry {
                     let names: Vec<String> = owners.iter().map(ToString::to_string).collect();
                     put_bytes(&mut bytes, &block_of(&names));
                 }
+            }
+            Content::Declaration(id) => {
+                put_bytes(&mut bytes, actor);
+                put_bytes(&mut bytes, id.as_bytes());
             }
         }
         IVec::from(bytes)
@@ -390,6 +455,9 @@ impl Entry {
             let actor = reader.optional_string()?.map(str::to_owned);
             let (joined, left) = (owners_of(reader.block()?)?, owners_of(reader.block()?)?);
             (actor, Content::Membership(MembershipEntry { number, joined, left }))
+        } else if kind == DECLARATION {
+            let actor = reader.optional_string()?.map(str::to_owned);
+            (actor, Content::Declaration(reader.string()?.to_owned()))
         } else {
             let (actor, change) = ChangeEntry::decode(kind, body, &mut reader)?;
             (actor, Content::Change(Box::new(change)))
@@ -523,7 +591,7 @@ pub(super) fn strings_of(block: &[u8]) -> Result<Vec<String>> {
     Ok(strings)
 }
 
-fn put_bytes(target: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn put_bytes(target: &mut Vec<u8>, bytes: &[u8]) {
     // Documents are limited to 1 MiB, far below what a u32 holds.
     target.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
     target.extend_from_slice(bytes);
@@ -593,6 +661,8 @@ mod tests {
             }
         }
         assert_eq!(Entry::decode(AT, &membership().encode())?, membership());
+        let declaration = Entry { content: Content::Declaration("urn:ä".into()), ..membership() };
+        assert_eq!(Entry::decode(AT, &declaration.encode())?, declaration);
         Ok(())
     }
 
@@ -600,7 +670,10 @@ mod tests {
     fn records_are_read_as_they_were_written() -> Result<()> {
         let capabilities = block_of(&["a".into(), "b".into()]);
         let access = encode_access(&access(Visibility::Namespace));
-        for flags in 0..16 {
+        let (by, text) = (Declarer::Document("urn:d".into()), Digest::of(b"text"));
+        let part = Declaration { by, version: None, base: Seq(5), format: None, text, original: None };
+        let declarations = Declarations(vec![part]).encode();
+        for flags in 0..128 {
             let record = StoredRecord {
                 has_expiry: flags & 1 != 0,
                 is_creation: flags & 4 != 0,
@@ -613,6 +686,9 @@ mod tests {
                 format: (flags & 2 != 0).then_some("a2a"),
                 capabilities: &capabilities,
                 access: if flags & 8 != 0 { &access } else { &[] },
+                has_parts: flags & 16 != 0,
+                declarations: if flags & 32 != 0 { &declarations } else { &[] },
+                edits: (flags & 64 != 0).then(|| Digest::of(b"edits")),
             };
             let encoded = record.encode();
             assert_eq!(StoredRecord::decode(&encoded)?, record);

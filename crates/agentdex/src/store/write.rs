@@ -20,11 +20,12 @@ pub enum Operation {
         expiry: Expiry,
         /// What leads here from the stored form that the writer has read.
         patch: Option<Patch>,
-        /// The document it was converted from. A renewal without one keeps the one that is there, one
-        /// with another replaces it; a stored form that changes without one loses it.
+        /// The document it was converted from.
         original: Option<Original>,
         /// When a record that isn't there was created elsewhere; none: now.
         created: Option<Timestamp>,
+        /// Who says so.
+        declares: Declares,
     },
     /// Moves the expiry and nothing else; no `Change`.
     Renew {
@@ -39,9 +40,85 @@ pub enum Operation {
     Access,
     /// Removes, for the reason that the change gives.
     Remove(DeletionReason),
+    /// Removes a version, and the record with its last one.
+    RemoveVersion {
+        /// The version.
+        version: String,
+        /// What must hold of it.
+        expected: Option<Precondition>,
+    },
+    /// Says which parts the document of a record declares in a version: what it declared before and no longer does ends, and
+    /// a record goes with its last declaration.
+    Parts {
+        /// The version of the document.
+        version: Option<String>,
+        /// The ids of its parts.
+        ids: Vec<String>,
+    },
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
     /// precondition is that alone.
     Purge,
+}
+
+/// The one who says what is put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Declares {
+    /// A hand. Of what was imported, and of a part of a document, it becomes an edit over the text of its declaration, and
+    /// the original stays.
+    ByHand {
+        /// True if the text replaces all: one that shares neither title nor capability with what was imported ends all other
+        /// declarations.
+        replaces: bool,
+        /// See [`OwnDeclaration::only_related`].
+        only_related: bool,
+    },
+    /// The record itself.
+    Itself(OwnDeclaration),
+    /// The document of another record, of which this one is a part. A record that isn't declared by documents of the same
+    /// owner stays as it is. Who may write the document is who may write this.
+    Document {
+        /// The id of that record, which was written in the same transaction or before.
+        id: String,
+        /// The version of the document.
+        version: Option<String>,
+    },
+}
+
+/// A record's declaration of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnDeclaration {
+    /// The version, where there may be others beside it.
+    pub version: Option<String>,
+    /// What must hold of that version, whose seq is that of its text.
+    pub expected: Option<Precondition>,
+    /// True if there is no version but this afterwards.
+    pub is_sole: bool,
+    /// True to refuse what has nothing in common with the record that is there ([`crate::Error::Unrelated`]).
+    pub only_related: bool,
+}
+
+impl Declares {
+    pub(super) fn only_related(&self) -> bool {
+        match self {
+            Declares::ByHand { only_related, .. } => *only_related,
+            Declares::Itself(own) => own.only_related,
+            Declares::Document { .. } => false,
+        }
+    }
+
+    /// A declaration of the record itself, in no version.
+    pub fn itself() -> Declares {
+        Declares::Itself(OwnDeclaration::default())
+    }
+}
+
+/// The edits by hand of what was imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edits {
+    /// Who saw the record when they were made.
+    pub access: Access,
+    /// The merge patch from the text of the declaration to what is served.
+    pub patch: String,
 }
 
 /// A merge patch that was made before the commit, so that other writers don't wait for it. A commit that finds
@@ -107,7 +184,12 @@ impl Write {
                     + original.as_ref().map_or(0, |original| original.bytes.len())
             }
             Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
-            Operation::Renew { .. } | Operation::Access | Operation::Remove(_) | Operation::Purge => 0,
+            Operation::Parts { ids, .. } => ids.iter().map(String::len).sum(),
+            Operation::Renew { .. }
+            | Operation::Access
+            | Operation::Remove(_)
+            | Operation::RemoveVersion { .. }
+            | Operation::Purge => 0,
         }
     }
 }
@@ -171,8 +253,13 @@ impl Transaction {
     /// True if nothing comes of it but that something is gone, or that fewer see it: it may be what makes room, or can't
     /// wait for that.
     pub fn takes_away(&self) -> bool {
-        let is_removal =
-            |write: &Write| matches!(write.operation, Operation::Remove(_) | Operation::Purge | Operation::Access);
+        let is_removal = |write: &Write| {
+            let operation = &write.operation;
+            matches!(
+                operation,
+                Operation::Remove(_) | Operation::RemoveVersion { .. } | Operation::Purge | Operation::Access
+            )
+        };
         let of_namespace = self.namespace.as_ref().is_some_and(|namespace| namespace.number.is_some());
         self.revokes_key || of_namespace || (!self.writes.is_empty() && self.writes.iter().all(is_removal))
     }
@@ -182,6 +269,65 @@ impl From<Vec<Write>> for Transaction {
     fn from(writes: Vec<Write>) -> Transaction {
         Transaction::new(Author::default(), writes)
     }
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// One outcome a write.
+    pub outcomes: Vec<Outcome>,
+    /// What else is to be said of it.
+    pub remarks: Vec<Remark>,
+}
+
+impl std::ops::Deref for Applied {
+    type Target = [Outcome];
+
+    fn deref(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+}
+
+impl<const N: usize> PartialEq<[Outcome; N]> for Applied {
+    fn eq(&self, outcomes: &[Outcome; N]) -> bool {
+        self.outcomes == outcomes
+    }
+}
+
+/// What came of a write beside its outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// A part of a document went with its last declaration.
+    PartRemoved(String, Seq),
+    /// A part of a document was there already, and isn't its own: it stays as it is.
+    PartExists(String),
+    /// A document no longer has a part: it was registered by itself, was removed or is another's now.
+    PartLeft {
+        /// The part.
+        id: String,
+        /// The documents.
+        documents: Vec<String>,
+    },
+    /// What was edited by hand stays, where an import says something else.
+    EditsKept {
+        /// The record.
+        id: String,
+        /// The pointers that both changed.
+        pointers: Vec<String>,
+    },
+    /// The edits are kept and not served: more see the record than when they were made, or what they give is no longer valid.
+    EditsNotServed(String),
+    /// The other declarations of a record ended, since what was put has nothing in common with them.
+    DeclarationsEnded(String),
+    /// A version isn't served: there is a higher one.
+    NotServed {
+        /// The record.
+        id: String,
+        /// The version that is served.
+        served: Option<String>,
+    },
+    /// There were more versions than are kept.
+    VersionDropped(String, Option<String>),
 }
 
 /// What became of a write.

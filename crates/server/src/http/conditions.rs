@@ -68,7 +68,34 @@ impl Conditions {
             (None, Some(Tags::Any)) => return Ok(Some(Precondition::Absent)),
             _ => {}
         }
-        let found = registry.find(id)?.map(|thing| thing.seq());
+        self.pinned(id, registry.find(id)?.map(|thing| thing.seq()))
+    }
+
+    /// The same of a version of a Thing, where one is named.
+    pub(super) fn precondition_of(
+        &self,
+        registry: &Registry,
+        id: &str,
+        version: Option<&str>,
+    ) -> Result<Option<Precondition>, Error> {
+        let (Some(version), true) = (version, self.if_match.is_some() || self.if_none_match.is_some()) else {
+            return self.precondition(registry, id);
+        };
+        match (&self.if_match, &self.if_none_match) {
+            (Some(Tags::Any), None) => return Ok(Some(Precondition::Present)),
+            (None, Some(Tags::Any)) => return Ok(Some(Precondition::Absent)),
+            _ => {}
+        }
+        let versions = match registry.versions(id) {
+            Err(Error::NotFound { .. }) => Vec::new(),
+            versions => versions?,
+        };
+        let found = versions.iter().find(|known| known.version.as_deref() == Some(version));
+        self.pinned(id, found.map(|version| version.seq))
+    }
+
+    /// The precondition that what is there, with this last change, stays.
+    fn pinned(&self, id: &str, found: Option<Seq>) -> Result<Option<Precondition>, Error> {
         let pinned = found.map_or(Precondition::Absent, Precondition::Seq);
         if self.hold(found) {
             return Ok(Some(pinned));

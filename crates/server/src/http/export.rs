@@ -19,7 +19,7 @@ use super::{
     parameters::Parameters,
     problem::Problem,
 };
-use crate::registry::Exported;
+use crate::registry::{ExportOptions, Exported};
 
 /// A media type, and the version that it stands for.
 type MediaType = (&'static str, Option<&'static str>);
@@ -32,7 +32,11 @@ impl ExportPath {
         request: HttpRequest,
     ) -> Result<HttpResponse, Problem> {
         let has_versions = !self.export.versions.is_empty();
-        let parameters = Parameters::parse(&request, if has_versions { &["version"] } else { &[] })?;
+        let known: &[&str] =
+            if has_versions { &["version", "edits", "thing_version"] } else { &["edits", "thing_version"] };
+        let parameters = Parameters::parse(&request, known)?;
+        let edits = parameters.choice("edits", &[("true", true), ("false", false)])?.unwrap_or(true);
+        let of_thing = parameters.text("thing_version").map(str::to_owned);
         let version = parameters.text("version").map(|asked| self.export.version(asked)).transpose();
         let version = version.map_err(|message| Problem::invalid_parameter("version", message))?;
         let media_type = self.media_type(&request, version);
@@ -40,7 +44,11 @@ impl ExportPath {
         let conditions = Conditions::of(&request);
         let id = thing_id_before(&request, &context.options, &self.end)?;
         let registry = context.registry(&request);
-        let mut exported = blocking(move || registry.export(&id, self.format, version)).await?;
+        let export = move || {
+            let options = ExportOptions { format_version: version, version: of_thing.as_deref(), edits };
+            registry.export_with(&id, self.format, options)
+        };
+        let mut exported = blocking(export).await?;
         if let Some((media_type, _)) = media_type {
             exported.media_type = media_type.to_owned();
         }

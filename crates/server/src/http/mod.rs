@@ -81,6 +81,7 @@ mod thing;
 mod thing_access;
 mod things;
 mod validate;
+mod versions;
 
 use actix_web::web::{Data, ServiceConfig};
 

@@ -89,6 +89,7 @@ impl Mount<'_> {
         self.resource(config, "/things", "/things", vec![read(things::list), on(POST, things::create)]);
         self.below(config, "/things", "/things/{id}", is_thing, web::to(thing::any));
         self.of_thing(config, "/things/{id}/history", history::END, alone("GET, HEAD", history::of_thing));
+        self.of_thing(config, "/things/{id}/versions", versions::END, alone("GET, HEAD", versions::of_thing));
         self.of_thing(config, "/things/{id}/access", thing_access::END, web::to(thing_access::any));
         self.of_thing(config, "/things/{id}/conversation", conversation::END, web::to(conversation::any));
         self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
@@ -290,7 +291,7 @@ fn is_sacp(path: &str) -> bool {
 
 /// What a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
-    [history::END, imports::REFRESH, compatible::END, thing_access::END, conversation::END]
+    [history::END, versions::END, imports::REFRESH, compatible::END, thing_access::END, conversation::END]
         .into_iter()
         .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }

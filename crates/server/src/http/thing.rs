@@ -60,6 +60,7 @@ pub(super) async fn any(
     tag = "things",
     params(
         super::schemas::ThingId,
+        ("version" = Option<String>, Query, description = "A version, a range of versions as npm writes it, or `latest`: the description in that version, without edits; its ETag is that version's"),
         super::schemas::ConditionParameters,
     ),
     responses(
@@ -70,9 +71,14 @@ pub(super) async fn any(
     )
 ))]
 pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &[])?;
+    let parameters = Parameters::parse(&request, &["version"])?;
     let id = existing_id(&context, &request)?;
-    let Some(thing) = context.registry(&request).find(&id)? else { return Err(Error::NotFound { id }.into()) };
+    let registry = context.registry(&request);
+    let found = match parameters.text("version") {
+        Some(version) => Some(registry.find_version(&id, version)?),
+        None => registry.find(&id)?,
+    };
+    let Some(thing) = found else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
     if let Some(syntax) = super::rdf::wanted(&request) {
         return super::rdf::respond(&context, &request, thing, etag, syntax).await;
@@ -95,6 +101,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     params(
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("version" = Option<String>, Query, description = "Store it as this version, beside others of the same Thing; the highest is served. Conditions are about this version"),
+        ("if_exists" = Option<String>, Query, description = "`related`: refuse (409 `unrelated`) to replace what it has neither title, description, capability nor address in common with; `replace` unless given"),
         super::schemas::AccessParameters,
         super::schemas::ConditionParameters,
         ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204; `return=effect`: with the effect and the warnings"),
@@ -115,16 +123,23 @@ pub(super) async fn put(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let parameters =
+        Parameters::parse(&request, &["dry_run", "visibility", "namespace", "version", "if_exists"])?;
     let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
+    let only_related = parameters.choice("if_exists", &[("replace", false), ("related", true)])?.unwrap_or(false);
+    let version = parameters.text("version").map(str::to_owned);
     let id = thing_id(&request, &context.options)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
-    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access);
-    if let Some(precondition) = conditions.precondition(&context.registry(&request), &id)? {
+    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access).only_related(only_related);
+    let precondition = conditions.precondition_of(&context.registry(&request), &id, version.as_deref())?;
+    if let Some(precondition) = precondition {
         write = write.when(precondition);
+    }
+    if let Some(version) = version {
+        write = write.version(version);
     }
     let written = commit(&context.registry(&request), write, large).await;
     let written = written.map_err(|error| explain(error, &json, Format::ThingDescription))?;
@@ -180,10 +195,11 @@ pub(super) async fn patch(
     params(
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("version" = Option<String>, Query, description = "Remove this version alone, and the Thing with its last one. Conditions are about this version"),
         super::schemas::ConditionParameters,
     ),
     responses(
-        (status = 204, description = "Removed, and with it the Things of parts of its document that have its owner", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 204, description = "Removed, and with it the Things of parts of its document that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
@@ -191,11 +207,21 @@ pub(super) async fn patch(
     )
 ))]
 pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let parameters = Parameters::parse(&request, &["dry_run", "version"])?;
+    let dry_run = parameters.flag("dry_run")?;
     let id = existing_id(&context, &request)?;
     let conditions = Conditions::of(&request);
-    let write = Write::remove(&id).dry_run(dry_run);
-    let written = commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
+    let mut write = Write::remove(&id).dry_run(dry_run);
+    let registry = context.registry(&request);
+    let written = match parameters.text("version") {
+        Some(version) => {
+            if let Some(precondition) = conditions.precondition_of(&registry, &id, Some(version))? {
+                write = write.when(precondition);
+            }
+            commit(&registry, write.version(version), false).await?
+        }
+        None => commit_to_present(&registry, &id, write, &conditions, false).await?,
+    };
     answer(&context, &request, &written, dry_run)
 }
 

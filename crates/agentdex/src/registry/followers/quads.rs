@@ -124,7 +124,7 @@ impl QuadFollower {
             ttl: None,
             retrieved: None,
         };
-        Ok(self.expander.start(td::enrich(&record.text, &registration, &[]))?)
+        Ok(self.expander.start(td::enrich(&record.text, &registration, td::Notes::default()))?)
     }
 
     /// Takes in descriptions, which are read side by side.

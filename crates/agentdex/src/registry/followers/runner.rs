@@ -377,7 +377,7 @@ mod tests {
     use crate::{
         change::Precondition,
         registry::followers::Followers,
-        store::{Expiry, Gaps, Operation, Write},
+        store::{Declares, Expiry, Gaps, Operation, Write},
     };
 
     const LONG: Duration = Duration::from_secs(60);
@@ -469,6 +469,7 @@ mod tests {
                     created: None,
                     capabilities: Vec::new(),
                     expiry: Expiry::default(),
+                    declares: Declares::itself(),
                 },
                 actor: None,
             };

@@ -35,7 +35,7 @@ pub(super) mod tests {
     use crate::{
         access::{AccessRequest, Caller, Visibility},
         change::Precondition,
-        store::{Author, Expiry, Logged, LoggedChange, Operation, Options, Store, Write},
+        store::{Author, Declares, Expiry, Logged, LoggedChange, Operation, Options, Store, Write},
     };
 
     /// Whom a Thing is shown to, with which text.
@@ -76,13 +76,14 @@ pub(super) mod tests {
                 patch: None,
                 original: None,
                 created: None,
+                declares: Declares::itself(),
             };
             let write = Write { id: "urn:a".to_owned(), precondition: Precondition::Any, operation, actor: None };
             self.store.submit_as(Author::new(Caller::Trusted, access), vec![write]).wait().unwrap();
             let part = self.store.changes(since, 1).unwrap();
             match &part.entries[0] {
                 Logged::Change(change) => change.clone(),
-                Logged::Membership(_) => unreachable!("no namespace was written"),
+                Logged::Membership(_) | Logged::Declaration(_) => unreachable!("no namespace was written"),
             }
         }
     }

@@ -14,12 +14,12 @@ use crate::{
     change::Precondition,
     registry::{
         Effect, IfExists, Registry,
-        import::{leave_out_own_members, refuse_repeated_ids},
+        import::{Declared, leave_out_own_members, refuse_repeated_ids},
         own_members::{self, STATUS},
         prepare::Prepared,
     },
     signature::Verification,
-    store::{Author, Operation, Original, Record, Write},
+    store::{Author, Declares, Operation, Original, OwnDeclaration, Record, Write},
     td::{Document, merge_patch},
 };
 
@@ -29,6 +29,7 @@ const ATTEMPTS: u32 = 3;
 /// A tracked source with its Thing, as they are stored.
 pub(super) struct Loaded {
     pub source: Tracked,
+    /// With the text that the source gave, without edits.
     record: Record,
     pub original: Original,
 }
@@ -38,7 +39,8 @@ impl Registry {
     pub(super) fn load_tracked_source(&self, id: &str) -> Result<Option<Loaded>> {
         let store = &self.0.store;
         let (metadata, record, original) = (store.metadata(id)?, store.find(id)?, store.original(id)?);
-        let (Some(metadata), Some(record), Some(original)) = (metadata, record, original) else { return Ok(None) };
+        let (Some(metadata), Some(mut record), Some(original)) = (metadata, record, original) else { return Ok(None) };
+        record.text = self.unedited(&record)?;
         Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, original }))
     }
 
@@ -67,7 +69,7 @@ impl Registry {
                 // Somebody else was faster: try again on what is stored now.
                 Err(Error::PreconditionFailed { .. }) => continue,
                 Err(error) => return Err(error),
-                Ok(effects) => {
+                Ok((effects, _)) => {
                     tracker.schedule_as_stored(&self.0.store, id);
                     let is_updated =
                         effects.iter().any(|(effect, _)| matches!(effect, Effect::Created | Effect::Updated));
@@ -172,9 +174,13 @@ impl Registry {
         let before = loaded.record.expiry;
         // A moment that was set by hand stays.
         let ttl = if before.ttl.is_none() && before.expires.is_some() { None } else { self.tracked_ttl(before.ttl) };
-        let prepare =
-            |thing| self.prepare_import(thing, IfExists::Replace, ttl, Some(before)).map(|prepared| prepared.write);
-        let mut writes: Vec<Write> = things.into_iter().map(prepare).collect::<Result<_>>()?;
+        // It has one version: the one that its source has now.
+        let mut declared = Declared::of(&things, true)?;
+        let mut writes = Vec::new();
+        for thing in things {
+            let says = declared.next(IfExists::Replace);
+            writes.push(self.prepare_import(thing, IfExists::Replace, ttl, Some(before), says)?.write);
+        }
         match writes.first_mut() {
             Some(first) if first.id == loaded.source.id => first.precondition = Precondition::Seq(loaded.record.seq),
             other => {
@@ -182,6 +188,7 @@ impl Registry {
                 return Err(Error::IdMismatch { expected: loaded.source.id.clone(), found });
             }
         }
+        writes.extend(declared.parts(None));
         Ok(writes)
     }
 
@@ -192,8 +199,9 @@ impl Registry {
         }
         let patch = Document::parse(Value::Object(patch).to_string().as_bytes())?;
         let Prepared { mut write, .. } = self.prepare_patch(&loaded.record, &patch)?;
-        if let Operation::Put { original, .. } = &mut write.operation {
+        if let Operation::Put { original, declares, .. } = &mut write.operation {
             *original = Some(loaded.original.clone());
+            *declares = Declares::Itself(OwnDeclaration { is_sole: true, ..OwnDeclaration::default() });
         }
         Ok(vec![write])
     }

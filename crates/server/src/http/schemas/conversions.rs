@@ -71,10 +71,10 @@ impl ImportPath {
 
     fn operation(&self) -> Value {
         let own = self.import.parameters.iter().map(parameter);
-        let if_exists = ["replace", "refuse"];
+        let if_exists = ["related", "replace", "refuse"];
         let common = [
             json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
-                "description": "`refuse`: 409 if one of the Things is there; else it is replaced"}),
+                "description": "`related`, which it is unless given: the Thing of the document is replaced if it has its title, description, a capability or an address in common with the new one, else 409 `unrelated`; `replace`: it is replaced; `refuse`: 409 if one of the Things is there. Things of parts that are there by themselves, or declared by documents of others, stay as they are"}),
             json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 0},
                 "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
             json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},

@@ -1,0 +1,100 @@
+//! What the store remarks on a write, as warnings for who wrote.
+
+use super::Registry;
+use crate::{store::Remark, td::Violation};
+
+/// The most ids that a warning names.
+const MOST_NAMED: usize = 20;
+
+impl Registry {
+    /// The warnings of a write to a Thing; those about its parts come with those about itself.
+    pub(super) fn warnings_of(&self, id: &str, remarks: &[Remark]) -> Vec<Violation> {
+        let mut warnings: Vec<Violation> = remarks.iter().filter_map(|remark| self.warning_of(id, remark)).collect();
+        let mut add = |rule: &'static str, ids: Vec<&str>, text: &str| {
+            if !ids.is_empty() {
+                warnings.push(Violation::new("", rule, format!("{text}: {}", named(&ids))));
+            }
+        };
+        let of_parts = |pick: fn(&Remark) -> Option<&str>| remarks.iter().filter_map(pick).collect::<Vec<&str>>();
+        add(
+            "parts-removed",
+            of_parts(|remark| match remark {
+                Remark::PartRemoved(part, _) => Some(part),
+                _ => None,
+            }),
+            "the Things of parts that no document declares any more are removed",
+        );
+        warnings
+    }
+
+    fn warning_of(&self, id: &str, remark: &Remark) -> Option<Violation> {
+        let warning = |rule: &'static str, message: String| Some(Violation::new("", rule, message));
+        match remark {
+            Remark::PartExists(part) if part == id => warning(
+                "part-exists",
+                "there is a Thing of this id already, registered by itself or declared by documents of another owner: it stays \
+                 as it is, and this document refers to it"
+                    .to_owned(),
+            ),
+            Remark::PartLeft { id: part, documents } => {
+                let seen: Vec<&str> =
+                    documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
+                if seen.is_empty() {
+                    return None;
+                }
+                let message = format!(
+                    "{part} was declared by the documents of {}, which refer to it from now on if it is there, and declare it \
+                     again when they are imported the next time and it isn't",
+                    named(&seen)
+                );
+                warning("part-left", message)
+            }
+            Remark::EditsKept { id: of, pointers } if of == id => {
+                let pointers: Vec<&str> = pointers.iter().map(String::as_str).collect();
+                let message = format!(
+                    "both this document and an edit by hand change {}: the edit is served; remove it with `edits=null`",
+                    named(&pointers)
+                );
+                warning("edits-kept", message)
+            }
+            Remark::EditsNotServed(of) if of == id => warning(
+                "edits-not-served",
+                "edits by hand are kept and not served: more see it than when they were made, or it would be no valid \
+                 description with them"
+                    .to_owned(),
+            ),
+            Remark::DeclarationsEnded(of) if of == id => warning(
+                "declarations-ended",
+                "this has nothing in common with what was imported: the original, its versions, edits and tracking are dropped"
+                    .to_owned(),
+            ),
+            Remark::NotServed { id: of, served } if of == id => {
+                let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
+                warning("not-served", format!("it is stored beside the version{served}, which is higher and served"))
+            }
+            Remark::VersionDropped(of, version) if of == id => {
+                let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
+                warning("version-dropped", format!("the lowest version{version} is dropped: at most 20 are kept"))
+            }
+            Remark::PartRemoved(..)
+            | Remark::PartExists(_)
+            | Remark::EditsKept { .. }
+            | Remark::EditsNotServed(_)
+            | Remark::DeclarationsEnded(_)
+            | Remark::NotServed { .. }
+            | Remark::VersionDropped(..) => None,
+        }
+    }
+}
+
+/// True if what was imported is dropped, and its tracking with it.
+pub(super) fn ends_tracking(id: &str, remarks: &[Remark]) -> bool {
+    remarks.iter().any(|remark| matches!(remark, Remark::DeclarationsEnded(of) if of == id))
+}
+
+/// The first of the ids, and how many more there are.
+pub(super) fn named(ids: &[&str]) -> String {
+    let (first, more) = ids.split_at(ids.len().min(MOST_NAMED));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("{}{more}", first.join(", "))
+}
