@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result, SearchTerm,
+    edits::Edit,
     td::{Report, Violation},
 };
 
@@ -120,6 +121,8 @@ pub struct Export {
     pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
     /// The original in another version; none where it is of that version already.
     pub(super) in_version: fn(&[u8], &str) -> Result<Option<Rendition>>,
+    /// An original with what was edited in the Thing that it became.
+    pub(super) with_edits: fn(&Edit<'_>) -> Result<Rendition>,
     /// What an original leaves out, which whoever uses it has to supply, and how.
     pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
 }
@@ -190,6 +193,45 @@ impl Export {
     /// Those of its parser.
     pub fn in_version(&self, original: &[u8], version: &str) -> Result<Option<Rendition>> {
         (self.in_version)(original, version)
+    }
+
+    /// An original, in its version and syntax, with what was edited in the Thing that it became: `base` is the Thing
+    /// Description that importing it gave, `edited` the one since, and `options` are those of the import, as far as they
+    /// are known. What the edit doesn't concern stays as it is written; without an edit that is every byte.
+    ///
+    /// A document that has no place for all of an edit is no error: it contains the rest, and each pointer into the Thing
+    /// whose value importing it doesn't give is a warning `edit-not-expressed`.
+    ///
+    /// ```
+    /// use agentdex_convert::{Format, ImportOptions, Input};
+    ///
+    /// let file = br#"{"id": "urn:example:billing", "capabilities": [{"name": "view-bill", "version": "1.0"}]}"#;
+    /// let (format, input, options) = (Format::LmosCapabilities, Input::json(file), ImportOptions::default());
+    /// let things = format.import().unwrap().to_things(&input, &options)?.things;
+    /// let base = things[0].description.value();
+    /// let mut edited = base.clone();
+    /// edited["description"] = "Shows bills.".into();
+    /// edited["support"] = "mailto:billing@example.org".into();
+    /// let exported = format.export().unwrap().with_edits(&input, &options, base, &edited)?;
+    /// let expected = br#"{"id": "urn:example:billing", "capabilities": [{"name": "view-bill", "version": "1.0"}], "description": "Shows bills."}"#;
+    /// assert_eq!(exported.bytes, expected);
+    /// assert_eq!(exported.warnings[0].pointer, "/support");
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the parser of the original.
+    pub fn with_edits(
+        &self,
+        original: &Input<'_>,
+        options: &ImportOptions,
+        base: &Value,
+        edited: &Value,
+    ) -> Result<Rendition> {
+        if base == edited {
+            return Ok(Rendition { bytes: original.bytes.to_vec(), warnings: Vec::new() });
+        }
+        (self.with_edits)(&Edit { original, options, base, edited })
     }
 
     /// What a document leaves out, which whoever uses it has to supply.

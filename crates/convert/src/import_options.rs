@@ -2,6 +2,7 @@
 //! commands, by the table of its format.
 
 use fluent_uri::Iri;
+use serde_json::Value;
 
 use super::Format;
 use crate::td;
@@ -106,6 +107,24 @@ impl ImportOptions {
         let values = [("id", id), ("base", source)];
         let given = values.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
         ImportOptions { values: given.collect(), thing_model: false }
+    }
+
+    /// The options of a document that is stored, and of which this Thing was made.
+    pub(super) fn of_stored(&self, thing: &Value) -> ImportOptions {
+        let id = thing.get("id").and_then(Value::as_str).unwrap_or_default();
+        let types = thing.get("@type").map(|types| types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice));
+        let is_model = types.into_iter().flatten().any(|name| name == "tm:ThingModel");
+        // What is private isn't stored, unless it is published.
+        let options = self.clone().by_default("id", id).by_default("publish_prompts", "true");
+        ImportOptions { thing_model: options.thing_model || is_model, ..options }
+    }
+
+    /// Sets a parameter that isn't given.
+    pub(super) fn by_default(mut self, name: &'static str, value: &str) -> ImportOptions {
+        if self.text(name).is_none() {
+            self.values.push((name, value.to_owned()));
+        }
+        self
     }
 
     /// Makes Thing Models where no endpoint is known, if the format can.

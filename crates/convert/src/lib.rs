@@ -26,6 +26,7 @@ pub mod casting;
 mod conversion;
 mod descriptor;
 mod detect;
+mod edits;
 mod error;
 mod format;
 mod import_options;

@@ -97,11 +97,19 @@ impl ThingBuilder {
             self.members.insert("securityDefinitions".to_owned(), json!({"auto_sc": {"scheme": "auto"}}));
             self.members.insert("security".to_owned(), "auto_sc".into());
         }
-        let value = Value::Object(self.members);
-        let text = text(&value);
-        let description = Document::of_parts(value, text)?;
+        let description = described(Value::Object(self.members))?;
         Ok(ConvertedThing { id: self.id, description, source })
     }
+}
+
+/// A Thing Description as a document, in the order of the specification.
+///
+/// # Errors
+/// [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) and [`Error::LimitExceeded`](crate::Error::LimitExceeded)
+/// where it would be more than a registry takes.
+pub(super) fn described(thing: Value) -> Result<Document> {
+    let text = text(&thing);
+    Ok(Document::of_parts(thing, text)?)
 }
 
 /// The members that entries of `lmos:capabilities` have in any format. JSON-LD takes those without a

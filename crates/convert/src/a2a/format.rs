@@ -1,13 +1,17 @@
 //! What agent cards are, for the table of formats.
 
+use serde_json::{Value, json};
+
 use super::{
     Card, Generation, Options, from_thing,
     signs::{has_both, is_like_card},
 };
 use crate::{
-    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax, Tracking,
+    Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
+    Tracking,
     descriptor::{Sign, nothing_to_supply, report_on},
-    td::Report,
+    edits::{Edit, merged, through_export},
+    td::{Report, Violation},
 };
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
@@ -46,6 +50,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, generation(version)),
         in_version,
+        with_edits,
         supply: nothing_to_supply,
     }),
 };
@@ -74,4 +79,43 @@ fn generation(version: Option<&str>) -> Generation {
 fn in_version(original: &[u8], version: &str) -> Result<Option<Rendition>> {
     let (card, generation) = (Card::parse(original)?, generation(Some(version)));
     Ok((card.generation() != generation).then(|| card.as_version(generation)))
+}
+
+/// Members of a Thing that cards without an interface have too, which are exported as none.
+const PLACES: &[(&str, &str)] = &[
+    ("/title", "/name"),
+    ("/description", "/description"),
+    ("/version/instance", "/version"),
+    ("/lmos:metadata/lmos:vendor/lmos:name", "/provider/organization"),
+    ("/lmos:metadata/lmos:vendor/lmos:url", "/provider/url"),
+];
+
+/// A card with what was edited since. Signatures are of the card as it was.
+fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
+    let unsigned = |thing: &Value| {
+        let mut thing = thing.clone();
+        thing.as_object_mut().map(|members| members.remove("a2a:signatures"));
+        thing
+    };
+    let (base, edited) = (unsigned(edit.base), unsigned(edit.edited));
+    let edit = Edit { base: &base, edited: &edited, ..*edit };
+    let mut rendition = through_export(Format::A2a, &edit, PLACES, |thing, original| {
+        let generation = Card::parse(original.as_bytes())?.generation();
+        Ok(serde_json::from_slice(&from_thing(thing, generation)?.bytes).unwrap_or_default())
+    })?;
+    if rendition.bytes != edit.original.bytes {
+        drop_signatures(&mut rendition);
+    }
+    Ok(rendition)
+}
+
+fn drop_signatures(rendition: &mut Rendition) {
+    let signed = json!({"signatures": []});
+    let text = String::from_utf8_lossy(&rendition.bytes);
+    let unsigned = merged(&text, &signed, &json!({}));
+    if unsigned != text {
+        let message = "the signatures are of the card as it was and are left out";
+        rendition.warnings.push(Violation::new("/a2a:signatures", "signatures-left-out", message));
+        rendition.bytes = unsigned.into_bytes();
+    }
 }

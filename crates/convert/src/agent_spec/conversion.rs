@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Configuration, Options,
+    Configuration, Options, edits,
     export::{DESCRIPTION, from_thing},
     findings::{Findings, Spot},
     graph::{Graph, Key},
@@ -64,7 +64,7 @@ impl Configuration {
         }
         let secrets = Secrets::of(main, beside, options.publish_prompts);
         secrets.report(&mut findings);
-        if let Some(thing) = self.exported_thing(&secrets, options)? {
+        if let Some(thing) = self.exported_thing(&secrets, options, &mut findings)? {
             return Ok(Conversion { things: vec![thing], warnings: findings.into_report().warnings });
         }
         let Some(clean) = secrets.documents_without(main, beside)? else {
@@ -82,9 +82,16 @@ impl Configuration {
     }
 
     /// The Thing that the configuration was exported from, if it is what that is exported as.
-    fn exported_thing(&self, secrets: &Secrets, options: &Options) -> Result<Option<ConvertedThing>> {
-        let metadata = self.main.value.get("metadata").and_then(|metadata| metadata.get(DESCRIPTION));
-        let Some(description) = metadata.filter(|_| secrets.has_none()) else { return Ok(None) };
+    fn exported_thing(
+        &self,
+        secrets: &Secrets,
+        options: &Options,
+        findings: &mut Findings,
+    ) -> Result<Option<ConvertedThing>> {
+        let metadata = self.main.value.get("metadata").and_then(Value::as_object);
+        let description = metadata.and_then(|metadata| metadata.get(DESCRIPTION));
+        let Some(description) = description.filter(|_| secrets.has_none()) else { return Ok(None) };
+        let edits = metadata.and_then(edits::taken_out);
         let text = match description {
             Value::String(text) => text.clone(),
             description => description.to_string(),
@@ -93,14 +100,25 @@ impl Configuration {
         let Some(id) = description.value().get("id").and_then(Value::as_str).map(str::to_owned) else {
             return Ok(None);
         };
-        if !from_thing(description.value()).is_ok_and(|exported| exported == self.main.value) {
+        let mut sent = self.main.value.clone();
+        if let Some((_, rest)) = &edits {
+            sent["metadata"] = rest.clone().into();
+        }
+        if !from_thing(description.value()).is_ok_and(|exported| exported == sent) {
             return Ok(None);
         }
         let (id, description) = match &options.id {
             Some(id) => (id.clone(), with_id(&description, id)?),
             None => (id, description),
         };
-        Ok(Some(ConvertedThing { id, description, source: stored::document(&self.main, secrets)? }))
+        let thing = ConvertedThing { id, description, source: stored::document(&self.main, secrets)? };
+        Ok(Some(match edits {
+            Some((edits, _)) => {
+                let root = || Spot { pointer: String::new(), document: 0 };
+                edits::edited(thing, &edits, root, findings)
+            }
+            None => thing,
+        }))
     }
 
     /// Makes Things of a configuration that is valid and has no secrets any more.

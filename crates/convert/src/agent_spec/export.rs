@@ -276,8 +276,8 @@ fn text_of<'v>(owner: &'v Value, name: &str) -> Option<&'v str> {
     owner.get(name)?.as_str()
 }
 
-/// The description as it is kept.
-fn kept(thing: &Value) -> Value {
+/// The description, or what is kept of it, as it is kept.
+pub(super) fn kept(thing: &Value) -> Value {
     match depth(thing) <= DEEPEST_KEPT {
         true => thing.clone(),
         false => thing.to_string().into(),

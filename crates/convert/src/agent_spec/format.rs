@@ -1,6 +1,6 @@
 //! What Agent Spec configurations are, for the table of formats.
 
-use super::{Configuration, Options, Profile, Protocol, from_thing, supply::supply};
+use super::{Configuration, Options, Profile, Protocol, edits, from_thing, supply::supply};
 use crate::{
     Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Rendition, Result,
     SearchContent, SearchTerm, Syntax,
@@ -93,6 +93,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
             Ok(Rendition { bytes: format!("{configuration:#}\n").into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
+        with_edits: edits::with_edits,
         supply,
     }),
 };

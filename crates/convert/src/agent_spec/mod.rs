@@ -21,6 +21,7 @@ mod chain;
 mod coercion;
 mod configuration;
 mod conversion;
+mod edits;
 mod export;
 mod faults;
 mod findings;

@@ -63,7 +63,8 @@ pub(super) fn excerpt(graph: &Graph<'_>, documents: &[Value], key: Key, source: 
     in_syntax(Value::Object(members).to_string(), source.syntax)
 }
 
-fn in_syntax(json: String, syntax: Syntax) -> Result<convert::Source> {
+/// JSON as it is stored of a document in a syntax.
+pub(super) fn in_syntax(json: String, syntax: Syntax) -> Result<convert::Source> {
     let text = match syntax {
         Syntax::Json => json,
         #[cfg(feature = "yaml")]

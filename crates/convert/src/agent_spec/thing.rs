@@ -28,7 +28,7 @@ use self::{
     endpoint::Endpoint,
 };
 use super::{
-    Options,
+    Options, edits,
     findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
@@ -102,13 +102,18 @@ impl<'d> Mapper<'_, 'd> {
         };
         let thing = self.built(key, kind, findings)?;
         self.check_effort()?;
-        thing.ok_or_else(too_large)?.finish(source).map_err(|error| match error {
+        let thing = thing.ok_or_else(too_large)?.finish(source).map_err(|error| match error {
             Error::DocumentTooLarge { .. } => too_large(),
             Error::LimitExceeded { what: "JSON nesting depth", maximum } => {
                 let what = "nesting depth of the Thing Description made of the configuration";
                 Error::LimitExceeded { what, maximum }
             }
             error => error,
+        })?;
+        let metadata = self.field(key, "metadata").and_then(Value::as_object);
+        Ok(match metadata.and_then(edits::taken_out) {
+            Some((edits, _)) => edits::edited(thing, &edits, || self.graph.at(key), findings),
+            None => thing,
         })
     }
 
@@ -220,10 +225,11 @@ impl<'d> Mapper<'_, 'd> {
         if !model.is_empty() {
             thing.set("agentspec:model", model.into());
         }
-        if let Some(metadata @ Value::Object(members)) = self.field(key, "metadata")
-            && !members.is_empty()
-        {
-            thing.set("agentspec:metadata", json_literal(metadata));
+        if let Some(Value::Object(metadata)) = self.field(key, "metadata") {
+            let rest = edits::taken_out(metadata).map_or_else(|| metadata.clone(), |(_, rest)| rest);
+            if !rest.is_empty() {
+                thing.set("agentspec:metadata", json_literal(&rest.into()));
+            }
         }
         thing.set_list("agentspec:prompts", self.prompts(key));
     }

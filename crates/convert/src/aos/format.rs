@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{AgentDocument, Options, from_thing};
 use crate::{
-    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Result, SearchContent,
-    SearchTerm, Syntax,
+    Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, ParameterKind, Result,
+    SearchContent, SearchTerm, Syntax,
     descriptor::{Sign, as_it_is, no_version, nothing_to_supply, report_on},
+    edits::through_export,
 };
 
 const SEARCH_TERMS: &[SearchTerm] = &[
@@ -61,6 +62,11 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, _| from_thing(thing),
         in_version: as_it_is,
+        with_edits: |edit| {
+            through_export(Format::Aos, edit, &[], |thing, _| {
+                Ok(serde_json::from_slice(&from_thing(thing)?.bytes).unwrap_or_default())
+            })
+        },
         supply: nothing_to_supply,
     }),
 };

@@ -13,6 +13,7 @@ use super::{
     Tracking,
     canonical_url::canonical_url,
     descriptor::{Sign, as_it_is, no_version, nothing_to_supply, report_on},
+    edits::through_export,
     looks::look_of,
     redacted_json::RedactedJson,
     redaction::{Mark, Marks, Place},
@@ -70,6 +71,11 @@ pub(super) const FORMAT: Descriptor = Descriptor {
             from_thing(thing).map(|file| Rendition { bytes: file.into_bytes(), warnings: Vec::new() })
         },
         in_version: as_it_is,
+        with_edits: |edit| {
+            through_export(Format::LmosCapabilities, edit, &[], |thing, _| {
+                Ok(serde_json::from_str(&from_thing(thing)?).unwrap_or_default())
+            })
+        },
         supply: nothing_to_supply,
     }),
 };

@@ -4,8 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
 use crate::{
-    Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax, Tracking,
+    Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
+    Tracking,
     descriptor::{Sign, nothing_to_supply, report_on},
+    edits::through_export,
 };
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
@@ -45,6 +47,12 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, kind(version)),
         in_version: |original, version| in_kind(original, kind(Some(version))),
+        with_edits: |edit| {
+            through_export(Format::McpServer, edit, &[], |thing, original| {
+                let kind = Server::parse(original.as_bytes())?.kind();
+                Ok(serde_json::from_slice(&from_thing(thing, kind)?.bytes).unwrap_or_default())
+            })
+        },
         supply: nothing_to_supply,
     }),
 };

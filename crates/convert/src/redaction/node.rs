@@ -66,6 +66,30 @@ impl<'t> Node<'t> {
         members.iter().map(|member| (member.name.as_ref(), &member.value))
     }
 
+    /// Where this is in the text.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The members of an object with where their names are, quotes included.
+    pub(crate) fn named_members(&self) -> impl Iterator<Item = (&str, Range<usize>, &Node<'t>)> {
+        let members = match &self.kind {
+            Kind::Object(members) => members.as_slice(),
+            _ => &[],
+        };
+        members.iter().map(|member| (member.name.as_ref(), member.name_span.clone(), &member.value))
+    }
+
+    /// True for an object.
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self.kind, Kind::Object(_))
+    }
+
+    /// True for an array.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self.kind, Kind::Array(_))
+    }
+
     /// The elements of an array.
     pub(crate) fn elements(&self) -> &[Node<'t>] {
         match &self.kind {

@@ -1,0 +1,146 @@
+//! Edits of a Thing in its configuration.
+//!
+//! The name and descriptions have a place there, as have addresses. Everything else is kept in the metadata of the
+//! component, in the member `thingDescriptionEdits`: operations of JSON Patch (RFC 6902) on the Thing Description that
+//! the component is turned into, which an import makes. Other readers pass over them.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Configuration, Profile, export,
+    findings::{Findings, Spot},
+    reading,
+    references::as_reference,
+    stored,
+};
+use crate::{
+    ConvertedThing, Format, Rendition, Result, Syntax,
+    edits::{Change, Edit, Search, changes_with_moves, merged, nested},
+    td::{Document, Identity, LmosKind, Strictness, admit},
+    thing_builder::described,
+};
+
+/// The member of the metadata that edits without a place of their own are kept in.
+pub(super) const EDITS: &str = "thingDescriptionEdits";
+/// Where an agent has what is edited most. A tool is called by its name.
+const PLACES: [(&str, &str); 2] = [("/title", "/name"), ("/description", "/description")];
+/// Members whose texts are looked for in the configuration.
+const FOUND: [&str; 3] = ["description", "lmos:description", "href"];
+
+/// The edits that metadata has, and the rest of it.
+pub(super) fn taken_out(metadata: &Map<String, Value>) -> Option<(Value, Map<String, Value>)> {
+    let mut rest = metadata.clone();
+    let edits = rest.remove(EDITS)?;
+    Some((edits, rest))
+}
+
+/// A Thing with the edits that the metadata of its component has. Those that don't fit are left out, with a warning.
+pub(super) fn edited(
+    thing: ConvertedThing,
+    edits: &Value,
+    spot: impl Fn() -> Spot,
+    findings: &mut Findings,
+) -> ConvertedThing {
+    let mut warn = |message: String| {
+        findings.warning(|| spot().member("metadata").member(EDITS), "edits-unusable", || message);
+    };
+    let read = match edits {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        edits => Some(edits.clone()),
+    };
+    let Some(Value::Array(operations)) = read else {
+        warn("they are no operations of JSON Patch and are passed over".to_owned());
+        return thing;
+    };
+    let mut value = thing.description.value().clone();
+    let mut left_out = 0;
+    for operation in &operations {
+        let change = Change::of_operation(operation).filter(|change| change.path != ["id"]);
+        left_out += usize::from(!change.is_some_and(|change| change.apply(&mut value)));
+    }
+    if left_out > 0 {
+        warn(format!("{left_out} of {} have no place in the Thing Description and are left out", operations.len()));
+    }
+    let is_valid = |description: &Document| admit(description.clone(), Identity::Own, Strictness::Strict).is_ok();
+    match described(value) {
+        Ok(description) if is_valid(&description) || !is_valid(&thing.description) => {
+            ConvertedThing { description, ..thing }
+        }
+        _ => {
+            warn("with them the Thing Description would not be valid: they are passed over".to_owned());
+            thing
+        }
+    }
+}
+
+/// A configuration with what was edited since.
+///
+/// # Errors
+/// Those of the parser of the original.
+pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
+    let mut search = Search::new(Format::AgentSpec, edit)?;
+    let original: Value = serde_json::from_str(search.original()).unwrap_or_default();
+    let root = root_of(&search, edit);
+    let metadata = format!("{root}/metadata");
+    // Edits that it has already are part of what is there, and are made again.
+    if original.pointer(&metadata).is_some_and(|metadata| metadata.get(EDITS).is_some()) {
+        let edits = nested(&format!("{metadata}/{EDITS}"), Some(&json!([])));
+        let without = merged(search.original(), &edits, &nested(&metadata, Some(&json!({}))));
+        search.restart(without);
+    }
+    if export::from_thing(edit.base).is_ok_and(|exported| exported == original) {
+        search.merge(|thing| export::from_thing(thing).ok());
+    }
+    let exact = search.best.clone();
+    if LmosKind::of(edit.base) == Some(LmosKind::Agent) {
+        for (of_thing, of_component) in PLACES {
+            search.put(of_thing, &format!("{root}{of_component}"));
+        }
+    }
+    search.replace_texts(|path| path.last().is_some_and(|last| FOUND.contains(&last.as_str())));
+    keep_in_metadata(&mut search, &metadata);
+    if !search.is_complete() {
+        let found = std::mem::replace(&mut search.best, exact);
+        keep_in_metadata(&mut search, &metadata);
+        search.take_nearer(found);
+    }
+    finish(search, edit)
+}
+
+/// The JSON Pointer of the component that the configuration is about.
+fn root_of(search: &Search<'_>, edit: &Edit<'_>) -> String {
+    let Ok(configuration) = Configuration::parse(search.original().as_bytes(), Syntax::Json, edit.original.components)
+    else {
+        return String::new();
+    };
+    let graph = reading::read(&configuration.main, &configuration.beside, Profile::Sdk, &mut Findings::default());
+    let spot = graph.root().map(|root| graph.at(root)).filter(|spot| spot.document == 0);
+    spot.map(|spot| spot.pointer).unwrap_or_default()
+}
+
+/// Keeps what is still missing in the metadata.
+fn keep_in_metadata(search: &mut Search<'_>, metadata: &str) {
+    let json = search.best.json.clone();
+    let document: Value = serde_json::from_str(&json).unwrap_or_default();
+    let is_taken = |metadata: &Value| as_reference(metadata).is_some() || !metadata.is_object() && !metadata.is_null();
+    if search.is_complete() || document.pointer(metadata).is_some_and(is_taken) {
+        return;
+    }
+    let earlier = document.pointer(metadata).and_then(|metadata| metadata.get(EDITS)?.as_array());
+    let changes = changes_with_moves(&search.best.thing, search.edited);
+    let operations: Value =
+        earlier.into_iter().flatten().cloned().chain(changes.iter().map(Change::to_operation)).collect();
+    let operations = export::kept(&operations);
+    let added = nested(&format!("{metadata}/{EDITS}"), Some(&operations));
+    search.take_or_trust(merged(&json, &nested(metadata, Some(&json!({}))), &added));
+}
+
+fn finish(search: Search<'_>, edit: &Edit<'_>) -> Result<Rendition> {
+    let is_changed = search.best.json != search.original();
+    let Rendition { bytes, warnings } = search.finish();
+    let bytes = match is_changed {
+        true => stored::in_syntax(String::from_utf8_lossy(&bytes).into_owned(), edit.original.syntax)?.bytes,
+        false => edit.original.bytes.to_vec(),
+    };
+    Ok(Rendition { bytes, warnings })
+}

@@ -1,0 +1,321 @@
+//! Edits of Things in the documents that the Things were made of.
+//!
+//! Nothing here knows which member of a document becomes which of a Thing. A document is proposed, by the format's own
+//! export of the Thing before and after the edit, or by putting a text where the former one was; importing it shows
+//! how much of the edit it has. What is still missing is a warning, so that no warning is wrong.
+
+mod change;
+mod merge;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+pub(crate) use self::{
+    change::{Change, What, changes, changes_with_moves, distance, pointer},
+    merge::merged,
+};
+use crate::{Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result, redaction::Node, td::Violation};
+
+/// The rule of warnings about edits that a document doesn't contain.
+pub(crate) const RULE: &str = "edit-not-expressed";
+/// The most documents that are tried for one export.
+const MOST_TRIED: usize = 100;
+/// The most places that a text is tried in.
+const MOST_PLACES: usize = 8;
+/// The shortest text that is looked for in a document.
+const SHORTEST_FOUND: usize = 2;
+
+/// An edit of a Thing that was made of a document.
+#[derive(Debug)]
+pub(crate) struct Edit<'e> {
+    /// The document.
+    pub(crate) original: &'e Input<'e>,
+    /// What it was imported with.
+    pub(crate) options: &'e ImportOptions,
+    /// The Thing Description that it became.
+    pub(crate) base: &'e Value,
+    /// The Thing Description since.
+    pub(crate) edited: &'e Value,
+}
+
+/// A document that has some of an edit.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    /// The document in JSON.
+    pub(crate) json: String,
+    /// The Thing that importing it gives.
+    pub(crate) thing: Value,
+    /// How far that is from the edited Thing.
+    distance: usize,
+}
+
+/// The search for the document that has most of an edit.
+pub(crate) struct Search<'e> {
+    format: Format,
+    /// The document in JSON.
+    json: Cow<'e, str>,
+    components: &'e [(&'e [u8], crate::Syntax)],
+    options: ImportOptions,
+    base: &'e Value,
+    pub(crate) edited: &'e Value,
+    /// The Thing that importing the original gives here, where not all is known that it was imported with.
+    imported: Option<Value>,
+    tried: usize,
+    pub(crate) best: Attempt,
+}
+
+impl<'e> Search<'e> {
+    /// # Errors
+    /// Those of the parser of the original.
+    pub(crate) fn new(format: Format, edit: &Edit<'e>) -> Result<Search<'e>> {
+        let json = edit.original.syntax.to_json(edit.original.bytes)?;
+        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&json) {
+            return Err(crate::td::internal::malformed_json(&error).into());
+        }
+        let best = Attempt {
+            json: json.clone().into_owned(),
+            thing: edit.base.clone(),
+            distance: distance(edit.base, edit.edited),
+        };
+        let mut search = Search {
+            format,
+            json,
+            components: edit.original.components,
+            options: edit.options.of_stored(edit.base),
+            base: edit.base,
+            edited: edit.edited,
+            imported: None,
+            tried: 0,
+            best,
+        };
+        search.imported = search.import(&search.json).or_else(|| {
+            search.options = search.options.clone().by_default("profile", "sdk");
+            search.import(&search.json)
+        });
+        Ok(search)
+    }
+
+    /// The original in JSON.
+    pub(crate) fn original(&self) -> &str {
+        &self.json
+    }
+
+    fn import(&self, json: &str) -> Option<Value> {
+        let input = Input { components: self.components, ..Input::json(json.as_bytes()) };
+        let conversion = self.format.import()?.to_things(&input, &self.options).ok()?;
+        Some(conversion.things.into_iter().next()?.description.into_parts().0)
+    }
+
+    /// The Thing that importing a document gives, with what the original was imported with; none if it is no document
+    /// of the format.
+    fn thing_of(&self, json: &str) -> Option<Value> {
+        let (was, is) = (self.imported.as_ref()?, self.import(json)?);
+        let mut thing = self.base.clone();
+        for change in changes(was, &is) {
+            change.apply(&mut thing);
+        }
+        Some(thing)
+    }
+
+    /// Begins with another document than the original, if it can be imported.
+    pub(crate) fn restart(&mut self, json: String) {
+        if let Some(attempt) = self.attempt(json) {
+            self.best = attempt;
+        }
+    }
+
+    /// True if the best document has all of the edit.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.best.distance == 0
+    }
+
+    /// Takes a document that has more of the edit.
+    pub(crate) fn take_nearer(&mut self, attempt: Attempt) {
+        if attempt.distance < self.best.distance {
+            self.best = attempt;
+        }
+    }
+
+    /// Takes a document as [`Search::take`] does, and one that has all of the edit where not even the original can be
+    /// imported here: it lacks components that it came with.
+    pub(crate) fn take_or_trust(&mut self, json: String) {
+        if self.imported.is_none() {
+            self.best = Attempt { json, thing: self.edited.clone(), distance: 0 };
+        } else {
+            self.take(json, None);
+        }
+    }
+
+    /// Puts a member of the Thing to its place in the best document, also where other members come of it too.
+    pub(crate) fn put(&mut self, of_thing: &str, of_document: &str) {
+        let [before, after] = [self.base, self.edited].map(|thing| thing.pointer(of_thing));
+        if before == after {
+            return;
+        }
+        let [was, is] = [before, after].map(|value| nested(of_document, value));
+        if let Some(attempt) = self.attempt(merged(&self.best.json, &was, &is))
+            && attempt.thing.pointer(of_thing) == after
+        {
+            self.best = attempt;
+        }
+    }
+
+    /// Imports a document; none if it is too large or not one, or too many were tried.
+    pub(crate) fn attempt(&mut self, json: String) -> Option<Attempt> {
+        self.tried += 1;
+        if self.tried > MOST_TRIED || json.len() > MAX_SOURCE_BYTES {
+            return None;
+        }
+        let thing = self.thing_of(&json)?;
+        let distance = distance(&thing, self.edited);
+        Some(Attempt { json, thing, distance })
+    }
+
+    /// Takes a document if it has more of the edit than the best so far, or as much and the value at `path`, which was
+    /// missing.
+    pub(crate) fn take(&mut self, json: String, path: Option<&[String]>) -> bool {
+        if json == self.best.json {
+            return false;
+        }
+        let Some(attempt) = self.attempt(json) else { return false };
+        let is_there =
+            |thing: &Value, path: &[String]| thing.pointer(&pointer(path)) == self.edited.pointer(&pointer(path));
+        let is_gained = path.is_some_and(|path| is_there(&attempt.thing, path) && !is_there(&self.best.thing, path));
+        let is_better = attempt.distance < self.best.distance || attempt.distance == self.best.distance && is_gained;
+        if is_better {
+            self.best = attempt;
+        }
+        is_better
+    }
+
+    /// The changes that the best document doesn't have.
+    pub(crate) fn missing(&self) -> Vec<Change> {
+        changes(&self.best.thing, self.edited)
+    }
+
+    /// Puts into the document what `document_of` says otherwise of the Thing since the edit: all of it, or, where that
+    /// isn't what importing it gives, one change after the other.
+    pub(crate) fn merge(&mut self, document_of: impl Fn(&Value) -> Option<Value>) {
+        let Some(before) = document_of(self.base) else { return };
+        if let Some(after) = document_of(self.edited) {
+            self.take(merged(&self.json, &before, &after), None);
+        }
+        if self.best.distance == 0 {
+            return;
+        }
+        let whole = self.best.clone();
+        self.best = Attempt {
+            json: self.json.clone().into_owned(),
+            thing: self.base.clone(),
+            distance: distance(self.base, self.edited),
+        };
+        let mut thing = self.base.clone();
+        for change in changes(self.base, self.edited) {
+            let mut candidate = thing.clone();
+            if !change.apply(&mut candidate) {
+                continue;
+            }
+            let Some(after) = document_of(&candidate) else { continue };
+            if self.take(merged(&self.json, &before, &after), Some(&change.path)) {
+                thing = candidate;
+            }
+        }
+        if whole.distance < self.best.distance {
+            self.best = whole;
+        }
+    }
+
+    /// Puts texts that are still missing where the document has the former ones.
+    pub(crate) fn replace_texts(&mut self, is_found: impl Fn(&[String]) -> bool) {
+        for change in self.missing().into_iter().filter(|change| is_found(&change.path)) {
+            let (Some(Value::String(was)), What::Set(Value::String(is))) =
+                (self.base.pointer(&change.pointer()), &change.what)
+            else {
+                continue;
+            };
+            if was.len() < SHORTEST_FOUND {
+                continue;
+            }
+            let json = self.best.json.clone();
+            let mut spans = Vec::new();
+            collect_texts(&Node::parse(&json), was, &mut spans);
+            for span in spans.into_iter().take(MOST_PLACES) {
+                let (before, after) = (json.get(..span.start), json.get(span.end..));
+                let text =
+                    [before.unwrap_or_default(), &Value::from(is.as_str()).to_string(), after.unwrap_or_default()];
+                if self.take(text.concat(), Some(&change.path)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The best document, with a warning for each change that it doesn't have.
+    pub(crate) fn finish(self) -> Rendition {
+        let noun = self.format.descriptor().noun;
+        let warning = |change: Change| {
+            let what = match &change.what {
+                What::Remove => "this was removed from the Thing, but importing the document brings it back",
+                _ => "importing the document doesn't give this value of the Thing",
+            };
+            Violation::new(change.pointer(), RULE, format!("{what}: {noun} has no place for the edit"))
+        };
+        let warnings = self.missing().into_iter().map(warning).collect();
+        Rendition { bytes: self.best.json.into_bytes(), warnings }
+    }
+}
+
+/// Where a document has a text as a value.
+fn collect_texts(node: &Node<'_>, text: &str, spans: &mut Vec<std::ops::Range<usize>>) {
+    if node.text() == Some(text) {
+        spans.push(node.span());
+    }
+    node.elements().iter().for_each(|element| collect_texts(element, text, spans));
+    node.members().for_each(|(_, member)| collect_texts(member, text, spans));
+}
+
+/// The original with an edit, by what the export of its format says otherwise of the Thing since. `document_of` makes
+/// a document of a Thing in the version of the original.
+///
+/// # Errors
+/// Those of the parser of the original.
+pub(crate) fn through_export(
+    format: Format,
+    edit: &Edit<'_>,
+    places: &[(&str, &str)],
+    document_of: impl Fn(&Value, &str) -> Result<Value>,
+) -> Result<Rendition> {
+    let mut search = Search::new(format, edit)?;
+    let original = search.original().to_owned();
+    search.merge(|thing| document_of(thing, &original).ok());
+    if search.best.distance > 0 {
+        search.merge_places(places);
+        search.replace_texts(|_| true);
+    }
+    Ok(search.finish())
+}
+
+impl Search<'_> {
+    /// Puts into the best document what is still missing of members that it has at other places.
+    pub(crate) fn merge_places(&mut self, places: &[(&str, &str)]) {
+        for (of_thing, of_document) in places {
+            let [before, after] = [self.base, self.edited].map(|thing| nested(of_document, thing.pointer(of_thing)));
+            let path: Vec<String> = of_thing.split('/').skip(1).map(str::to_owned).collect();
+            if before != after {
+                self.take(merged(&self.best.json.clone(), &before, &after), Some(&path));
+            }
+        }
+    }
+}
+
+/// An object in which a value is at a JSON Pointer; without a value only what would be around it.
+pub(crate) fn nested(pointer: &str, value: Option<&Value>) -> Value {
+    let mut tokens = pointer.rsplit('/').filter(|token| !token.is_empty());
+    let named = |token: &str, inner: Option<Value>| {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        Value::Object(inner.map(|inner| (token, inner)).into_iter().collect())
+    };
+    let innermost = tokens.next().map(|token| named(token, value.cloned()));
+    tokens.fold(innermost.unwrap_or_default(), |inner, token| named(token, Some(inner)))
+}
