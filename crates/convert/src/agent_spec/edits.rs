@@ -24,8 +24,6 @@ use crate::{
 pub(super) const EDITS: &str = "thingDescriptionEdits";
 /// Where an agent has what is edited most. A tool is called by its name.
 const PLACES: [(&str, &str); 2] = [("/title", "/name"), ("/description", "/description")];
-/// Members whose texts are looked for in the configuration.
-const FOUND: [&str; 3] = ["description", "lmos:description", "href"];
 
 /// The edits that metadata has, and the rest of it.
 pub(super) fn taken_out(metadata: &Map<String, Value>) -> Option<(Value, Map<String, Value>)> {
@@ -97,7 +95,7 @@ pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
             search.put(of_thing, &format!("{root}{of_component}"));
         }
     }
-    search.replace_texts(|path| path.last().is_some_and(|last| FOUND.contains(&last.as_str())));
+    search.replace_texts();
     keep_in_metadata(&mut search, &metadata);
     if !search.is_complete() {
         let found = std::mem::replace(&mut search.best, exact);

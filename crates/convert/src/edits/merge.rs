@@ -239,7 +239,7 @@ mod tests {
   "n": 1.50,
   "list": [ {"id": "b" , "y": 2.0} ],
   "own": {"keep": 1.0},
-  "name": "C", "new" : "x"
+  "name": "C", "new": "x"
 } "#;
         assert_eq!(merged(text, &before, &after).replace(",\n  \"new\"", ", \"new\""), expected);
     }
@@ -261,7 +261,7 @@ mod tests {
         ] {
             assert_eq!(merged(text, &before, &after), expected);
         }
-        assert_eq!(merged("[ ]", &json!([]), &json!([1, 2])), "[1,2 ]");
+        assert_eq!(merged("[ ]", &json!([]), &json!([1, 2])), "[1,2]");
         assert_eq!(merged("{}", &json!({}), &json!({"a": [], "b": 1})), r#"{"a": [],"b": 1}"#);
         assert_eq!(
             merged(r#"["a", "b", "a"]"#, &json!(["a", "b", "a"]), &json!(["b", "a", "c"])),

@@ -6,6 +6,8 @@
 
 mod change;
 mod merge;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -23,6 +25,8 @@ pub(crate) const RULE: &str = "edit-not-expressed";
 const MOST_TRIED: usize = 100;
 /// The most places that a text is tried in.
 const MOST_PLACES: usize = 8;
+/// Members whose texts are looked for in a document.
+const FOUND: [&str; 3] = ["description", "lmos:description", "href"];
 /// The shortest text that is looked for in a document.
 const SHORTEST_FOUND: usize = 2;
 
@@ -226,9 +230,11 @@ impl<'e> Search<'e> {
         }
     }
 
-    /// Puts texts that are still missing where the document has the former ones.
-    pub(crate) fn replace_texts(&mut self, is_found: impl Fn(&[String]) -> bool) {
-        for change in self.missing().into_iter().filter(|change| is_found(&change.path)) {
+    /// Puts descriptions and addresses that are still missing where the document has the former ones.
+    pub(crate) fn replace_texts(&mut self) {
+        // Others may be what something is called by.
+        let is_found = |change: &Change| change.path.last().is_some_and(|last| FOUND.contains(&last.as_str()));
+        for change in self.missing().into_iter().filter(is_found) {
             let (Some(Value::String(was)), What::Set(Value::String(is))) =
                 (self.base.pointer(&change.pointer()), &change.what)
             else {
@@ -288,10 +294,13 @@ pub(crate) fn through_export(
 ) -> Result<Rendition> {
     let mut search = Search::new(format, edit)?;
     let original = search.original().to_owned();
-    search.merge(|thing| document_of(thing, &original).ok());
-    if search.best.distance > 0 {
-        search.merge_places(places);
-        search.replace_texts(|_| true);
+    match document_of(edit.base, &original) {
+        Ok(_) => search.merge(|thing| document_of(thing, &original).ok()),
+        // No document of the format can be made of such a Thing, though it was made of one.
+        Err(_) => {
+            search.merge_places(places);
+            search.replace_texts();
+        }
     }
     Ok(search.finish())
 }

@@ -1,0 +1,505 @@
+//! Edits of documents of every format: what importing the result gives is the edited Thing, but for what is warned of.
+
+use std::{fs, path::PathBuf};
+
+use proptest::{prelude::*, sample::Index};
+use serde_json::{Value, json};
+
+use super::{RULE, change::changes};
+use crate::{Format, ImportOptions, Input, Rendition, Syntax};
+
+const CARD_1: &str = r#"{
+  "name": "Weather",
+  "description": "Forecasts",
+  "version": "1.50",
+  "supportedInterfaces": [
+    {"url": "https://w.example/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+    {"url": "https://w.example/rest", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"}
+  ],
+  "provider": {"organization": "Example", "url": "https://example.org", "x-since": 1e3},
+  "documentationUrl": "https://w.example/docs",
+  "iconUrl": "https://w.example/icon.png",
+  "capabilities": {"streaming": true},
+  "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+  "skills": [
+    {"id": "forecast", "name": "Forecast", "description": "Says the weather", "tags": ["weather"], "x-cost": 1.50},
+    {"id": "alert", "name": "Alert", "description": "Warns", "tags": ["weather", "danger"], "examples": ["Storm?"]}
+  ],
+  "x-own": {"rate": 2.50}
+}
+"#;
+const CARD_0: &str = r#"{"name": "Weather", "description": "Forecasts", "url": "https://w.example/a2a",
+  "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC", "version": "1.0.0", "capabilities": {"stateTransitionHistory": true},
+  "provider": {"organization": "Example", "url": "https://example.org"}, "documentationUrl": "https://w.example/docs",
+  "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}, "security": [{"key": []}],
+  "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+  "skills": [{"id": "forecast", "name": "Forecast", "description": "Says the weather", "tags": ["weather"]}],
+  "x-rate": 2.50}"#;
+const SERVER: &str = r#"{
+  "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+  "name": "com.example/weather", "title": "Weather", "description": "Tells the weather", "version": "1.0.0",
+  "websiteUrl": "https://weather.example", "icons": [{"src": "https://weather.example/i.png", "sizes": ["48x48"], "theme": "dark"}],
+  "remotes": [{"type": "streamable-http", "url": "https://weather.example/mcp"}],
+  "packages": [{"registryType": "npm", "identifier": "weather", "version": "1.0.0", "transport": {"type": "stdio"}}],
+  "_meta": {"com.example": {"rate": 2.50}}
+}"#;
+const AOS: &str = r#"{
+  "id": "urn:example:travel", "name": "Travel", "version": "1.0.0", "instructions": "", "description": "Books trips",
+  "provider": {"name": "Example", "url": "https://example.org", "metadata": {"rate": 2.50}},
+  "tools": [{"id": "book", "name": "Book", "description": "Books", "type": "function_call",
+    "arguments": [{"name": "city", "type": "string", "required": true}], "outputs": null}],
+  "mcpServers": [{"name": "maps", "version": "1.0"}], "metadata": {"rate": 2.50}
+}"#;
+const FILE: &str = r#"{
+  "id": "urn:example:billing", "description": "Bills", "supportedTenants": ["de"], "supportedChannels": ["web", "app"],
+  "capabilities": [
+    {"id": "1", "name": "view-bill", "version": "1.0.0", "description": "Shows", "examples": ["Show my bill"], "rate": 2.50},
+    {"id": "2", "name": "pay-bill", "version": "1.1.0", "description": "Pays"}
+  ], "owner": {"rate": 2.50}
+}"#;
+const AGENT: &str = r#"{
+  "component_type": "Agent", "id": "helper", "name": "Travel helper", "description": "Helps travellers",
+  "metadata": {"tags": ["travel"], "rate": 2.50}, "inputs": [], "outputs": [], "system_prompt": "Help.",
+  "llm_config": {"component_type": "OpenAiConfig", "id": "gpt", "name": "gpt", "model_id": "gpt-4o"},
+  "tools": [
+    {"component_type": "RemoteTool", "id": "find", "name": "find_trains", "description": "Finds trains", "url": "https://t.example/find",
+     "http_method": "POST", "data": {"to": "{{to}}"}, "inputs": [{"title": "to", "type": "string"}], "outputs": [{"title": "trains", "type": "string"}]}
+  ],
+  "agentspec_version": "25.4.1"
+}"#;
+const REMOTE_AGENT: &str = r#"{"component_type": "A2AAgent", "id": "weather", "name": "Weather agent", "description": "Forecasts",
+  "agent_url": "https://weather.example/a2a", "inputs": [], "outputs": [],
+  "connection_config": {"component_type": "A2AConnectionConfig", "id": "c", "name": "connection", "timeout": 600.0},
+  "agentspec_version": "25.4.2"}"#;
+const TOOL: &str = r#"{"component_type": "RemoteTool", "id": "find", "name": "find_trains", "description": "Finds trains",
+  "url": "https://t.example/find", "http_method": "GET", "inputs": [], "outputs": [], "agentspec_version": "25.4.1"}"#;
+const REFERRED: &str = r#"{"$component_ref": "helper", "agentspec_version": "25.4.1", "$referenced_components": {"helper": {
+  "component_type": "Agent", "id": "helper", "name": "Helper", "description": "Helps", "system_prompt": "Help.", "rate": 2.50,
+  "llm_config": {"component_type": "OpenAiConfig", "id": "gpt", "name": "gpt", "model_id": "gpt-4o"}}}}"#;
+
+/// The documents, and which members of their Things have a place in each.
+const DOCUMENTS: &[(Format, &str, &[&str])] = &[
+    (
+        Format::A2a,
+        CARD_1,
+        &[
+            "/title",
+            "/description",
+            "/version/instance",
+            "/lmos:metadata/lmos:vendor/lmos:name",
+            "/lmos:metadata/lmos:vendor/lmos:url",
+            "/links/0/href",
+            "/links/1/href",
+            "/lmos:capabilities/0/lmos:tags/0",
+            "/lmos:capabilities/1/lmos:examples/0",
+            "/lmos:capabilities/1/lmos:tags/1",
+            "/a2a:x-own/rate",
+        ],
+    ),
+    (
+        Format::A2a,
+        CARD_0,
+        &[
+            "/title",
+            "/description",
+            "/version/instance",
+            "/lmos:metadata/lmos:vendor/lmos:name",
+            "/links/0/href",
+            "/lmos:capabilities/0/lmos:tags/0",
+            "/a2a:x-rate",
+        ],
+    ),
+    (Format::McpServer, SERVER, &["/title", "/description", "/version/instance", "/links/0/href", "/links/1/href"]),
+    (
+        Format::Aos,
+        AOS,
+        &[
+            "/title",
+            "/description",
+            "/version/instance",
+            "/lmos:metadata/lmos:vendor/lmos:name",
+            "/lmos:metadata/lmos:vendor/lmos:url",
+            "/lmos:capabilities/0/lmos:name",
+            "/lmos:capabilities/0/lmos:description",
+        ],
+    ),
+    (
+        Format::LmosCapabilities,
+        FILE,
+        &[
+            "/description",
+            "/lmos:capabilities/0/lmos:version",
+            "/lmos:capabilities/0/lmos:description",
+            "/lmos:capabilities/0/lmos:examples/0",
+            "/lmos:capabilities/1/lmos:name",
+            "/lmos:supportedTenants/0",
+            "/lmos:supportedChannels/1",
+            "/lmos-file:owner/rate",
+        ],
+    ),
+    (
+        Format::AgentSpec,
+        AGENT,
+        &["/title", "/description", "/lmos:capabilities/1/lmos:description", "/lmos:capabilities/1/lmos:name"],
+    ),
+    (Format::AgentSpec, REMOTE_AGENT, &["/title", "/description", "/actions/weather-agent/forms/0/href"]),
+    (
+        Format::AgentSpec,
+        TOOL,
+        &["/title", "/description", "/actions/find_trains/forms/0/href", "/actions/find_trains/description"],
+    ),
+    (Format::AgentSpec, REFERRED, &["/title", "/description"]),
+];
+
+fn options() -> ImportOptions {
+    ImportOptions::of_fetched(Some("urn:example:edited"), None)
+}
+
+fn imported(format: Format, document: &[u8], options: &ImportOptions) -> Value {
+    let conversion = format.import().unwrap().to_things(&Input::json(document), options);
+    let conversion = conversion.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(document)));
+    conversion.things[0].description.value().clone()
+}
+
+/// The document with an edit, which was checked: importing it gives the edited Thing, but for what warnings say.
+fn exported(format: Format, document: &str, options: &ImportOptions, edit: impl FnOnce(&mut Value)) -> Rendition {
+    let base = imported(format, document.as_bytes(), options);
+    let mut edited = base.clone();
+    edit(&mut edited);
+    let exported =
+        format.export().unwrap().with_edits(&Input::json(document.as_bytes()), options, &base, &edited).unwrap();
+    let again = imported(format, &exported.bytes, options);
+    let missing: Vec<String> = changes(&again, &edited).iter().map(super::Change::pointer).collect();
+    let warned: Vec<String> = exported
+        .warnings
+        .iter()
+        .filter(|warning| warning.rule == RULE)
+        .map(|warning| warning.pointer.clone())
+        .collect();
+    assert_eq!(missing, warned, "{}", String::from_utf8_lossy(&exported.bytes));
+    exported
+}
+
+fn text(rendition: &Rendition) -> &str {
+    std::str::from_utf8(&rendition.bytes).unwrap()
+}
+
+/// Another value of the same kind.
+fn other(value: &Value, salt: &str) -> Value {
+    match value {
+        Value::String(text) if text.starts_with("http") => format!("{text}/{salt}").into(),
+        Value::String(text) if text.starts_with(|first: char| first.is_ascii_digit()) => format!("{text}.1").into(),
+        Value::String(text) => format!("{text} {salt}").into(),
+        Value::Number(_) => 7.into(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn each_member_with_a_place_is_put_there() {
+    for (format, document, pointers) in DOCUMENTS {
+        for pointer in *pointers {
+            let exported = exported(*format, document, &options(), |thing| {
+                let place = thing.pointer_mut(pointer).unwrap_or_else(|| panic!("{format} {pointer}"));
+                *place = other(place, "edited");
+            });
+            assert_eq!(exported.warnings, [], "{format} {pointer} {}", text(&exported));
+            assert_ne!(text(&exported), *document, "{format} {pointer}");
+            assert!(text(&exported).contains("2.50") || !document.contains("2.50") || pointer.ends_with("rate"));
+        }
+    }
+}
+
+#[test]
+fn what_nobody_edited_is_every_byte() {
+    for (format, document, _) in DOCUMENTS {
+        let exported = exported(*format, document, &options(), |_| ());
+        assert_eq!((text(&exported), exported.warnings.len()), (*document, 0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Any edit of any documents: some members with places, some members without, some removed.
+    #[test]
+    fn whatever_is_edited_is_exported_or_warned_of(
+        document in any::<Index>(), picked in prop::collection::vec(any::<Index>(), 0..4), salt in "[a-z]{1,8}",
+        support in any::<bool>(), removed in prop::option::of(any::<Index>()), added in any::<bool>(),
+    ) {
+        let (format, document, pointers) = document.get(DOCUMENTS);
+        let exported = exported(*format, document, &options(), |thing| {
+            for picked in &picked {
+                let pointer: &&str = picked.get(*pointers);
+                let place = thing.pointer_mut(pointer).unwrap();
+                *place = other(place, &salt);
+            }
+            if let Some(removed) = removed {
+                let names: Vec<String> = thing.as_object().unwrap().keys().cloned().collect();
+                let name = removed.get(&names);
+                if !["@context", "id", "title", "security", "securityDefinitions"].contains(&name.as_str()) {
+                    thing.as_object_mut().unwrap().remove(name);
+                }
+            }
+            if support {
+                thing["support"] = "mailto:me@example.org".into();
+            }
+            if added && let Some(entries) = thing.get_mut("lmos:capabilities").and_then(Value::as_array_mut) {
+                entries.push(json!({"lmos:id": "more", "lmos:name": "more", "lmos:version": "2.0.0", "lmos:tags": []}));
+            }
+        });
+        prop_assert!(!support || *format == Format::AgentSpec || exported.warnings.iter().any(|w| w.pointer == "/support"));
+        prop_assert!(*format != Format::AgentSpec || exported.warnings.is_empty(), "{:?}", exported.warnings);
+    }
+}
+
+#[test]
+fn card_stays_in_its_generation_and_loses_signatures() {
+    let signed =
+        CARD_0.replacen('{', r#"{"signatures": [{"protected": "eyJhbGciOiJFUzI1NiJ9", "signature": "c2ln"}], "#, 1);
+    let edited = exported(Format::A2a, &signed, &options(), |thing| {
+        thing["description"] = "Says \"rain\"".into();
+        thing.as_object_mut().unwrap().remove("a2a:signatures");
+    });
+    let rules: Vec<_> = edited.warnings.iter().map(|warning| warning.rule.as_ref()).collect();
+    assert_eq!(rules, ["signatures-left-out"]);
+    assert_eq!(text(&edited), CARD_0.replace("\"Forecasts\"", r#""Says \"rain\"""#));
+
+    // What isn't in the card leaves it as it was signed.
+    let base = imported(Format::A2a, signed.as_bytes(), &options());
+    let mut thing = base.clone();
+    thing["support"] = "mailto:me@example.org".into();
+    let export = Format::A2a.export().unwrap();
+    let kept = export.with_edits(&Input::json(signed.as_bytes()), &options(), &base, &thing).unwrap();
+    assert_eq!((text(&kept), kept.warnings.len()), (signed.as_str(), 1));
+}
+
+#[test]
+fn skills_are_added_and_removed() {
+    let edited = exported(Format::A2a, CARD_1, &options(), |thing| {
+        thing["lmos:capabilities"].as_array_mut().unwrap().remove(1);
+        thing["actions"].as_object_mut().unwrap().remove("alert");
+    });
+    assert_eq!(edited.warnings, []);
+    let start = CARD_1.find(",\n    {\"id\": \"alert\"").unwrap();
+    let end = start + CARD_1[start..].find("]}").unwrap() + 2;
+    assert_eq!(text(&edited), [&CARD_1[..start], &CARD_1[end..]].concat());
+
+    let edited = exported(Format::A2a, CARD_1, &options(), |thing| {
+        let entry =
+            json!({"lmos:id": "tide", "lmos:name": "Tide", "lmos:description": "Says the tide", "lmos:tags": ["sea"]});
+        thing["lmos:capabilities"].as_array_mut().unwrap().push(entry);
+        let mut action = thing["actions"]["alert"].clone();
+        (action["title"], action["description"]) = ("Tide".into(), "Says the tide".into());
+        thing["actions"]["tide"] = action;
+    });
+    assert_eq!(edited.warnings, []);
+    let card: Value = serde_json::from_slice(&edited.bytes).unwrap();
+    let expected = json!({"id": "tide", "name": "Tide", "description": "Says the tide", "tags": ["sea"]});
+    assert_eq!((&card["skills"][2], text(&edited).contains("1.50, ")), (&expected, false));
+    assert!(text(&edited).contains("\"x-cost\": 1.50}"));
+}
+
+#[test]
+fn interface_moves_with_its_forms() {
+    let moved = exported(Format::A2a, CARD_1, &options(), |thing| {
+        let text = thing.to_string().replace("https://w.example/rpc", "https://new.example/rpc");
+        *thing = serde_json::from_str(&text).unwrap();
+    });
+    assert_eq!(moved.warnings, []);
+    assert_eq!(text(&moved), CARD_1.replace("https://w.example/rpc", "https://new.example/rpc"));
+    let moved = exported(Format::McpServer, SERVER, &options(), |thing| {
+        let text = thing.to_string().replace("https://weather.example/mcp", "https://new.example/mcp");
+        *thing = serde_json::from_str(&text).unwrap();
+    });
+    assert_eq!(moved.warnings, []);
+    assert_eq!(text(&moved), SERVER.replace("https://weather.example/mcp", "https://new.example/mcp"));
+}
+
+#[test]
+fn one_part_of_an_edit_that_has_no_place_takes_nothing_along() {
+    let edited = exported(Format::LmosCapabilities, FILE, &options(), |thing| {
+        thing["description"] = "Edited".into();
+        thing["title"] = "Other".into();
+        thing["actions"] = json!({"run": {"forms": [{"href": "https://b.example/run", "op": "invokeaction"}]}});
+    });
+    let pointers: Vec<_> = edited.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+    assert_eq!(pointers, ["/actions", "/title"]);
+    assert_eq!(text(&edited), FILE.replace("\"Bills\"", "\"Edited\""));
+}
+
+#[test]
+fn long_description_is_no_server_json() {
+    let edited = exported(Format::McpServer, SERVER, &options(), |thing| {
+        thing["description"] = "x".repeat(101).into();
+        thing["version"]["instance"] = "2.0.0".into();
+    });
+    assert_eq!(edited.warnings.len(), 1);
+    assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1));
+}
+
+#[test]
+fn configuration_keeps_what_it_has_no_place_for_in_its_metadata() {
+    let edited = exported(Format::AgentSpec, AGENT, &options(), |thing| {
+        thing["title"] = "Trains".into();
+        thing["support"] = "mailto:me@example.org".into();
+    });
+    let configuration: Value = serde_json::from_slice(&edited.bytes).unwrap();
+    assert_eq!(configuration["name"], "Trains");
+    assert_eq!(
+        configuration["metadata"]["thingDescriptionEdits"],
+        json!([
+            {"op": "add", "path": "/lmos:capabilities/0/lmos:id", "value": "travel-helper"},
+            {"op": "add", "path": "/lmos:capabilities/0/lmos:name", "value": "Travel helper"},
+            {"op": "add", "path": "/support", "value": "mailto:me@example.org"},
+        ])
+    );
+    assert!(text(&edited).contains("\"rate\": 2.50"));
+    // The next edit takes the place of what it concerns.
+    let first = text(&edited).to_owned();
+    let again = exported(Format::AgentSpec, &first, &options(), |thing| {
+        thing["support"] = "mailto:you@example.org".into();
+    });
+    assert_eq!(text(&again), first.replace("me@example.org", "you@example.org"));
+    let back = exported(Format::AgentSpec, &first, &options(), |thing| {
+        thing.as_object_mut().unwrap().remove("support");
+        thing["title"] = "Travel helper".into();
+    });
+    assert_eq!(text(&back), AGENT);
+}
+
+#[test]
+fn exported_configuration_is_exported_with_the_edit() {
+    let thing = imported(Format::A2a, CARD_1.as_bytes(), &options());
+    let configuration = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
+    let document = text(&configuration).to_owned();
+    let edited = exported(Format::AgentSpec, &document, &ImportOptions::default(), |thing| {
+        thing["description"] = "Edited".into();
+        thing["support"] = "mailto:me@example.org".into();
+    });
+    assert_eq!(edited.warnings, []);
+    let configuration: Value = serde_json::from_slice(&edited.bytes).unwrap();
+    assert_eq!(configuration["description"], "Edited");
+    assert_eq!(configuration["metadata"].as_object().unwrap().keys().collect::<Vec<_>>(), ["thingDescription"]);
+    assert_eq!(configuration["metadata"]["thingDescription"]["support"], "mailto:me@example.org");
+}
+
+#[test]
+fn edits_that_do_not_fit_are_passed_over() {
+    let base = imported(Format::AgentSpec, AGENT.as_bytes(), &options());
+    for (edits, expected) in [
+        (json!("no operations"), "passed over"),
+        (json!([{"op": "remove", "path": "/nothing"}]), "1 of 1"),
+        (json!([{"op": "add", "path": "/id", "value": "urn:example:other"}]), "1 of 1"),
+        (json!([{"op": "add", "path": "/title", "value": 1}]), "not be valid"),
+    ] {
+        let document = AGENT.replacen("\"tags\"", &format!("\"thingDescriptionEdits\": {edits}, \"tags\""), 1);
+        let import = Format::AgentSpec.import().unwrap();
+        let conversion = import.to_things(&Input::json(document.as_bytes()), &options()).unwrap();
+        let warnings: Vec<_> = conversion.warnings.iter().filter(|one| one.rule == "edits-unusable").collect();
+        assert_eq!((warnings.len(), conversion.things[0].description.value()), (1, &base), "{edits}");
+        assert!(warnings[0].message.contains(expected), "{}", warnings[0]);
+        assert_eq!(warnings[0].pointer, "/metadata/thingDescriptionEdits");
+    }
+}
+
+#[cfg(feature = "yaml")]
+#[test]
+fn yaml_stays_yaml() {
+    let yaml = "component_type: RemoteTool\nid: find\nname: find_trains\ndescription: Finds\nurl: https://t.example/find\nhttp_method: GET\nagentspec_version: \"25.4.1\"\n";
+    let input = Input { bytes: yaml.as_bytes(), syntax: Syntax::Yaml, components: &[] };
+    let things = Format::AgentSpec.import().unwrap().to_things(&input, &options()).unwrap().things;
+    let base = things[0].description.value();
+    let mut edited = base.clone();
+    edited["description"] = "Finds trains".into();
+    let exported = Format::AgentSpec.export().unwrap().with_edits(&input, &options(), base, &edited).unwrap();
+    assert!(text(&exported).starts_with("component_type: RemoteTool\nid: find\nname: find_trains\ndescription: Finds"));
+    let input = Input { bytes: &exported.bytes, ..input };
+    let again = Format::AgentSpec.import().unwrap().to_things(&input, &options()).unwrap().things;
+    assert_eq!((again[0].description.value(), exported.warnings.len()), (&edited, 0));
+}
+
+#[test]
+fn original_that_is_no_json_is_an_error() {
+    let (base, edited) = (json!({"title": "A"}), json!({"title": "B"}));
+    for (format, export) in Format::exports() {
+        assert!(export.with_edits(&Input::json(b"{"), &options(), &base, &edited).is_err(), "{format}");
+        // What can't be imported here is still exported, as it is.
+        let exported = export.with_edits(&Input::json(b"{\"a\": 1.50}"), &options(), &base, &edited).unwrap();
+        match format {
+            Format::AgentSpec => assert!(text(&exported).contains("1.50") && exported.warnings.is_empty()),
+            _ => assert_eq!((text(&exported), exported.warnings.len()), ("{\"a\": 1.50}", 1), "{format}"),
+        }
+    }
+}
+
+/// The documents of the collection that are imported; none, with a note, where it is missing.
+fn collection(folder: &str, format: Format, options: &[ImportOptions]) -> Option<Vec<(String, ImportOptions, String)>> {
+    let shared = std::env::var_os("AGENTDEX_SHARED").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
+    let folder = shared.join("corpus").join(folder);
+    let Ok(files) = fs::read_dir(&folder) else {
+        println!("skipped: {} is missing", folder.display());
+        return None;
+    };
+    let mut documents = Vec::new();
+    for file in files.map(|file| file.unwrap().path()).filter(|file| file.extension().is_some_and(|end| end == "json"))
+    {
+        let text = fs::read_to_string(&file).unwrap();
+        let is_imported = |options: &&ImportOptions| {
+            format.import().unwrap().to_things(&Input::json(text.as_bytes()), options).is_ok()
+        };
+        if let Some(options) = options.iter().find(is_imported) {
+            documents.push((file.display().to_string(), options.clone(), text));
+        }
+    }
+    Some(documents)
+}
+
+fn edit_all(folder: &str, format: Format, options: &[ImportOptions], own: &[&str]) {
+    let Some(documents) = collection(folder, format, options) else { return };
+    let mut whole = 0;
+    for (file, options, document) in &documents {
+        let import = format.import().unwrap();
+        let things = import.to_things(&Input::json(document.as_bytes()), options).unwrap().things;
+        // What is stored has no secrets.
+        let (base, stored) = (things[0].description.value(), &things[0].source.bytes);
+        let mut edited = base.clone();
+        edited["support"] = "mailto:me@example.org".into();
+        edited["title"] = "Another title".into();
+        edited["description"] = "Another description.".into();
+        let input = Input::json(stored);
+        let exported = format.export().unwrap().with_edits(&input, options, base, &edited).unwrap();
+        let (before, after): (Value, Value) =
+            (serde_json::from_slice(stored).unwrap(), serde_json::from_slice(&exported.bytes).unwrap());
+        let pointers: Vec<_> = changes(&before, &after).iter().map(super::Change::pointer).collect();
+        let is_own = |pointer: &&String| own.iter().any(|own| pointer.ends_with(own));
+        assert_eq!(pointers.iter().find(|pointer| !is_own(pointer)), None, "{file}");
+        let warned: Vec<_> = exported.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+        let again = imported(format, &exported.bytes, &options.clone().by_default("id", base["id"].as_str().unwrap()));
+        for (name, value) in ["support", "title", "description"].map(|name| (name, &edited[name])) {
+            assert!(
+                again[name] == *value || warned.contains(&format!("/{name}").as_str()),
+                "{file}: {name} {warned:?}"
+            );
+        }
+        assert!(!warned.contains(&"/title") && !warned.contains(&"/description"), "{file}: {warned:?}");
+        whole += usize::from(exported.warnings.is_empty());
+    }
+    println!("{folder}: {} documents edited, {whole} have all of the edit, none was refused", documents.len());
+    assert!(documents.len() > 20, "{folder}");
+}
+
+#[test]
+fn every_configuration_of_the_collection_is_exported_with_an_edit() {
+    let mut sdk = ImportOptions::default();
+    sdk.set(Format::AgentSpec, "profile", "sdk").unwrap();
+    let own = ["/name", "/description", "/metadata", "/metadata/thingDescriptionEdits"];
+    edit_all("agent-spec", Format::AgentSpec, &[ImportOptions::default(), sdk], &own);
+}
+
+#[test]
+fn every_card_of_the_collection_is_exported_with_an_edit() {
+    let options = [ImportOptions::default(), options()];
+    edit_all("a2a", Format::A2a, &options, &["/name", "/description", "/signatures"]);
+}
