@@ -5,11 +5,8 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use serde_json::{Value, json};
-
 use super::{
-    Configuration, Options, edits,
-    export::{DESCRIPTION, from_thing},
+    Configuration, Options,
     findings::{Findings, Spot},
     graph::{Graph, Key},
     inference::Inference,
@@ -21,7 +18,7 @@ use super::{
 use crate::casting::effort::Effort;
 use crate::{
     Conversion, ConvertedThing, Error, Format, MAX_SOURCE_BYTES, Result,
-    td::{self, Document, LmosKind, Report, Violation},
+    td::{self, LmosKind, Report, Violation},
 };
 
 impl Configuration {
@@ -79,46 +76,6 @@ impl Configuration {
         let graph = reading::read(main, beside, options.profile, &mut Findings::default());
         let inference = rules::check(&graph, &mut Findings::default());
         self.map(&Prepared { graph: &graph, inference: &inference, secrets: &secrets, base }, options, findings)
-    }
-
-    /// The Thing that the configuration was exported from, if it is what that is exported as.
-    fn exported_thing(
-        &self,
-        secrets: &Secrets,
-        options: &Options,
-        findings: &mut Findings,
-    ) -> Result<Option<ConvertedThing>> {
-        let metadata = self.main.value.get("metadata").and_then(Value::as_object);
-        let description = metadata.and_then(|metadata| metadata.get(DESCRIPTION));
-        let Some(description) = description.filter(|_| secrets.has_none()) else { return Ok(None) };
-        let edits = metadata.and_then(edits::taken_out);
-        let text = match description {
-            Value::String(text) => text.clone(),
-            description => description.to_string(),
-        };
-        let Ok(description) = Document::parse(text.as_bytes()) else { return Ok(None) };
-        let Some(id) = description.value().get("id").and_then(Value::as_str).map(str::to_owned) else {
-            return Ok(None);
-        };
-        let mut sent = self.main.value.clone();
-        if let Some((_, rest)) = &edits {
-            sent["metadata"] = rest.clone().into();
-        }
-        if !from_thing(description.value()).is_ok_and(|exported| exported == sent) {
-            return Ok(None);
-        }
-        let (id, description) = match &options.id {
-            Some(id) => (id.clone(), with_id(&description, id)?),
-            None => (id, description),
-        };
-        let thing = ConvertedThing { id, description, source: stored::document(&self.main, secrets)? };
-        Ok(Some(match edits {
-            Some((edits, _)) => {
-                let root = || Spot { pointer: String::new(), document: 0 };
-                edits::edited(thing, &edits, root, findings)
-            }
-            None => thing,
-        }))
     }
 
     /// Makes Things of a configuration that is valid and has no secrets any more.
@@ -243,11 +200,6 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
         findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
     }
     Ok(())
-}
-
-fn with_id(description: &Document, id: &str) -> Result<Document> {
-    let patched = td::merge_patch::apply(description.text(), &json!({"id": id}).to_string())?;
-    Ok(Document::parse(patched.as_bytes())?)
 }
 
 /// A configuration without its secrets, and what is known of it.

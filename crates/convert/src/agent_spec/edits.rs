@@ -59,7 +59,6 @@ pub(super) fn edited(
     if left_out > 0 {
         warn(format!("{left_out} of {} have no place in the Thing Description and are left out", operations.len()));
     }
-    let is_valid = |description: &Document| admit(description.clone(), Identity::Own, Strictness::Strict).is_ok();
     match described(value) {
         Ok(description) if is_valid(&description) || !is_valid(&thing.description) => {
             ConvertedThing { description, ..thing }
@@ -69,6 +68,11 @@ pub(super) fn edited(
             thing
         }
     }
+}
+
+/// True for a Thing Description that a registry takes as it is.
+pub(super) fn is_valid(description: &Document) -> bool {
+    admit(description.clone(), Identity::Own, Strictness::Strict).is_ok()
 }
 
 /// A configuration with what was edited since.

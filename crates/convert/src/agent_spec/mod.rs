@@ -23,6 +23,7 @@ mod configuration;
 mod conversion;
 mod edits;
 mod export;
+mod exported;
 mod faults;
 mod findings;
 mod format;

@@ -385,6 +385,69 @@ fn exported_configuration_is_exported_with_the_edit() {
 }
 
 #[test]
+fn word_that_is_edited_in_an_exported_configuration_is_edited_in_its_thing() {
+    let thing = imported(Format::A2a, CARD_1.as_bytes(), &options());
+    let configuration = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
+    let import = Format::AgentSpec.import().unwrap();
+    for (was, is, pointers) in [
+        ("\"Forecasts\"", "\"Edited\"", &["/description"][..]),
+        ("\"Weather\"", "\"Edited\"", &["/title"]),
+        (
+            "\"agent_url\": \"https://w.example/rpc\"",
+            "\"agent_url\": \"https://new.example/rpc\"",
+            &[
+                "/a2a:supportedInterfaces/0/url",
+                "/actions/alert/forms/0/href",
+                "/actions/forecast/forms/0/href",
+                "/events/messageStream/forms/0/href",
+            ],
+        ),
+    ] {
+        // The description in the metadata stays as it was exported.
+        let mut document: Value = serde_json::from_slice(&configuration.bytes).unwrap();
+        let description = document["metadata"]["thingDescription"].take();
+        let mut document: Value = serde_json::from_str(&format!("{document:#}").replacen(was, is, 1)).unwrap();
+        document["metadata"]["thingDescription"] = description;
+        let document = document.to_string();
+        let conversion = import.to_things(&Input::json(document.as_bytes()), &ImportOptions::default()).unwrap();
+        let edited = conversion.things[0].description.value();
+        let changed: Vec<_> = changes(&thing, edited).iter().map(super::Change::pointer).collect();
+        assert_eq!(
+            (&changed[..], &conversion.warnings[..]),
+            (&pointers.iter().map(ToString::to_string).collect::<Vec<_>>()[..], &[][..])
+        );
+        let card = Format::A2a.export().unwrap().from_thing(edited, None).unwrap();
+        assert!(text(&card).contains(is.split(": ").last().unwrap()), "{}", text(&card));
+
+        // An edit of that Thing is exported too.
+        let exported = exported(Format::AgentSpec, &document, &ImportOptions::default(), |thing| {
+            (thing["title"], thing["support"]) = ("Twice".into(), "mailto:me@example.org".into());
+        });
+        assert_eq!(exported.warnings, []);
+    }
+}
+
+#[test]
+fn what_the_description_of_an_export_has_not_is_warned_of() {
+    let thing = imported(Format::A2a, CARD_1.as_bytes(), &options());
+    let configuration = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
+    let document = text(&configuration).replacen("\"max_retries\": 5", "\"max_retries\": 6", 1);
+    let import = Format::AgentSpec.import().unwrap();
+    let conversion = import.to_things(&Input::json(document.as_bytes()), &ImportOptions::default()).unwrap();
+    assert_eq!(conversion.things[0].description.value(), &thing);
+    let warnings: Vec<_> = conversion.warnings.iter().map(|one| (one.rule.as_ref(), one.pointer.as_str())).collect();
+    assert_eq!(warnings, [("not-in-description", "/session_parameters/max_retries")]);
+    // Another component is read as what it says.
+    let document = text(&configuration).replacen(
+        "\"id\": \"urn:example:edited\",\n  \"inputs\"",
+        "\"id\": \"other\",\n  \"inputs\"",
+        1,
+    );
+    let conversion = import.to_things(&Input::json(document.as_bytes()), &ImportOptions::default()).unwrap();
+    assert_eq!(conversion.things[0].id, "urn:agentspec:local:other");
+}
+
+#[test]
 fn edits_that_do_not_fit_are_passed_over() {
     let base = imported(Format::AgentSpec, AGENT.as_bytes(), &options());
     for (edits, expected) in [
