@@ -182,7 +182,7 @@ fn import_over_a_description_by_hand_is_found_by_its_format() {
 }
 
 #[test]
-fn description_changed_by_hand_has_no_original_any_more() {
+fn description_changed_by_hand_keeps_its_original() {
     for change in [
         Write::put(agent("urn:a", "Climate")),
         Write::patch("urn:a", r#"{"title": "Climate"}"#),
@@ -191,9 +191,12 @@ fn description_changed_by_hand_has_no_original_any_more() {
         let imports = Imports::start();
         imports.effects(vec![converted("urn:a", "Weather", "one")]);
         assert_eq!(imports.write(change), Effect::Updated);
-        assert_eq!(imports.original("urn:a"), None);
-        assert_eq!(imports.registry.find("urn:a").unwrap().unwrap().format(), None);
-        assert_eq!(imports.of_format("agent-spec"), [""; 0]);
+        assert_eq!(imports.original("urn:a").unwrap().bytes, b"one");
+        assert_eq!(imports.registry.find("urn:a").unwrap().unwrap().format(), Some("agent-spec"));
+        assert_eq!(imports.of_format("agent-spec"), ["urn:a"]);
+        // It stays when the same comes again.
+        assert_eq!(imports.effects(vec![converted("urn:a", "Weather", "one")]), [Effect::Unchanged]);
+        assert!(imports.registry.find("urn:a").unwrap().unwrap().text().contains("Climate"));
     }
 }
 

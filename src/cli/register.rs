@@ -61,6 +61,10 @@ pub(super) struct Arguments {
     /// new one
     #[arg(long)]
     new_id: bool,
+    /// Replace also an agent that has nothing in common with the one that gets its id: neither title, description, capability
+    /// nor address
+    #[arg(long)]
+    replace: bool,
     /// Print one JSON object a file or URL
     #[arg(long)]
     json: bool,
@@ -264,6 +268,8 @@ impl Registration<'_> {
     /// Registers a description; without an id it gets `id`, or one of the registry's.
     async fn register_thing(&self, read: &td::Document, id: Option<String>) -> anyhow::Result<(Registered, Answer)> {
         let own_id = read.value().get("id").and_then(Value::as_str).map(str::to_owned);
+        // The id that follows from a file is that of its agent, whatever is in it.
+        let if_exists = if own_id.is_none() || self.arguments.replace { "replace" } else { "related" };
         let mut document = match self.arguments.ttl {
             Some(ttl) => td::merge_patch::apply(read.text(), &format!("{{\"registration\":{{\"ttl\":{ttl}}}}}"))?,
             None => read.text().to_owned(),
@@ -273,7 +279,7 @@ impl Registration<'_> {
         }
         let id = own_id.or(id);
         let written = match id {
-            Some(id) => self.client.put(&id, document.as_str()).await,
+            Some(id) => self.client.put_with(&id, document.as_str(), &[("if_exists", if_exists)]).await,
             None => self.client.register(document.as_str()).await,
         }?;
         // With the id that it has by now, an anonymous agent that expired can be registered again.
@@ -299,11 +305,13 @@ impl Registration<'_> {
         let components = if takes_components { self.components.as_slice() } else { &[] };
         let mut parameters = self.with_ttl(self.arguments.mapping.parameters(*format, false));
         parameters.extend(id.as_deref().map(|id| ("id", id)));
+        parameters.extend((id.is_some() || self.arguments.replace).then_some(("if_exists", "replace")));
         self.client.import(format.name(), document, components, &parameters).await
     }
 
     async fn import_url(&self, url: &str) -> client::Result<Imported> {
-        let parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
+        let mut parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
+        parameters.extend(self.arguments.replace.then_some(("if_exists", "replace")));
         self.client.import_url(self.fetched.name(), url, &parameters).await
     }
 

@@ -452,9 +452,10 @@ fn parts_of_an_edited_file_without_an_id_are_those_of_its_agent() {
         register(&server, &["--nested", &file]);
         let list = json_lines(&run(&["list", "--json", "--url", server.url()]));
         let (parts, wholes): (Vec<_>, Vec<_>) =
-            list.into_iter().partition(|thing| thing.get("agentdex:partOf").is_some());
+            list.into_iter().partition(|thing| thing["registration"].get("agentdex:partOf").is_some());
         let [whole] = wholes.as_slice() else { panic!("{wholes:#?}") };
-        assert!(parts.iter().all(|part| part["agentdex:partOf"] == whole["id"]), "{parts:#?}");
+        let part_of = |part: &Value| part["registration"]["agentdex:partOf"].clone();
+        assert!(parts.iter().all(|part| part_of(part) == json!([whole["id"]])), "{parts:#?}");
         let mut titles: Vec<String> = parts.iter().map(|part| part["title"].as_str().unwrap().to_owned()).collect();
         titles.sort();
         let mut linked: Vec<&str> =

@@ -104,17 +104,37 @@ fn agent_is_fetched_tracked_and_polled_on_request() {
 }
 
 #[test]
-fn patch_of_a_tracked_agent_says_that_it_is_no_longer_tracked() {
+fn patch_of_a_tracked_agent_stays_when_its_source_changes() {
     let (_data, server) = server(&[]);
     let agent = Agent::start(CARD, &card("Greets"));
     assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
-    let patched = run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
-    assert_eq!(stdout(&patched), format!("changed {ID}\n"));
-    let said = stderr(&patched);
-    assert!(said.contains("is no longer tracked") && said.contains("[tracking-stopped]"), "{said}");
-    assert!(said.lines().all(|line| line.starts_with("warning: urn:test:greeter: ")), "{said}");
-    let again = run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
+    let patch = || run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
+    let patched = patch();
+    assert_eq!((stdout(&patched), stderr(&patched)), (format!("changed {ID}\n"), String::new()));
+    agent.serve(&card("Greets in verse"));
+    assert_eq!(stdout(&run(&["refresh", ID, "--url", server.url()])), format!("updated {ID}\n"));
+    let thing = stdout(&run(&["get", ID, "--url", server.url()]));
+    assert!(thing.contains("\"Mine\"") && thing.contains("\"Greets in verse\""), "{thing}");
+    let again = patch();
     assert_eq!((stdout(&again), stderr(&again)), (format!("unchanged {ID}\n"), String::new()));
+    // What has nothing to do with it ends the tracking, and says so.
+    let other = agent_that_does("Something else");
+    let file = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+    fs::write(file.path(), other.to_string()).unwrap();
+    let path = file.path().to_str().unwrap();
+    let refused = run(&["register", path, "--url", server.url()]);
+    assert!(stderr(&refused).contains("--replace"), "{}", stderr(&refused));
+    let replaced = run(&["register", "--replace", path, "--url", server.url()]);
+    assert_eq!(stdout(&replaced), format!("replaced {ID}\n"), "{}", stderr(&replaced));
+    assert_eq!(imports(&server, "current"), Vec::<Value>::new());
+}
+
+/// A description by hand with the id of the tracked agent.
+fn agent_that_does(title: &str) -> Value {
+    json!({
+        "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": ID, "title": title, "security": "none",
+        "securityDefinitions": {"none": {"scheme": "nosec"}},
+    })
 }
 
 #[test]

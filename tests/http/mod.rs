@@ -12,6 +12,7 @@ mod composed_corpus;
 mod conversation;
 mod convert;
 mod corpus;
+mod declarations;
 mod events;
 mod flags;
 mod hostile;

@@ -17,6 +17,7 @@ mod audit;
 mod check;
 mod crash;
 mod damage;
+mod declarations;
 mod expiry;
 mod flush;
 mod gaps;

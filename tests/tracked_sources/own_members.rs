@@ -85,7 +85,7 @@ fn description_that_is_put_back_as_it_is_keeps_its_own_members() {
 }
 
 #[test]
-fn description_that_is_changed_by_hand_loses_its_own_members() {
+fn description_that_is_changed_by_hand_is_no_longer_signed_and_as_stale_as_before() {
     let source = Page::start(&card("a", "first"));
     let fixture = Fixture::with(|tracking| tracking.stale_after(1));
     fixture.track(&source);
@@ -93,7 +93,12 @@ fn description_that_is_changed_by_hand_loses_its_own_members() {
     fixture.refresh("urn:card:a");
     assert_eq!(fixture.thing("urn:card:a")["agentdex:status"], "stale");
     block_on(fixture.registry.write(Write::patch("urn:card:a", "{\"title\": \"mine\"}"))).unwrap();
-    says_nothing(&fixture);
+    let thing = fixture.thing("urn:card:a");
+    assert_eq!((thing.get("agentdex:signature"), &thing["agentdex:status"]), (None, &json!("stale")));
+    source.serve(&card("a", "second"));
+    fixture.refresh("urn:card:a");
+    let thing = fixture.thing("urn:card:a");
+    assert_eq!((&thing["title"], thing.get("agentdex:status")), (&json!("mine"), None));
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub use self::{
     position::{Cursor, Epoch, ParsePositionError, Position, Seq},
     problem::{Problem, ValidationError},
     query::{NamedQuery, QueryName, QueryParameters},
-    record::{FullRecord, OriginalDocument},
+    record::{FullRecord, OriginalDocument, RecordVersion},
     sacp::{Found, SacpReading},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
     tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},

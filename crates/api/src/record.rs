@@ -49,10 +49,41 @@ pub struct FullRecord {
     /// The document that it was converted from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
+    /// The description without what was edited by hand since it was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
+    pub unedited: Option<Box<RawValue>>,
+    /// The version of what has several, and the others beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The versions that aren't served.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_versions: Vec<RecordVersion>,
+    /// The ids of the Things of the documents that declare it as a part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub part_of: Vec<String>,
+    /// The ids of the Things that its document declares as parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// The URL that is polled for it, with what is known of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub source: Option<Box<RawValue>>,
+}
+
+/// A version of a Thing that isn't served.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct RecordVersion {
+    /// The version.
+    pub version: String,
+    /// Its description.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
+    pub td: Box<RawValue>,
+    /// The document that it was converted from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<OriginalDocument>,
 }
 
 /// The document that a Thing was converted from, with secrets replaced by references.

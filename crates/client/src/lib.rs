@@ -41,7 +41,7 @@ pub use agentdex_api as api;
 pub use agentdex_api::{
     Answer as SearchAnswer, Answered, BatchResult, CapabilityHit as MatchingCapability, CapabilitySummary, Changes,
     Converted, Effect, History, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed, Revision, SourceStatus,
-    Summary, TrackedSource, ValidationError,
+    Summary, TrackedSource, ValidationError, Version,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 pub use agentdex_td as td;
@@ -171,7 +171,15 @@ impl RegistryClient {
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
-        let request = self.request(Method::PUT, &thing_path(id), &[]);
+        self.put_with(id, document, &[]).await
+    }
+
+    /// The same with `parameters` of `PUT /things/{id}`, such as `if_exists` and `version`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn put_with(&self, id: &str, document: impl Into<Json>, parameters: &[(&str, &str)]) -> Result<Written> {
+        let request = self.request(Method::PUT, &thing_path(id), parameters);
         let request = request.header(header::CONTENT_TYPE, "application/td+json").body(document.into().into_bytes());
         self.write(request, Some(id)).await
     }

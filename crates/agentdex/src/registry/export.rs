@@ -3,7 +3,7 @@
 use super::Registry;
 use crate::{
     Error, Result,
-    convert::Format,
+    convert::{Format, ImportOptions, Input, Syntax},
     store::Original,
     td::{self, Document},
 };
@@ -85,7 +85,10 @@ impl Registry {
         let mut lost = 0;
         if let Some(base) = source.unedited {
             let (base, edited) = (Document::parse(base.as_bytes())?, Document::parse(source.text.as_bytes())?);
-            let made = export.with_edits(&original.bytes, &original.media_type, base.value(), edited.value())?;
+            let syntax = if original.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+            let with_id = ImportOptions::of_fetched(Some(&id), None);
+            let input = Input { bytes: &original.bytes, syntax, components: &[] };
+            let made = export.with_edits(&input, &with_id, base.value(), edited.value())?;
             lost = made.warnings.len();
             original.bytes = made.bytes;
         }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What happens to Things that exist already. Those that are declared by others, or by themselves where the document has them
-/// as a part, stay as they are whatever is said.
+/// as a part, stay as they are in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {
     /// The Thing of the document is replaced if it has something in common with the new one: title, description, a capability or

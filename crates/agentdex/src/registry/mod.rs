@@ -91,7 +91,6 @@ pub use self::{
     export::{ExportOptions, Exported},
     followers::{FollowerState, FollowerStatus},
     import::{IfExists, Import, Imported},
-    versions::ThingVersion,
     keys::Keys,
     measures::{Metric, MetricSource},
     namespaces::{DomainProof, Namespaces},
@@ -104,6 +103,7 @@ pub use self::{
     status::Status,
     subscription::{Event, Since, Subscription, SubscriptionStream},
     thing::{Thing, Things},
+    versions::ThingVersion,
     write::{Write, Written},
 };
 use self::{

@@ -1,5 +1,5 @@
 //! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
-//! a card, and `agentdex:status`, that its source is stale; `agentdex:partOf` is said in `registration`. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
+//! a card, and `agentdex:status`, that its source is stale; `agentdex:partOf` comes in `registration`. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
 //! documents that are registered they are left out.
 
 use serde_json::{Map, Value};
@@ -28,6 +28,11 @@ pub(super) fn are_in(thing: &Value) -> bool {
 /// Whether a description that the registry wrote may have one of them: it escapes no letters.
 pub(super) fn may_be_in(description: &str) -> bool {
     ALL.iter().any(|member| description.contains(member))
+}
+
+/// True if two descriptions have the same of them.
+pub(super) fn are_same(one: &str, other: &str) -> bool {
+    ALL.iter().all(|name| member(one, name) == member(other, name))
 }
 
 /// The description without them, and the warning that they are left out.

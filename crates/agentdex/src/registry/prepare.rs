@@ -78,13 +78,20 @@ impl Registry {
         let may_have_them = stored.as_ref().is_some_and(may_have_them);
         let mut difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
         if *has_own_members && (difference.is_some() || !may_have_them) {
-            let (left, warning) = own_members::leave_out(text)?;
+            let before = std::mem::take(text);
+            let (left, warning) = own_members::leave_out(&before)?;
             // That its source is stale is true of what is edited, too.
             *text = match &stored {
                 Some(stored) => own_members::with_status_of(&stored.text, left)?,
                 None => left,
             };
-            warnings.push(warning);
+            match &stored {
+                // Who edits what it has read changes none of them.
+                Some(stored) if own_members::are_same(&stored.text, &before) => {
+                    warnings.extend(own_members::lost(&stored.text, text));
+                }
+                _ => warnings.push(warning),
+            }
             difference = stored.as_ref().and_then(|stored| td::merge_patch::diff(&stored.text, text));
         }
         let Some(stored) = stored else { return Ok(prepared) };

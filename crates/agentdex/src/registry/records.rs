@@ -1,15 +1,15 @@
 //! Records: Things with all that is stored of each, for other programs and other versions of this one, and taken again.
 
-use agentdex_api::{FullRecord, OriginalDocument};
+use agentdex_api::{Effect, FullRecord, OriginalDocument, RecordVersion};
 use serde_json::value::RawValue;
 
 use super::{Registry, network, prepare::Prepared};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Namespace, Owner, Visibility},
-    change::{Precondition, Timestamp},
+    change::{Precondition, Seq, Timestamp},
     registry::Written,
-    store::{self, Declares, Expiry, Operation, Original, Record, Records},
+    store::{self, Declaration, Declarer, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Records},
     td::{self, Document, Identity, Report, Violation},
 };
 
@@ -59,13 +59,22 @@ impl Registry {
         if expiry.is_due(Timestamp::now()) {
             return Err(invalid(Violation::new("/expires", "expired", "it has expired".to_owned())));
         }
-        let document = Document::parse(record.td.get().as_bytes())?;
-        let admission = td::admit(document, Identity::Own, self.options().strictness)?;
-        let Prepared { mut write, mut warnings, .. } = self.prepare_put(admission, None, Precondition::Any);
-        if let Operation::Put { expiry: granted, original, created, declares, .. } = &mut write.operation {
-            *declares = Declares::itself();
-            (*granted, *created) = (expiry, Some(record.created.min(Timestamp::now())));
-            *original = record.original.map(Original::from);
+        let created = Some(record.created.min(Timestamp::now()));
+        let versions = record.other_versions.into_iter().map(|other| (other.td, other.original, Some(other.version)));
+        let is_alone = versions.len() == 0 && record.version.is_none();
+        // The served one comes last: of what can't be compared the latest is.
+        let own = (record.unedited.clone().unwrap_or_else(|| record.td.clone()), record.original, record.version);
+        let (mut writes, mut warnings) = (Vec::new(), Vec::new());
+        for (td, original, version) in versions.chain([own]) {
+            let declares = Declares::Itself(OwnDeclaration { version, is_sole: is_alone, ..OwnDeclaration::default() });
+            let Prepared { write, warnings: found, .. } =
+                self.prepare_record(&td, original.map(Original::from), declares, (expiry, created))?;
+            writes.push(write);
+            warnings = found;
+        }
+        if record.unedited.is_some() {
+            let declares = Declares::ByHand { replaces: false, only_related: false };
+            writes.push(self.prepare_record(&record.td, None, declares, (expiry, created))?.write);
         }
         if !is_kept {
             let message = format!(
@@ -75,8 +84,15 @@ impl Registry {
             );
             warnings.push(Violation::new("/namespace", "namespace-not-kept", message));
         }
-        let id = write.id.clone();
-        let mut writes = vec![write];
+        let id = writes.first().map(|write| write.id.clone()).ok_or(Error::MissingId)?;
+        let joined = [(record.part_of, true), (record.parts, false)].into_iter().filter(|(ids, _)| !ids.is_empty());
+        writes.extend(joined.map(|(ids, is_part)| store::Write {
+            id: id.clone(),
+            precondition: Precondition::Present,
+            operation: if is_part { Operation::JoinDocuments(ids) } else { Operation::TakeParts(ids) },
+            actor: None,
+        }));
+        let has_source = record.source.is_some();
         if let Some(source) = record.source {
             let operation = Operation::Metadata(Some(network::checked_source(&id, &source).map_err(invalid)?));
             writes.push(store::Write { id: id.clone(), precondition: Precondition::Present, operation, actor: None });
@@ -91,13 +107,20 @@ impl Registry {
         // What was nobody's doesn't become the caller's.
         author.to_new = access;
         author.modified = record.modified.map(|modified| modified.min(Timestamp::now()));
-        let is_tracked = writes.len() > 1 || self.is_tracked(&id)?;
+        let is_tracked = has_source || self.is_tracked(&id)?;
         let (effects, _) = self.commit_all(writes, author, dry_run).await?;
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
             self.0.network.reschedule(&self.0.store, &id).await;
         }
-        let (effect, seq) = effects.first().copied().ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        let worth = |(effect, _): &&(Effect, Seq)| match effect {
+            Effect::Created => 3,
+            Effect::Updated => 2,
+            Effect::OriginalUpdated => 1,
+            _ => 0,
+        };
+        let (effect, _) = effects.iter().rev().max_by_key(worth).copied().ok_or(Error::MissingId)?;
+        let seq = effects.last().map_or(Seq::ZERO, |(_, seq)| *seq);
         Ok(Written { id, effect, seq, warnings })
     }
 
@@ -107,6 +130,24 @@ impl Registry {
     /// As [`Registry::write_record`].
     pub fn write_record_blocking(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         pollster::block_on(self.write_record(record, dry_run))
+    }
+
+    /// A text of a record, as it is written.
+    fn prepare_record(
+        &self,
+        td: &RawValue,
+        original: Option<Original>,
+        says: Declares,
+        (expiry, moment): (Expiry, Option<Timestamp>),
+    ) -> Result<Prepared> {
+        let document = Document::parse(td.get().as_bytes())?;
+        let admission = td::admit(document, Identity::Own, self.options().strictness)?;
+        let mut prepared = self.prepare_put(admission, None, Precondition::Any);
+        let put = &mut prepared.write.operation;
+        if let Operation::Put { expiry: granted, original: from, created, declares, .. } = put {
+            (*granted, *created, *from, *declares) = (expiry, moment, original, says);
+        }
+        Ok(prepared)
     }
 
     /// The access that a record from elsewhere gets here, and whether it is the one that it had: a namespace of the same
@@ -140,16 +181,37 @@ impl Iterator for FullRecords {
 }
 
 fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
-    let Record { id, text, created, modified, expiry, format, access, .. } = record;
     let store = &registry.0.store;
-    let (original, source) = match format {
-        Some(_) => (store.original(&id)?, store.metadata(&id)?),
-        None => (None, None),
-    };
     let reading = |source: serde_json::Error| Error::Store { doing: "reading a record", source: source.into() };
+    let raw = |text: String| RawValue::from_string(text).map_err(reading);
+    let source = if record.format.is_some() { store.metadata(&record.id)? } else { None };
     let source = source.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(reading)?;
+    let parts = if record.has_parts { store.parts(&record.id)? } else { Vec::new() };
+    let (mut original, mut unedited, mut version, mut other_versions) = (None, None, None, Vec::new());
+    if record.is_edited || record.has_versions {
+        let declared = store.declared(&record.id)?.map_or_else(Vec::new, |declared| declared.declarations);
+        let by_itself = |declaration: &Declaration| declaration.by == Declarer::Itself;
+        for (number, (declaration, text, from)) in declared.into_iter().enumerate() {
+            let from = from.map(OriginalDocument::from);
+            match number {
+                0 => {
+                    original = from;
+                    unedited = record.is_edited.then(|| raw(text)).transpose()?;
+                    version = declaration.version.clone().filter(|_| by_itself(&declaration));
+                }
+                _ if by_itself(&declaration) => {
+                    let version = declaration.version.unwrap_or_default();
+                    other_versions.push(RecordVersion { version, td: raw(text)?, original: from });
+                }
+                _ => {}
+            }
+        }
+    } else if record.format.is_some() {
+        original = store.original(&record.id)?.map(OriginalDocument::from);
+    }
+    let Record { text, created, modified, expiry, access, part_of, .. } = record;
     Ok(FullRecord {
-        td: RawValue::from_string(text).map_err(reading)?,
+        td: raw(text)?,
         created,
         modified: Some(modified),
         owner: access.owner,
@@ -157,7 +219,12 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
         namespace: access.namespace,
         ttl: expiry.ttl,
         expires: expiry.expires,
-        original: original.map(OriginalDocument::from),
+        original,
+        unedited,
+        version,
+        other_versions,
+        part_of,
+        parts,
         source,
     })
 }

@@ -226,6 +226,7 @@ impl Registry {
         let Prepared { mut write, warnings, .. } = prepared;
         write.actor = actor;
         let unconditional = write.precondition;
+        let asked = precondition;
         let id = write.id.clone();
         if let Operation::Put { declares, .. } = &mut write.operation {
             *declares = match version {
@@ -245,7 +246,7 @@ impl Registry {
             (_, expected) => expected.unwrap_or(unconditional),
         };
         let was_tracked = self.is_tracked(&id)?;
-        let committed = self.commit(vec![write], &commit).await.map_err(|error| match (error, precondition) {
+        let committed = self.commit(vec![write], &commit).await.map_err(|error| match (error, asked) {
             (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
                 Error::AlreadyExists { id }
             }

@@ -266,6 +266,14 @@ impl<'a> Applier<'a> {
             (Operation::RemoveVersion { version, expected }, Some(live)) => {
                 self.remove_version(&id, &live, (&version, expected), actor)
             }
+            (Operation::JoinDocuments(documents), Some(live)) => {
+                documents.iter().try_for_each(|document| self.join(document, &id, &actor))?;
+                Ok(Outcome::Renewed(live.record.seq))
+            }
+            (Operation::TakeParts(parts), Some(live)) => {
+                parts.iter().try_for_each(|part| self.join(&id, part, &actor))?;
+                Ok(Outcome::Renewed(live.record.seq))
+            }
             (Operation::Parts { version, ids }, Some(live)) => self.set_parts(&id, &live, version, ids, actor),
             // `check` lets nothing but a put through where there is no record.
             (
@@ -275,6 +283,8 @@ impl<'a> Applier<'a> {
                 | Operation::Remove(_)
                 | Operation::RemoveVersion { .. }
                 | Operation::Parts { .. }
+                | Operation::JoinDocuments(_)
+                | Operation::TakeParts(_)
                 | Operation::Purge,
                 _,
             ) => Ok(Outcome::NotDue),
@@ -677,7 +687,9 @@ fn check(id: &str, precondition: Precondition, operation: &Operation, found: Opt
             | Operation::Access
             | Operation::Remove(_)
             | Operation::RemoveVersion { .. }
-            | Operation::Parts { .. },
+            | Operation::Parts { .. }
+            | Operation::JoinDocuments(_)
+            | Operation::TakeParts(_),
         ) => Precondition::Present,
         (precondition, _) => precondition,
     };

@@ -7,7 +7,7 @@ use semver::Version;
 use super::{
     layout::corrupt,
     sum::Digest,
-    value::{Reader, put_bytes},
+    value::{Reader, StoredRecord, put_bytes},
 };
 use crate::{Result, change::Seq, td::internal::semantic_version};
 
@@ -43,6 +43,14 @@ pub struct Declaration {
 pub(super) struct Declarations(pub Vec<Declaration>);
 
 impl Declaration {
+    /// The id of the Thing of the document, where one declares it.
+    pub(super) fn document(&self) -> Option<&str> {
+        match &self.by {
+            Declarer::Itself => None,
+            Declarer::Document(document) => Some(document),
+        }
+    }
+
     /// By version, and what is of no version, or of none that can be compared, below all others by arrival.
     pub(super) fn compare(&self, other: &Declaration) -> Ordering {
         let key = |declaration: &Declaration| (declaration.number(), declaration.base);
@@ -120,16 +128,11 @@ impl Declarations {
         }
     }
 
-    /// The documents that it is a part of, without repeats.
+    /// The documents that it is a part of, ascending, without repeats.
     pub fn documents(&self) -> Vec<&str> {
-        let mut documents: Vec<&str> = Vec::new();
-        for declaration in &self.0 {
-            if let Declarer::Document(document) = &declaration.by
-                && !documents.contains(&document.as_str())
-            {
-                documents.push(document);
-            }
-        }
+        let mut documents: Vec<&str> = self.0.iter().filter_map(Declaration::document).collect();
+        documents.sort_unstable();
+        documents.dedup();
         documents
     }
 
@@ -141,6 +144,27 @@ impl Declarations {
     /// True for what needn't be said of a record: that it declares itself, with what is served.
     pub fn are_implied(&self, served: Seq) -> bool {
         matches!(&*self.0, [Declaration { by: Declarer::Itself, version: None, base, .. }] if *base == served)
+    }
+}
+
+impl StoredRecord<'_> {
+    /// Its declarations, the served one first.
+    pub fn declared(&self) -> Result<Declarations> {
+        if !self.declarations.is_empty() {
+            return Declarations::decode(self.declarations);
+        }
+        let (by, format) = (Declarer::Itself, self.format.map(str::to_owned));
+        let itself =
+            Declaration { by, version: None, base: self.seq, format, text: self.text, original: self.original };
+        Ok(Declarations(vec![itself]))
+    }
+
+    /// The seq that its original lies under.
+    pub fn base(&self) -> Result<Seq> {
+        if self.declarations.is_empty() {
+            return Ok(self.seq);
+        }
+        Ok(self.declared()?.0.first().map_or(self.seq, |served| served.base))
     }
 }
 

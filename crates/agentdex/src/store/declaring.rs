@@ -362,7 +362,7 @@ impl Applier<'_> {
         Ok(Next { text, capabilities, access, expiry, declarations, edits, brought })
     }
 
-    /// Makes a record what it is to be. Nobody is told where nothing that is served changes.
+    /// Makes a record what it is to be. There is no change in the log where nothing that is served changes.
     fn serve(&mut self, id: &str, live: &Found<'_>, next: Next, actor: Option<String>) -> Result<Outcome> {
         let Next { text, capabilities, access, expiry, mut declarations, edits, brought } = next;
         let old = &live.record;
@@ -392,7 +392,8 @@ impl Applier<'_> {
             }
             let original = brought.original.map(|(original, _)| original);
             if original.is_some() || known.is_some_and(|known| known.original.is_some()) {
-                has_other_original = self.overwrite(layout::original_key(base), original)?;
+                let is_other = self.overwrite(layout::original_key(base), original)?;
+                has_other_original = is_other && declarations.0.first().is_some_and(|first| first.base == base);
             }
         }
         let seq = if changes { self.next_seq() } else { old.seq };
@@ -580,8 +581,14 @@ impl Applier<'_> {
         let by = Declarer::Document(document.to_owned());
         if live.record.has_parts {
             for id in self.listed_parts(document)? {
-                if !ids.contains(&id) {
-                    self.release_part(&id, &by, Some(version.as_deref()), actor.clone())?;
+                let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
+                for declaration in StoredRecord::decode(&bytes)?.declared()?.0 {
+                    let is_other = declaration.version != version;
+                    // A document without versions has this one alone, and one with versions none without.
+                    let is_superseded = is_other && (version.is_none() || declaration.version.is_none());
+                    if declaration.by == by && (is_superseded || (!is_other && !ids.contains(&id))) {
+                        self.release_part(&id, &by, Some(declaration.version.as_deref()), actor.clone())?;
+                    }
                 }
             }
         }
@@ -594,6 +601,33 @@ impl Applier<'_> {
         }
         self.list_parts(document, listed)?;
         Ok(Outcome::Renewed(live.record.seq))
+    }
+
+    /// Makes a record a part of the document of another, where both are there and have one owner.
+    pub(super) fn join(&mut self, document: &str, id: &str, actor: &Option<String>) -> Result<()> {
+        let Some((whole, ..)) = self.whole(document)? else { return Ok(()) };
+        let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(()) };
+        let found = self.found(id, &bytes)?;
+        let mut declarations = found.record.declared()?;
+        let by = Declarer::Document(document.to_owned());
+        if found.access.owner != whole.owner || id == document || declarations.find(&by, None).is_some() {
+            return Ok(());
+        }
+        match declarations.is_part() {
+            true => {
+                let first = declarations.0.first().ok_or_else(layout::corrupt)?.clone();
+                declarations.0.push(Declaration { by, version: None, ..first });
+            }
+            false => {
+                declarations.0.truncate(1);
+                for declaration in &mut declarations.0 {
+                    (declaration.by, declaration.version) = (by.clone(), None);
+                }
+            }
+        }
+        let edits = self.edits(id, &found.record)?;
+        self.settle_part(id, &found, (declarations, edits), None, actor.clone())?;
+        self.list_part(document, id, true)
     }
 
     /// Ends the declaration of a part by a document: of one of its versions, or of all.
@@ -778,15 +812,6 @@ impl Brought {
             format: self.original.as_ref().map(|(_, format)| format.clone()),
             text: Digest::of(self.text.as_bytes()),
             original: self.original.as_ref().map(|(original, _)| Digest::of(original)),
-        }
-    }
-}
-
-impl Declaration {
-    fn document(&self) -> Option<&str> {
-        match &self.by {
-            Declarer::Itself => None,
-            Declarer::Document(document) => Some(document),
         }
     }
 }

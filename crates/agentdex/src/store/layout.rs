@@ -19,7 +19,7 @@
 //! | `x/<moment><id>` | – | the expiries by moment |
 //! | `l/<seq>` | kind: u8, body: u8, previous: u64, at: i64, arrival: i64, life: u64, id: string, actor: string, capability keys before and after: blocks of strings, access before and after: blocks, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: it has accesses; previous: the seq of the entry before it; arrival: the clock when it came, which `at` may be ahead of; life: of deletions alone, the life that ends; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
 //! | `l/<seq>` | kind: u8 (5), body: u8 (0), previous: u64, at: i64, arrival: i64, number: u64, actor: string, joined and left: blocks of strings | owners that have become members of a namespace, and that no longer are |
-//! | `l/<seq>` | kind: u8 (6), body: u8 (0), previous: u64, at: i64, arrival: i64, actor: string, id: string | a record got a text, under this seq, that isn't served; nobody is told |
+//! | `l/<seq>` | kind: u8 (6), body: u8 (0), previous: u64, at: i64, arrival: i64, actor: string, id: string | a record got a text, under this seq, that isn't served; no reader gets it |
 //! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
 //! | `a/<number>` | JSON | an entry of the audit trail about a change of a Thing, or of an older version; numbers are u64 |
 //! | `b/<chain>/<number>` | JSON | an entry of one of the other [chains](super::audit) of the audit trail, which have the same numbers |

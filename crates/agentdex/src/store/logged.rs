@@ -15,11 +15,11 @@ pub enum Logged {
     Change(Arc<LoggedChange>),
     /// A namespace has other members.
     Membership(Arc<Membership>),
-    /// A record got a text that isn't served, which nobody is told.
+    /// A record got a text that isn't served: no reader gets that.
     Declaration(Silent),
 }
 
-/// An entry that nobody is told of.
+/// An entry that no reader gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silent {
     /// The position in the log.

@@ -305,6 +305,14 @@ impl Store {
         self.view.declared(id)
     }
 
+    /// The ids of the records that the document of a record declares as parts, ascending.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub fn parts(&self, id: &str) -> Result<Vec<String>> {
+        self.view.parts(id)
+    }
+
     /// The metadata of a record, as set by [`Operation::Metadata`].
     ///
     /// # Errors

@@ -47,6 +47,8 @@ pub struct Record {
     pub has_parts: bool,
     /// True if it was edited by hand since it was imported.
     pub is_edited: bool,
+    /// True if it may have several declarations.
+    pub has_versions: bool,
 }
 
 /// All texts of a record: what declares it, and what was edited.
@@ -86,6 +88,7 @@ struct Header {
     part_of: Vec<String>,
     has_parts: bool,
     is_edited: bool,
+    has_versions: bool,
 }
 
 impl Header {
@@ -107,12 +110,15 @@ impl Header {
             },
             has_parts: stored.has_parts,
             is_edited: stored.edits.is_some(),
+            has_versions: !stored.declarations.is_empty(),
         })
     }
 
     fn with_text(self, text: String) -> Record {
-        let Header { id, seq, created, modified, expiry, format, access, part_of, has_parts, is_edited, .. } = self;
-        Record { id, text, seq, created, modified, expiry, format, access, part_of, has_parts, is_edited }
+        let Header { id, seq, created, modified, expiry, format, access, .. } = self;
+        let (part_of, has_parts, is_edited, has_versions) =
+            (self.part_of, self.has_parts, self.is_edited, self.has_versions);
+        Record { id, text, seq, created, modified, expiry, format, access, part_of, has_parts, is_edited, has_versions }
     }
 }
 
@@ -204,6 +210,12 @@ impl View {
                 None => {}
             }
         }
+    }
+
+    /// See [`super::Store::parts`].
+    pub fn parts(&self, id: &str) -> Result<Vec<String>> {
+        let parts = self.tree.get(&layout::parts_key(id))?;
+        parts.map_or_else(|| Ok(Vec::new()), |parts| value::strings_of(&parts))
     }
 
     /// None where something isn't there.

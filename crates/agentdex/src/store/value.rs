@@ -3,7 +3,6 @@
 use sled::IVec;
 
 use super::{
-    declaration::{Declaration, Declarations, Declarer},
     layout::{corrupt, join, unknown_part},
     sum::{Digest, Sum},
     write::{Edits, Expiry, Original},
@@ -159,25 +158,6 @@ impl<'a> StoredRecord<'a> {
             }
         }
         Ok(record)
-    }
-
-    /// Its declarations, the served one first.
-    pub fn declared(&self) -> Result<Declarations> {
-        if !self.declarations.is_empty() {
-            return Declarations::decode(self.declarations);
-        }
-        let (by, format) = (Declarer::Itself, self.format.map(str::to_owned));
-        let itself =
-            Declaration { by, version: None, base: self.seq, format, text: self.text, original: self.original };
-        Ok(Declarations(vec![itself]))
-    }
-
-    /// The seq that its original lies under.
-    pub fn base(&self) -> Result<Seq> {
-        if self.declarations.is_empty() {
-            return Ok(self.seq);
-        }
-        Ok(self.declared()?.0.first().map_or(self.seq, |served| served.base))
     }
 
     pub fn has_original(&self) -> bool {
@@ -670,9 +650,7 @@ mod tests {
     fn records_are_read_as_they_were_written() -> Result<()> {
         let capabilities = block_of(&["a".into(), "b".into()]);
         let access = encode_access(&access(Visibility::Namespace));
-        let (by, text) = (Declarer::Document("urn:d".into()), Digest::of(b"text"));
-        let part = Declaration { by, version: None, base: Seq(5), format: None, text, original: None };
-        let declarations = Declarations(vec![part]).encode();
+        let declarations = b"declarations".to_vec();
         for flags in 0..128 {
             let record = StoredRecord {
                 has_expiry: flags & 1 != 0,

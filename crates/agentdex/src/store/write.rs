@@ -55,6 +55,11 @@ pub enum Operation {
         /// The ids of its parts.
         ids: Vec<String>,
     },
+    /// Makes the record a part of the documents of these records, of those that are there and have its owner: a record that
+    /// comes from elsewhere.
+    JoinDocuments(Vec<String>),
+    /// The same from the other side: makes these records parts of the document of the record.
+    TakeParts(Vec<String>),
     /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
     /// precondition is that alone.
     Purge,
@@ -184,7 +189,9 @@ impl Write {
                     + original.as_ref().map_or(0, |original| original.bytes.len())
             }
             Operation::Metadata(metadata) => metadata.as_ref().map_or(0, Vec::len),
-            Operation::Parts { ids, .. } => ids.iter().map(String::len).sum(),
+            Operation::Parts { ids, .. } | Operation::JoinDocuments(ids) | Operation::TakeParts(ids) => {
+                ids.iter().map(String::len).sum()
+            }
             Operation::Renew { .. }
             | Operation::Access
             | Operation::Remove(_)

@@ -122,11 +122,8 @@ struct Terms {
 
 impl Terms {
     fn of(parameters: &Parameters) -> Result<Terms, Problem> {
-        let choices = [
-            ("related", IfExists::ReplaceRelated),
-            ("replace", IfExists::Replace),
-            ("refuse", IfExists::Refuse),
-        ];
+        let choices =
+            [("related", IfExists::ReplaceRelated), ("replace", IfExists::Replace), ("refuse", IfExists::Refuse)];
         Ok(Terms {
             if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
             ttl: parameters.number("ttl", 0)?,

@@ -22,7 +22,7 @@ use super::{
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
-    protected_resource, queries, query_languages, records, search, thing, thing_access, things, validate,
+    protected_resource, queries, query_languages, records, search, thing, thing_access, things, validate, versions,
 };
 
 /// A method of a resource and what answers it.

@@ -123,8 +123,7 @@ pub(super) async fn put(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters =
-        Parameters::parse(&request, &["dry_run", "visibility", "namespace", "version", "if_exists"])?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace", "version", "if_exists"])?;
     let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     let only_related = parameters.choice("if_exists", &[("replace", false), ("related", true)])?.unwrap_or(false);
     let version = parameters.text("version").map(str::to_owned);

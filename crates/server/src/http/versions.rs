@@ -3,9 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web::Data};
 use agentdex_api::Version;
 
-use super::{
-    address::thing_id_before, blocking::blocking, context::Context, parameters::Parameters, problem::Problem,
-};
+use super::{address::thing_id_before, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 use crate::registry::ThingVersion;
 
 /// What comes behind the id of the Thing.

@@ -96,9 +96,9 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("sort_by", _) => one_of(&["id", "title", "created", "modified"]),
         ("sort_order", _) => one_of(&["asc", "desc"]),
         ("profile", _) => one_of(&["spec", "sdk"]),
-        ("if_exists", "/things/{id}") => one_of(&["related", "replace"]),
+        ("if_exists", _) if path == "/things/{id}" => one_of(&["related", "replace"]),
         ("if_exists", _) => one_of(&["related", "replace", "refuse"]),
-        ("version", "/things/{id}") => return None,
+        ("version", _) if path == "/things/{id}" => return None,
         ("version", _) => one_of(exported_versions(path)?),
         ("status" | "all_status" | "not_status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
         ("signature" | "all_signature" | "not_signature", _) => {

@@ -1,0 +1,334 @@
+//! Documents that meet each other, and the edits of people: what was registered stays itself.
+
+use agentdex::access::Role;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestRegistry, agent as thing, eventually};
+
+const JSON: &str = "application/json";
+
+fn component(id: &str) -> Value {
+    json!({
+        "component_type": "Agent", "id": id, "name": id, "description": format!("Does {id}"), "metadata": {}, "inputs": [],
+        "outputs": [], "system_prompt": "p", "tools": [], "llm_config": {
+            "component_type": "OpenAiCompatibleConfig", "id": format!("llm-of-{id}"), "name": "m", "url": "https://m.example/v1", "model_id": "m",
+        },
+    })
+}
+
+fn agent(id: &str) -> Value {
+    let mut agent = component(id);
+    agent["agentspec_version"] = "25.4.2".into();
+    agent
+}
+
+fn swarm(id: &str, members: &[&str]) -> Value {
+    let reference = |id: &&str| json!({"$component_ref": id});
+    let relationships: Vec<Value> =
+        members[1..].iter().map(|member| json!([reference(&members[0]), reference(member)])).collect();
+    let referenced: serde_json::Map<String, Value> =
+        members.iter().map(|member| ((*member).to_owned(), component(member))).collect();
+    json!({
+        "component_type": "Swarm", "agentspec_version": "25.4.2", "id": id, "name": id, "inputs": [], "outputs": [],
+        "first_agent": reference(&members[0]), "relationships": relationships, "$referenced_components": referenced,
+    })
+}
+
+fn urn(id: &str) -> String {
+    format!("urn:agentspec:local:{id}")
+}
+
+fn path(id: &str) -> String {
+    format!("/things/{}", urn(id))
+}
+
+struct By<'r> {
+    registry: &'r TestRegistry,
+    key: Option<String>,
+}
+
+impl By<'_> {
+    fn call(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let call = self.registry.call(method, path);
+        let call = match &self.key {
+            Some(key) => call.header("authorization", &format!("Bearer {key}")),
+            None => call,
+        };
+        match body {
+            Value::Null => call.send(),
+            body if method == "PATCH" => call.body("application/merge-patch+json", body.to_string()).send(),
+            body if method == "PUT" && !path.ends_with("/access") => {
+                call.body("application/td+json", body.to_string()).send()
+            }
+            body => call.body(JSON, body.to_string()).send(),
+        }
+    }
+
+    fn import(&self, document: &Value) -> Answer {
+        self.call("POST", "/import/agent-spec?nested=true", document)
+    }
+
+    fn get(&self, id: &str) -> Value {
+        self.call("GET", &path(id), &Value::Null).expect(200).json()
+    }
+
+    fn is_there(&self, id: &str) -> bool {
+        self.call("GET", &path(id), &Value::Null).status == 200
+    }
+
+    fn part_of(&self, id: &str) -> Vec<String> {
+        let thing = self.get(id);
+        let documents = thing["registration"]["agentdex:partOf"].as_array().cloned().unwrap_or_default();
+        documents.iter().map(|id| id.as_str().unwrap().rsplit(':').next().unwrap().to_owned()).collect()
+    }
+}
+
+fn rules(answer: &Answer) -> Vec<String> {
+    let body = answer.json();
+    let own = body["warnings"].as_array().cloned().unwrap_or_default();
+    own.iter().map(|warning| warning["rule"].as_str().unwrap().to_owned()).collect()
+}
+
+fn anybody(registry: &TestRegistry) -> By<'_> {
+    By { registry, key: None }
+}
+
+#[test]
+fn what_was_registered_by_itself_is_neither_replaced_nor_removed_by_a_document() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    me.import(&agent("solo")).expect(201);
+    let mut by_hand: Value = serde_json::from_str(&thing(&urn("hand"), "By hand")).unwrap();
+    by_hand["description"] = "mine".into();
+    me.call("PUT", &path("hand"), &by_hand).expect(201);
+    let answer = me.import(&swarm("team", &["solo", "hand", "other"])).expect(201);
+    assert_eq!(rules(&answer).iter().filter(|rule| *rule == "part-exists").count(), 2, "{}", answer.text());
+    assert_eq!((me.get("hand")["description"].clone(), me.part_of("solo")), (json!("mine"), Vec::<String>::new()));
+    assert_eq!(me.part_of("other"), ["team"]);
+    me.call("DELETE", &path("team"), &Value::Null).expect(204);
+    assert_eq!(["solo", "hand", "other"].map(|id| me.is_there(id)), [true, true, false]);
+    let original = me.call("GET", &format!("{}/agent-spec", path("solo")), &Value::Null).expect(200).json();
+    assert_eq!(original["name"], "solo");
+}
+
+#[test]
+fn a_shared_part_stays_until_the_last_document_drops_it() {
+    for last in ["one", "two"] {
+        let registry = TestRegistry::start();
+        let me = anybody(&registry);
+        me.import(&swarm("one", &["a", "shared"])).expect(201);
+        me.import(&swarm("two", &["b", "shared"])).expect(201);
+        assert_eq!(me.part_of("shared"), ["one", "two"]);
+        let first = if last == "one" { "two" } else { "one" };
+        me.import(&swarm(first, &["b", "d"])).expect(201);
+        assert_eq!(me.part_of("shared"), [last]);
+        me.call("DELETE", &path(last), &Value::Null).expect(204);
+        assert!(!me.is_there("shared"));
+    }
+}
+
+#[test]
+fn no_part_is_orphaned_by_an_edit_of_its_document() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    me.import(&swarm("one", &["a", "b"])).expect(201);
+    me.call("PATCH", &path("one"), &json!({"links": null})).expect(204);
+    me.import(&swarm("one", &["a", "d"])).expect(201);
+    assert_eq!(["a", "b", "d"].map(|id| me.is_there(id)), [true, false, true]);
+    let plain: Value = serde_json::from_str(&thing(&urn("one"), "Something else")).unwrap();
+    me.call("PUT", &path("one"), &plain).expect(204);
+    me.call("DELETE", &path("one"), &Value::Null).expect(204);
+    assert_eq!(registry.get("/things").json(), json!([]));
+}
+
+#[test]
+fn an_edit_of_a_part_stays_its_documents_and_survives_the_next_import() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    me.import(&swarm("one", &["a", "b"])).expect(201);
+    me.call("PATCH", &path("b"), &json!({"support": "mailto:x@y.example", "description": "mine"})).expect(204);
+    let mut again = swarm("one", &["a", "b"]);
+    again["$referenced_components"]["b"]["description"] = "theirs".into();
+    let answer = me.import(&again).expect(200);
+    assert!(rules(&answer).contains(&"edits-kept".to_owned()), "{}", answer.text());
+    assert!(answer.text().contains("/description"), "{}", answer.text());
+    let part = me.get("b");
+    assert_eq!((&part["support"], &part["description"]), (&json!("mailto:x@y.example"), &json!("mine")));
+    assert_eq!(me.part_of("b"), ["one"]);
+    me.call("DELETE", &path("one"), &Value::Null).expect(204);
+    assert!(!me.is_there("b"));
+}
+
+#[test]
+fn parts_live_as_long_as_a_document_that_has_them() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    me.call("POST", "/import/agent-spec?nested=true&ttl=3600", &swarm("one", &["a", "b"])).expect(201);
+    let expires = |id: &str| me.get(id)["registration"]["expires"].clone();
+    let before = expires("b");
+    me.call("PATCH", &path("one"), &json!({"registration": {"ttl": 7200}})).expect(204);
+    assert!(expires("b").as_str() > before.as_str());
+    assert_eq!(expires("b"), expires("one"));
+    // A part renews itself in vain.
+    me.call("PATCH", &path("a"), &json!({})).expect(204);
+    assert_eq!(expires("a"), expires("one"));
+    me.import(&swarm("two", &["c", "b"])).expect(201);
+    assert_eq!(expires("b"), Value::Null, "two has no end");
+    me.call("PATCH", &path("one"), &json!({"registration": {"ttl": 1}})).expect(204);
+    eventually("the parts that it alone had are gone", || !me.is_there("a"));
+    eventually("it is purged", || me.part_of("b") == ["two"]);
+}
+
+#[test]
+fn owners_keep_what_is_theirs() {
+    let registry = TestRegistry::guarded();
+    let by = |name: &str, role: Role| By { registry: &registry, key: Some(registry.key(name, role)) };
+    let (alice, bob, root) = (by("alice", Role::Register), by("bob", Role::Register), by("root", Role::Admin));
+    alice.import(&swarm("one", &["a", "b"])).expect(201);
+    // A document of another owner refers to the same part.
+    let answer = bob.import(&swarm("two", &["b", "c"])).expect(201);
+    assert!(rules(&answer).contains(&"part-exists".to_owned()), "{}", answer.text());
+    assert_eq!(root.part_of("b"), ["one"]);
+    let refused = root.call("PUT", &format!("{}/access", path("a")), &json!({"owner": "bob"}));
+    let problem = refused.problem(409, "part-of-document");
+    assert_eq!(problem["documents"], json!([urn("one")]));
+    // The owner of a document that is given away takes along what it alone declares.
+    alice.import(&swarm("three", &["b", "e"])).expect(201);
+    root.call("PUT", &format!("{}/access", path("three")), &json!({"owner": "bob"})).expect(204);
+    let owner = |id: &str| root.call("GET", &format!("{}/access", path(id)), &Value::Null).json()["owner"].clone();
+    assert_eq!((owner("e"), owner("b")), (json!("bob"), json!("alice")));
+    assert_eq!((root.part_of("e"), root.part_of("b")), (vec!["three".to_owned()], vec!["one".to_owned()]));
+    alice.import(&swarm("one", &["b", "d"])).expect(201);
+    alice.call("DELETE", &path("one"), &Value::Null).expect(204);
+    assert_eq!(["a", "b", "c", "d", "e"].map(|id| root.is_there(id)), [false, false, true, false, true]);
+}
+
+#[test]
+fn a_part_is_seen_by_who_sees_one_of_its_documents() {
+    let registry = TestRegistry::guarded();
+    let alice = By { registry: &registry, key: Some(registry.key("alice", Role::Register)) };
+    let stranger = By { registry: &registry, key: Some(registry.key("carol", Role::Register)) };
+    alice.call("POST", "/import/agent-spec?nested=true&visibility=private", &swarm("one", &["a", "b"])).expect(201);
+    alice.call("PATCH", &path("b"), &json!({"support": "urn:secret"})).expect(204);
+    assert!(!stranger.is_there("b"));
+    alice.import(&swarm("two", &["c", "b"])).expect(201);
+    assert_eq!(stranger.part_of("b"), ["two"], "the private document isn't named");
+    assert_eq!(stranger.get("b")["support"], Value::Null, "an edit isn't served to more than saw it");
+    let versions = stranger.call("GET", &format!("{}/versions", path("b")), &Value::Null).expect(200);
+    assert!(!versions.text().contains(&urn("one")), "{}", versions.text());
+    assert_eq!(alice.part_of("b"), ["one", "two"]);
+    alice.call("DELETE", &path("two"), &Value::Null).expect(204);
+    assert!(!stranger.is_there("b"));
+    assert_eq!(alice.get("b")["support"], "urn:secret");
+    alice.call("PUT", &format!("{}/access", path("one")), &json!({"visibility": "public"})).expect(204);
+    assert_eq!(stranger.part_of("a"), ["one"]);
+}
+
+#[test]
+fn original_and_tracking_stay_with_an_edit() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    me.import(&agent("e")).expect(201);
+    me.call("PATCH", &path("e"), &json!({"support": "mailto:me@example.org", "description": "Edited"})).expect(204);
+    let export = |more: &str| me.call("GET", &format!("{}/agent-spec{more}", path("e")), &Value::Null).expect(200);
+    let exported = export("").json();
+    assert_eq!(
+        (&exported["description"], &exported["system_prompt"]["$component_ref"]),
+        (&json!("Edited"), &json!("e.system_prompt"))
+    );
+    assert_eq!(exported["llm_config"]["url"], "https://m.example/v1");
+    assert_eq!(export("?edits=false").json()["description"], "Does e");
+    me.import(&agent("e")).expect(200);
+    assert_eq!(me.get("e")["support"], "mailto:me@example.org");
+    // A plain description that has nothing to do with it ends all of that.
+    let plain: Value = serde_json::from_str(&thing(&urn("e"), "Something else")).unwrap();
+    let answer = registry.call("PUT", &path("e")).header("prefer", "return=effect");
+    let answer = answer.body("application/td+json", plain.to_string()).send().expect(200);
+    assert!(rules(&answer).contains(&"declarations-ended".to_owned()), "{}", answer.text());
+    assert_eq!(me.get("e")["support"], Value::Null);
+}
+
+#[test]
+fn an_id_that_is_taken_by_something_else_is_refused() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    let named = |name: &str, does: &str| {
+        let mut agent = agent("helper");
+        (agent["name"], agent["description"]) = (name.into(), does.into());
+        agent
+    };
+    me.import(&named("Payroll", "Pays salaries")).expect(201);
+    let problem = me.import(&named("Garden", "Waters plants")).problem(409, "unrelated");
+    assert_eq!(problem["existingTitle"], "Payroll");
+    me.import(&named("Payroll", "Pays wages")).expect(200);
+    me.call("POST", "/import/agent-spec?if_exists=replace", &named("Garden", "Waters plants")).expect(200);
+    let other: Value = serde_json::from_str(&thing(&urn("helper"), "Third")).unwrap();
+    me.call("PUT", &format!("{}?if_exists=related", path("helper")), &other).problem(409, "unrelated");
+    me.call("PUT", &path("helper"), &other).expect(204);
+}
+
+#[test]
+fn versions_of_a_server_lie_side_by_side() {
+    let registry = TestRegistry::start();
+    let import = |version: &str| {
+        let server = json!({
+            "name": "com.example/w", "description": "d", "version": version,
+            "remotes": [{"type": "streamable-http", "url": format!("https://w.example/{version}")}],
+        });
+        registry.call("POST", "/import/mcp-server").body(JSON, server.to_string()).send()
+    };
+    let path = "/things/urn:agentdex:mcp:com.example%2Fw";
+    import("2.0.0").expect(201);
+    let etag = registry.get(path).header("etag");
+    let answer = import("1.0.0").expect(200);
+    assert!(rules(&answer).contains(&"not-served".to_owned()), "{}", answer.text());
+    assert_eq!(registry.get(path).header("etag"), etag, "what is served is what it was");
+    let instance = |path: &str| registry.get(path).expect(200).json()["version"]["instance"].clone();
+    assert_eq!(instance(path), "2.0.0");
+    let versions = registry.get(&format!("{path}/versions")).expect(200).json();
+    let listed: Vec<_> = versions.as_array().unwrap().iter().map(|one| (&one["version"], &one["served"])).collect();
+    assert_eq!(listed, [(&json!("2.0.0"), &json!(true)), (&json!("1.0.0"), &json!(false))]);
+    for (asked, found) in [("1.0.0", "1.0.0"), ("%5E1", "1.0.0"), ("latest", "2.0.0"), (">=1", "2.0.0")] {
+        assert_eq!(instance(&format!("{path}?version={asked}")), found, "{asked}");
+    }
+    let old = registry.get(&format!("{path}?version=1.0.0")).expect(200);
+    assert_eq!(format!("{}", versions[1]["etag"].as_str().unwrap()), old.header("etag"));
+    registry.get(&format!("{path}?version=9.9.9")).problem(404, "no-such-version");
+    let document = registry.get(&format!("{path}/mcp-server?thing_version=1.0.0")).expect(200).json();
+    assert_eq!(document["version"], "1.0.0");
+    let seen = registry.get("/changes?since=0").json()["changes"].as_array().unwrap().len();
+    assert_eq!(seen, 1, "who subscribes is told of what is served alone");
+    import("3.0.0").expect(200);
+    assert_eq!(instance(path), "3.0.0");
+    let wrong = registry.call("DELETE", &format!("{path}?version=3.0.0")).header("if-match", &old.header("etag"));
+    wrong.send().problem(412, "precondition-failed");
+    registry.delete(&format!("{path}?version=3.0.0")).expect(204);
+    assert_eq!(instance(path), "2.0.0");
+    registry.delete(path).expect(204);
+    registry.get(&format!("{path}/versions")).problem(404, "not-found");
+}
+
+#[test]
+fn versions_of_a_description_are_put_under_conditions() {
+    let registry = TestRegistry::start();
+    let description = |version: &str| {
+        let mut thing: Value = serde_json::from_str(&thing("urn:a", "A")).unwrap();
+        thing["version"] = json!({"instance": version});
+        thing.to_string()
+    };
+    let put = |version: &str, header: Option<(&str, &str)>| {
+        let call = registry.call("PUT", &format!("/things/urn:a?version={version}"));
+        let call = match header {
+            Some((name, value)) => call.header(name, value),
+            None => call,
+        };
+        call.body("application/td+json", description(version)).send()
+    };
+    put("1.0.0", None).expect(201);
+    put("2.0.0", Some(("if-none-match", "*"))).expect(204);
+    put("2.0.0", Some(("if-none-match", "*"))).problem(412, "precondition-failed");
+    let etag = registry.get("/things/urn:a?version=1.0.0").header("etag");
+    put("2.0.0", Some(("if-match", &etag))).problem(412, "precondition-failed");
+    put("1.0.0", Some(("if-match", &etag))).expect(204);
+    assert_eq!(registry.get("/things/urn:a").json()["version"]["instance"], "2.0.0");
+}
