@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result, SearchTerm,
-    edits::Edit,
+    edits::{self, Edit},
     td::{Report, Violation},
 };
 
@@ -200,7 +200,8 @@ impl Export {
     /// are known. What the edit doesn't concern stays as it is written; without an edit that is every byte.
     ///
     /// A document that has no place for all of an edit is no error: it contains the rest, and each pointer into the Thing
-    /// whose value importing it doesn't give is a warning `edit-not-expressed`.
+    /// whose value importing it doesn't give is a warning `edit-not-expressed`. Members that only a registry sets don't
+    /// count.
     ///
     /// ```
     /// use agentdex_convert::{Format, ImportOptions, Input};
@@ -228,6 +229,7 @@ impl Export {
         base: &Value,
         edited: &Value,
     ) -> Result<Rendition> {
+        let (base, edited) = (&edits::without_own_members(base), &edits::without_own_members(edited));
         if base == edited {
             return Ok(Rendition { bytes: original.bytes.to_vec(), warnings: Vec::new() });
         }

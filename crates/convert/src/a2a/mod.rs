@@ -26,8 +26,8 @@
 //! | `a2a:undeclared` | security | what a card requires by a name that it doesn't declare |
 //! | `a2a:siblings` | security | members beside the object that a scheme of 1.0 is in |
 //!
-//! A card is exported byte for byte until its description is changed by hand; from then on it is made of the description,
-//! without the signatures of the original. A card of version 0.3 has the protocol version of the agent in
+//! A card is exported byte for byte until its description is edited; from then on with what was edited, and without its
+//! signatures ([`Export::with_edits`](crate::Export::with_edits)). A card of version 0.3 has the protocol version of the agent in
 //! `protocolVersion`: for an agent that speaks only 1.0 that is 1.0, and clients of 0.3 refuse it. Agents without a card
 //! get one if they have a form for A2A or, in 1.0, for HTTP; where a card would have to be invented, that is an error.
 

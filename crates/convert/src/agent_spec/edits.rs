@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Configuration, Profile, export,
+    Configuration, Profile, Protocol, export,
     findings::{Findings, Spot},
     reading,
     references::as_reference,
@@ -22,8 +22,6 @@ use crate::{
 
 /// The member of the metadata that edits without a place of their own are kept in.
 pub(super) const EDITS: &str = "thingDescriptionEdits";
-/// Where an agent has what is edited most. A tool is called by its name.
-const PLACES: [(&str, &str); 2] = [("/title", "/name"), ("/description", "/description")];
 
 /// The edits that metadata has, and the rest of it.
 pub(super) fn taken_out(metadata: &Map<String, Value>) -> Option<(Value, Map<String, Value>)> {
@@ -53,7 +51,9 @@ pub(super) fn edited(
     let mut value = thing.description.value().clone();
     let mut left_out = 0;
     for operation in &operations {
-        let change = Change::of_operation(operation).filter(|change| change.path != ["id"]);
+        let is_own =
+            |change: &Change| !change.path.first().is_some_and(|name| ["id", "registration"].contains(&name.as_str()));
+        let change = Change::of_operation(operation).filter(is_own);
         left_out += usize::from(!change.is_some_and(|change| change.apply(&mut value)));
     }
     if left_out > 0 {
@@ -81,6 +81,7 @@ pub(super) fn is_valid(description: &Document) -> bool {
 /// Those of the parser of the original.
 pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
     let mut search = Search::new(Format::AgentSpec, edit)?;
+    find_options(&mut search, edit);
     let original: Value = serde_json::from_str(search.original()).unwrap_or_default();
     let root = root_of(&search, edit);
     let metadata = format!("{root}/metadata");
@@ -94,12 +95,13 @@ pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
         search.merge(|thing| export::from_thing(thing).ok());
     }
     let exact = search.best.clone();
+    // A tool is called by its name.
     if LmosKind::of(edit.base) == Some(LmosKind::Agent) {
-        for (of_thing, of_component) in PLACES {
-            search.put(of_thing, &format!("{root}{of_component}"));
-        }
+        search.put("/title", &format!("{root}/name"));
     }
-    search.replace_texts();
+    search.put("/description", &format!("{root}/description"));
+    // Others may be what something is called by.
+    search.replace_texts(&["description", "lmos:description", "href"]);
     keep_in_metadata(&mut search, &metadata);
     if !search.is_complete() {
         let found = std::mem::replace(&mut search.best, exact);
@@ -107,6 +109,17 @@ pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
         search.take_nearer(found);
     }
     finish(search, edit)
+}
+
+/// Finds the base that the configuration was imported with, where nobody knows it any more: it is where the Thing is
+/// called.
+fn find_options(search: &mut Search<'_>, edit: &Edit<'_>) {
+    let actions = edit.base.get("actions").and_then(Value::as_object).into_iter().flatten();
+    let mut forms = actions.filter_map(|(_, action)| action.get("forms")?.as_array()).flatten();
+    let Some(base) = forms.find_map(|form| form.get("href")?.as_str()) else { return };
+    for protocol in Protocol::ALL {
+        search.try_options(|options| options.by_default("base", base).by_default("protocol", protocol.name()));
+    }
 }
 
 /// The JSON Pointer of the component that the configuration is about.
@@ -130,11 +143,19 @@ fn keep_in_metadata(search: &mut Search<'_>, metadata: &str) {
     }
     let earlier = document.pointer(metadata).and_then(|metadata| metadata.get(EDITS)?.as_array());
     let changes = changes_with_moves(&search.best.thing, search.edited);
+    let mut thing = search.best.thing.clone();
+    for change in &changes {
+        change.apply(&mut thing);
+    }
+    let is_valid = |thing: Value| described(thing).is_ok_and(|thing| is_valid(&thing));
+    if !is_valid(thing.clone()) && is_valid(search.edited.clone()) {
+        return;
+    }
     let operations: Value =
         earlier.into_iter().flatten().cloned().chain(changes.iter().map(Change::to_operation)).collect();
     let operations = export::kept(&operations);
     let added = nested(&format!("{metadata}/{EDITS}"), Some(&operations));
-    search.take_or_trust(merged(&json, &nested(metadata, Some(&json!({}))), &added));
+    search.take_or_trust(merged(&json, &nested(metadata, Some(&json!({}))), &added), thing);
 }
 
 fn finish(search: Search<'_>, edit: &Edit<'_>) -> Result<Rendition> {

@@ -25,8 +25,6 @@ pub(crate) const RULE: &str = "edit-not-expressed";
 const MOST_TRIED: usize = 100;
 /// The most places that a text is tried in.
 const MOST_PLACES: usize = 8;
-/// Members whose texts are looked for in a document.
-const FOUND: [&str; 3] = ["description", "lmos:description", "href"];
 /// The shortest text that is looked for in a document.
 const SHORTEST_FOUND: usize = 2;
 
@@ -105,9 +103,24 @@ impl<'e> Search<'e> {
         &self.json
     }
 
+    /// Takes other options if the original becomes the Thing with them that it became, and doesn't so far.
+    pub(crate) fn try_options(&mut self, with: impl FnOnce(ImportOptions) -> ImportOptions) {
+        let options = with(self.options.clone());
+        if self.imported.as_ref() != Some(self.base) && options != self.options {
+            let imported = self.import_with(&self.json, &options);
+            if imported.as_ref() == Some(self.base) {
+                (self.imported, self.options) = (imported, options);
+            }
+        }
+    }
+
     fn import(&self, json: &str) -> Option<Value> {
+        self.import_with(json, &self.options)
+    }
+
+    fn import_with(&self, json: &str, options: &ImportOptions) -> Option<Value> {
         let input = Input { components: self.components, ..Input::json(json.as_bytes()) };
-        let conversion = self.format.import()?.to_things(&input, &self.options).ok()?;
+        let conversion = self.format.import()?.to_things(&input, options).ok()?;
         Some(conversion.things.into_iter().next()?.description.into_parts().0)
     }
 
@@ -141,13 +154,14 @@ impl<'e> Search<'e> {
         }
     }
 
-    /// Takes a document as [`Search::take`] does, and one that has all of the edit where not even the original can be
-    /// imported here: it lacks components that it came with.
-    pub(crate) fn take_or_trust(&mut self, json: String) {
-        if self.imported.is_none() {
-            self.best = Attempt { json, thing: self.edited.clone(), distance: 0 };
-        } else {
+    /// Takes a document as [`Search::take`] does. Where the original can't be imported here as it was, since it came
+    /// with components or options, the one that is known to become `thing`.
+    pub(crate) fn take_or_trust(&mut self, json: String, thing: Value) {
+        if self.imported.as_ref() == Some(self.base) {
             self.take(json, None);
+        } else {
+            let distance = distance(&thing, self.edited);
+            self.best = Attempt { json, thing, distance };
         }
     }
 
@@ -230,10 +244,13 @@ impl<'e> Search<'e> {
         }
     }
 
-    /// Puts descriptions and addresses that are still missing where the document has the former ones.
-    pub(crate) fn replace_texts(&mut self) {
-        // Others may be what something is called by.
-        let is_found = |change: &Change| change.path.last().is_some_and(|last| FOUND.contains(&last.as_str()));
+    /// Puts texts of members of these names that are still missing where the document has the former ones.
+    pub(crate) fn replace_texts(&mut self, names: &[&str]) {
+        // Those of the Thing itself have their places.
+        let is_found = |change: &Change| match &change.path[..] {
+            [_, .., last] => names.contains(&last.as_str()),
+            _ => false,
+        };
         for change in self.missing().into_iter().filter(is_found) {
             let (Some(Value::String(was)), What::Set(Value::String(is))) =
                 (self.base.pointer(&change.pointer()), &change.what)
@@ -281,6 +298,15 @@ fn collect_texts(node: &Node<'_>, text: &str, spans: &mut Vec<std::ops::Range<us
     node.members().for_each(|(_, member)| collect_texts(member, text, spans));
 }
 
+/// A Thing Description without what a registry says of it.
+pub(crate) fn without_own_members(thing: &Value) -> Value {
+    let mut thing = thing.clone();
+    if let Value::Object(members) = &mut thing {
+        members.retain(|name, _| name != "registration" && !name.starts_with("agentdex:"));
+    }
+    thing
+}
+
 /// The original with an edit, by what the export of its format says otherwise of the Thing since. `document_of` makes
 /// a document of a Thing in the version of the original.
 ///
@@ -297,11 +323,9 @@ pub(crate) fn through_export(
     match document_of(edit.base, &original) {
         Ok(_) => search.merge(|thing| document_of(thing, &original).ok()),
         // No document of the format can be made of such a Thing, though it was made of one.
-        Err(_) => {
-            search.merge_places(places);
-            search.replace_texts();
-        }
+        Err(_) => search.merge_places(places),
     }
+    search.replace_texts(&["title", "description", "lmos:description", "href"]);
     Ok(search.finish())
 }
 

@@ -215,6 +215,13 @@ fn what_nobody_edited_is_every_byte() {
     for (format, document, _) in DOCUMENTS {
         let exported = exported(*format, document, &options(), |_| ());
         assert_eq!((text(&exported), exported.warnings.len()), (*document, 0));
+        // What the registry says of a Thing is no edit.
+        let base = imported(*format, document.as_bytes(), &options());
+        let mut served = base.clone();
+        (served["registration"], served["agentdex:status"]) = (json!({"created": "now"}), "stale".into());
+        let input = Input::json(document.as_bytes());
+        let exported = format.export().unwrap().with_edits(&input, &options(), &base, &served).unwrap();
+        assert_eq!((text(&exported), exported.warnings.len()), (*document, 0));
     }
 }
 
@@ -230,7 +237,7 @@ proptest! {
         let (format, document, pointers) = document.get(DOCUMENTS);
         let exported = exported(*format, document, &options(), |thing| {
             for picked in &picked {
-                let pointer: &&str = picked.get(*pointers);
+                let pointer: &&str = picked.get(pointers);
                 let place = thing.pointer_mut(pointer).unwrap();
                 *place = other(place, &salt);
             }
@@ -314,6 +321,42 @@ fn interface_moves_with_its_forms() {
     });
     assert_eq!(moved.warnings, []);
     assert_eq!(text(&moved), SERVER.replace("https://weather.example/mcp", "https://new.example/mcp"));
+}
+
+#[test]
+fn member_that_is_there_twice_is_edited_by_either() {
+    // The forms alone, or the action alone: the card has one place for what the Thing says twice.
+    for document in [CARD_0, CARD_1] {
+        let interface =
+            ["https://w.example/a2a", "https://w.example/rpc"].into_iter().find(|url| document.contains(url)).unwrap();
+        let moved = exported(Format::A2a, document, &options(), |thing| {
+            for kind in ["actions", "events"] {
+                if let Some(affordances) = thing.get_mut(kind) {
+                    *affordances =
+                        serde_json::from_str(&affordances.to_string().replace(interface, "https://new.example/x"))
+                            .unwrap();
+                }
+            }
+        });
+        let pointers: Vec<_> = moved.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/a2a:supportedInterfaces/0/url"]);
+        assert_eq!(text(&moved), document.replace(interface, "https://new.example/x"));
+        for (pointer, was, of_capability) in [
+            ("/actions/forecast/description", "\"Says the weather\"", "/lmos:capabilities/0/lmos:description"),
+            ("/actions/forecast/title", "\"Forecast\"", "/lmos:capabilities/0/lmos:name"),
+        ] {
+            let edited = exported(Format::A2a, document, &options(), |thing| {
+                *thing.pointer_mut(pointer).unwrap() = "Edited".into();
+            });
+            assert_eq!((edited.warnings.len(), edited.warnings[0].pointer.as_str()), (1, of_capability));
+            assert_eq!(text(&edited), document.replacen(was, "\"Edited\"", 1));
+            let edited = exported(Format::A2a, document, &options(), |thing| {
+                *thing.pointer_mut(of_capability).unwrap() = "Edited".into();
+            });
+            assert_eq!((edited.warnings.len(), edited.warnings[0].pointer.as_str()), (1, pointer));
+            assert_eq!(text(&edited), document.replacen(was, "\"Edited\"", 1));
+        }
+    }
 }
 
 #[test]
