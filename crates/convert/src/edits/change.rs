@@ -145,7 +145,8 @@ impl Finder {
 
     fn compare_members(&mut self, before: &Map<String, Value>, after: &Map<String, Value>) {
         let mut gone: Vec<_> = before.iter().filter(|(name, _)| !after.contains_key(*name)).collect();
-        let mut new: Vec<_> = after.iter().filter(|(name, _)| !before.contains_key(*name)).collect();
+        let new: Vec<_> = after.iter().filter(|(name, _)| !before.contains_key(*name)).collect();
+        let mut moved = None;
         if let (true, [(from, was)], [(name, is)]) = (self.moves, &gone[..], &new[..])
             && was.is_object()
             && is.is_object()
@@ -155,7 +156,8 @@ impl Finder {
                 found.push(What::MoveFrom(from));
                 found.compare(was, is);
             });
-            (gone, new) = (Vec::new(), Vec::new());
+            moved = Some(*name);
+            gone.clear();
         }
         for (name, _) in gone {
             self.within(name, |found| found.push(What::Remove));
@@ -163,10 +165,8 @@ impl Finder {
         for (name, value) in after {
             match before.get(name) {
                 Some(was) => self.within(name, |found| found.compare(was, value)),
-                None if new.iter().any(|(new, _)| *new == name) => {
-                    self.within(name, |found| found.push(What::Set(value.clone())));
-                }
-                None => {}
+                None if moved == Some(name) => {}
+                None => self.within(name, |found| found.push(What::Set(value.clone()))),
             }
         }
     }
@@ -223,7 +223,26 @@ fn leaves(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
+
+    use super::{super::merge::tests::any_value, *};
+
+    proptest! {
+        #[test]
+        fn operations_lead_from_any_value_to_any_other(before in any_value(), after in any_value()) {
+            for found in [changes(&before, &after), changes_with_moves(&before, &after)] {
+                let mut value = before.clone();
+                for change in &found {
+                    let read = Change::of_operation(&change.to_operation());
+                    prop_assert!(change.path.is_empty() || read.as_ref() == Some(change), "{:?}", change);
+                    prop_assert!(change.apply(&mut value));
+                }
+                prop_assert_eq!(&value, &after, "{:?}", found);
+            }
+            prop_assert_eq!(distance(&before, &after) == 0, before == after);
+            prop_assert_eq!(distance(&before, &after), distance(&after, &before));
+        }
+    }
 
     #[test]
     fn changes_lead_from_one_value_to_the_other() {

@@ -1,7 +1,7 @@
 //! Three-way merge of a JSON text: what changed between two values is changed in the text, and all else stays as it is
 //! written, white space and number tokens included.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use serde_json::{Map, Value};
 
@@ -49,36 +49,37 @@ impl<'t> Merge<'t> {
 
     fn members(self, node: &Node<'t>, before: &Map<String, Value>, after: &Map<String, Value>) -> String {
         let members: Vec<_> = node.named_members().collect();
-        let has = |name: &str| members.iter().any(|(known, ..)| *known == name);
+        // Of repeated members the last is read, and the others go with a change.
+        let last: HashMap<&str, usize> = members.iter().enumerate().map(|(index, (name, ..))| (*name, index)).collect();
+        let is_known = |name: &str| before.contains_key(name) || after.contains_key(name);
         // Readers of protocol buffers take both spellings.
-        let spelled = |name: &'_ str| match snake_case(name) {
-            snake if !has(name) && has(&snake) => snake,
+        let spelled = |name: &str| match snake_case(name) {
+            snake if !last.contains_key(name) && last.contains_key(snake.as_str()) && !is_known(&snake) => snake,
             _ => name.to_owned(),
         };
         let is_changed = |name: &&String| before.get(*name) != after.get(*name);
         let all = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
         let changed: Vec<(String, &String)> = all.filter(is_changed).map(|name| (spelled(name), name)).collect();
+        let by_name: HashMap<&str, &String> = changed.iter().map(|(spelled, name)| (spelled.as_str(), *name)).collect();
         let mut parts = Parts::of(self.text, node, members.iter().map(|(_, name, value)| name.start..value.span().end));
         for (index, (name, span, value)) in members.iter().enumerate() {
-            let Some((_, changed)) = changed.iter().find(|(spelled, _)| spelled == name) else {
+            let Some(changed) = by_name.get(name) else {
                 parts.keep(index);
                 continue;
             };
-            let Some(is) = after.get(*changed) else { continue };
-            let nothing = if is.is_object() { Value::Object(Map::new()) } else { Value::Null };
-            // Of repeated members the last is read, and the others go.
-            if !members.iter().skip(index + 1).any(|(other, ..)| other == name) {
+            if let Some(is) = after.get(*changed).filter(|_| last.get(name) == Some(&index)) {
                 let named = self.text.get(span.start..value.span().start).unwrap_or_default();
+                let nothing = if is.is_object() { Value::Object(Map::new()) } else { Value::Null };
                 let value = self.value(value, before.get(*changed).unwrap_or(&nothing), is);
-                parts.put(index, [named, &value].concat());
+                parts.put(index, &[named, &value].concat());
             }
         }
         let colon = members
             .first()
             .map_or(": ", |(_, name, value)| self.text.get(name.end..value.span().start).unwrap_or(": "));
-        for (spelled, name) in changed.iter().filter(|(spelled, _)| !has(spelled)) {
+        for (spelled, name) in changed.iter().filter(|(spelled, _)| !last.contains_key(spelled.as_str())) {
             if let Some(value) = after.get(*name) {
-                parts.add(format!("{}{colon}{value}", Value::from(spelled.as_str())));
+                parts.add(&format!("{}{colon}{value}", Value::from(spelled.as_str())));
             }
         }
         parts.finish()
@@ -98,13 +99,13 @@ impl<'t> Merge<'t> {
                 Some((index, elements.get(index)?, before.get(was)?))
             });
             let Some((index, element, was)) = known else {
-                parts.add(value.to_string());
+                parts.add(&value.to_string());
                 continue;
             };
             while let Some(index) = unknown.next_if(|other| *other < index) {
                 parts.keep(index);
             }
-            parts.put(index, self.value(element, was, value).into_owned());
+            parts.put(index, &self.value(element, was, value));
         }
         unknown.for_each(|index| parts.keep(index));
         parts.finish()
@@ -114,14 +115,14 @@ impl<'t> Merge<'t> {
 /// The members or elements of a value, with what is between them as it is written.
 struct Parts<'t> {
     text: &'t str,
-    spans: Vec<std::ops::Range<usize>>,
-    around: std::ops::Range<usize>,
+    spans: Vec<Range<usize>>,
+    around: Range<usize>,
     out: String,
     is_first: bool,
 }
 
 impl<'t> Parts<'t> {
-    fn of(text: &'t str, node: &Node<'_>, spans: impl Iterator<Item = std::ops::Range<usize>>) -> Parts<'t> {
+    fn of(text: &'t str, node: &Node<'_>, spans: impl Iterator<Item = Range<usize>>) -> Parts<'t> {
         let around = node.span();
         let out = text.get(around.start..around.start + 1).unwrap_or_default().to_owned();
         Parts { text, spans: spans.collect(), around, out, is_first: true }
@@ -158,14 +159,14 @@ impl<'t> Parts<'t> {
         self.out.push_str(text);
     }
 
-    fn put(&mut self, index: usize, text: String) {
+    fn put(&mut self, index: usize, text: &str) {
         self.separate(Some(index));
-        self.out.push_str(&text);
+        self.out.push_str(text);
     }
 
-    fn add(&mut self, text: String) {
+    fn add(&mut self, text: &str) {
         self.separate(None);
-        self.out.push_str(&text);
+        self.out.push_str(text);
     }
 
     fn finish(mut self) -> String {
@@ -213,10 +214,39 @@ fn identity(element: &Value) -> Option<(&'static str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    /// Values that are alike often.
+    pub(in crate::edits) fn any_value() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![Just(Value::Null), (0..3).prop_map(Value::from), "[ab]".prop_map(Value::from)];
+        scalar.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("a|b|aB|a_b|id", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn text_of_the_former_value_becomes_that_of_the_other(before in any_value(), after in any_value()) {
+            for text in [before.to_string(), format!("{before:#}")] {
+                let merged = merged(&text, &before, &after);
+                prop_assert_eq!(&serde_json::from_str::<Value>(&merged).unwrap(), &after, "{}", merged);
+            }
+        }
+
+        #[test]
+        fn any_texts_are_merged_to_json(text in any_value(), before in any_value(), after in any_value()) {
+            let merged = merged(&text.to_string(), &before, &after);
+            prop_assert!(serde_json::from_str::<Value>(&merged).is_ok(), "{}", merged);
+        }
+    }
 
     #[test]
     fn only_what_changed_is_written_again() {

@@ -17,12 +17,18 @@ pub(crate) use self::{
     change::{Change, What, changes, changes_with_moves, distance, pointer},
     merge::merged,
 };
-use crate::{Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result, redaction::Node, td::Violation};
+use crate::{
+    Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result,
+    redaction::Node,
+    td::{Violation, internal::parse_json},
+};
 
 /// The rule of warnings about edits that a document doesn't contain.
 pub(crate) const RULE: &str = "edit-not-expressed";
 /// The most documents that are tried for one export.
 const MOST_TRIED: usize = 100;
+/// The most bytes that they may have together.
+const MOST_BYTES: usize = 4 * MAX_SOURCE_BYTES;
 /// The most places that a text is tried in.
 const MOST_PLACES: usize = 8;
 /// The shortest text that is looked for in a document.
@@ -63,7 +69,8 @@ pub(crate) struct Search<'e> {
     pub(crate) edited: &'e Value,
     /// The Thing that importing the original gives here, where not all is known that it was imported with.
     imported: Option<Value>,
-    tried: usize,
+    /// The number of documents that were tried, and their bytes.
+    tried: (usize, usize),
     pub(crate) best: Attempt,
 }
 
@@ -72,9 +79,7 @@ impl<'e> Search<'e> {
     /// Those of the parser of the original.
     pub(crate) fn new(format: Format, edit: &Edit<'e>) -> Result<Search<'e>> {
         let json = edit.original.syntax.to_json(edit.original.bytes)?;
-        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&json) {
-            return Err(crate::td::internal::malformed_json(&error).into());
-        }
+        parse_json(&json)?;
         let best = Attempt {
             json: json.clone().into_owned(),
             thing: edit.base.clone(),
@@ -88,7 +93,7 @@ impl<'e> Search<'e> {
             base: edit.base,
             edited: edit.edited,
             imported: None,
-            tried: 0,
+            tried: (0, 0),
             best,
         };
         search.imported = search.import(&search.json).or_else(|| {
@@ -179,10 +184,15 @@ impl<'e> Search<'e> {
         }
     }
 
-    /// Imports a document; none if it is too large or not one, or too many were tried.
+    /// True if so much was tried that nothing more is looked for.
+    fn is_spent(&self) -> bool {
+        self.tried.0 >= MOST_TRIED || self.tried.1 >= MOST_BYTES
+    }
+
+    /// Imports a document; none if it is too large or not one.
     pub(crate) fn attempt(&mut self, json: String) -> Option<Attempt> {
-        self.tried += 1;
-        if self.tried > MOST_TRIED || json.len() > MAX_SOURCE_BYTES {
+        self.tried = (self.tried.0 + 1, self.tried.1 + json.len());
+        if json.len() > MAX_SOURCE_BYTES {
             return None;
         }
         let thing = self.thing_of(&json)?;
@@ -231,7 +241,7 @@ impl<'e> Search<'e> {
         let mut thing = self.base.clone();
         for change in changes(self.base, self.edited) {
             let mut candidate = thing.clone();
-            if !change.apply(&mut candidate) {
+            if self.is_spent() || !change.apply(&mut candidate) {
                 continue;
             }
             let Some(after) = document_of(&candidate) else { continue };
@@ -263,7 +273,7 @@ impl<'e> Search<'e> {
             let json = self.best.json.clone();
             let mut spans = Vec::new();
             collect_texts(&Node::parse(&json), was, &mut spans);
-            for span in spans.into_iter().take(MOST_PLACES) {
+            for span in spans.into_iter().take(if self.is_spent() { 0 } else { MOST_PLACES }) {
                 let (before, after) = (json.get(..span.start), json.get(span.end..));
                 let text =
                     [before.unwrap_or_default(), &Value::from(is.as_str()).to_string(), after.unwrap_or_default()];

@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
 use super::{RULE, change::changes};
-use crate::{Format, ImportOptions, Input, Rendition, Syntax};
+use crate::{Format, ImportOptions, Input, Rendition};
 
 const CARD_1: &str = r#"{
   "name": "Weather",
@@ -379,6 +379,12 @@ fn long_description_is_no_server_json() {
     });
     assert_eq!(edited.warnings.len(), 1);
     assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1));
+    let edited = exported(Format::McpServer, SERVER, &options(), |thing| {
+        thing["title"] = "x".repeat(101).into();
+        thing["version"]["instance"] = "2.0.0".into();
+    });
+    assert_eq!(edited.warnings[0].pointer, "/title");
+    assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1));
 }
 
 #[test]
@@ -513,7 +519,7 @@ fn edits_that_do_not_fit_are_passed_over() {
 #[test]
 fn yaml_stays_yaml() {
     let yaml = "component_type: RemoteTool\nid: find\nname: find_trains\ndescription: Finds\nurl: https://t.example/find\nhttp_method: GET\nagentspec_version: \"25.4.1\"\n";
-    let input = Input { bytes: yaml.as_bytes(), syntax: Syntax::Yaml, components: &[] };
+    let input = Input { bytes: yaml.as_bytes(), syntax: crate::Syntax::Yaml, components: &[] };
     let things = Format::AgentSpec.import().unwrap().to_things(&input, &options()).unwrap().things;
     let base = things[0].description.value();
     let mut edited = base.clone();
@@ -529,7 +535,9 @@ fn yaml_stays_yaml() {
 fn original_that_is_no_json_is_an_error() {
     let (base, edited) = (json!({"title": "A"}), json!({"title": "B"}));
     for (format, export) in Format::exports() {
-        assert!(export.with_edits(&Input::json(b"{"), &options(), &base, &edited).is_err(), "{format}");
+        for text in ["{".to_owned(), "[".repeat(100_000), "{\"a\":".repeat(100_000)] {
+            assert!(export.with_edits(&Input::json(text.as_bytes()), &options(), &base, &edited).is_err(), "{format}");
+        }
         // What can't be imported here is still exported, as it is.
         let exported = export.with_edits(&Input::json(b"{\"a\": 1.50}"), &options(), &base, &edited).unwrap();
         match format {

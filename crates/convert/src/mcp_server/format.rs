@@ -4,11 +4,14 @@ use serde_json::{Map, Value};
 
 use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
 use crate::{
-    Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
+    Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
     Tracking,
     descriptor::{Sign, nothing_to_supply, report_on},
-    edits::through_export,
+    edits::{Edit, through_export},
 };
+
+/// The most characters of a title (schema of 2025-12-11).
+const LONGEST_TITLE: usize = 100;
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
     name: "mcp-server",
@@ -47,12 +50,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         max_age: Some(60),
         from_thing: |thing, version| from_thing(thing, kind(version)),
         in_version: |original, version| in_kind(original, kind(Some(version))),
-        with_edits: |edit| {
-            through_export(Format::McpServer, edit, &[], |thing, original| {
-                let kind = Server::parse(original.as_bytes())?.kind();
-                Ok(serde_json::from_slice(&from_thing(thing, kind)?.bytes).unwrap_or_default())
-            })
-        },
+        with_edits,
         supply: nothing_to_supply,
     }),
 };
@@ -80,6 +78,20 @@ fn kind(version: Option<&str>) -> DocumentKind {
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let json = input.syntax.to_json(input.bytes)?;
     Server::parse(json.as_bytes())?.to_thing(&Options { id: options.text("id").map(str::to_owned) })
+}
+
+/// A document with what was edited since, as far as registries take it.
+fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
+    through_export(Format::McpServer, edit, &[], |thing, original| {
+        let title = |thing: &Value| thing.get("title").and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
+        let is = title(thing);
+        if is != title(edit.base) && is.chars().count() > LONGEST_TITLE {
+            let reason = format!("/title: it has more than {LONGEST_TITLE} characters");
+            return Err(Error::NotExpressible { format: Format::McpServer.name(), reason });
+        }
+        let kind = Server::parse(original.as_bytes())?.kind();
+        Ok(serde_json::from_slice(&from_thing(thing, kind)?.bytes).unwrap_or_default())
+    })
 }
 
 fn in_kind(original: &[u8], kind: DocumentKind) -> Result<Option<Rendition>> {
