@@ -114,9 +114,13 @@ impl ImportOptions {
         let id = thing.get("id").and_then(Value::as_str).unwrap_or_default();
         let types = thing.get("@type").map(|types| types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice));
         let is_model = types.into_iter().flatten().any(|name| name == "tm:ThingModel");
-        // What is private isn't stored, unless it is published.
-        let options = self.clone().by_default("id", id).by_default("publish_prompts", "true");
+        let options = self.clone().by_default("id", id);
         ImportOptions { thing_model: options.thing_model || is_model, ..options }
+    }
+
+    /// Shows what is private.
+    pub(super) fn with_prompts(self) -> ImportOptions {
+        self.by_default("publish_prompts", "true")
     }
 
     /// Sets a parameter that isn't given.

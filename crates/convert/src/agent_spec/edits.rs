@@ -14,7 +14,7 @@ use super::{
     stored,
 };
 use crate::{
-    ConvertedThing, Format, Rendition, Result, Syntax,
+    ConvertedThing, Format, ImportOptions, Rendition, Result, Syntax,
     edits::{Change, Edit, Search, changes_with_moves, merged, nested},
     td::{Document, Identity, LmosKind, Strictness, admit},
     thing_builder::described,
@@ -118,7 +118,9 @@ fn find_options(search: &mut Search<'_>, edit: &Edit<'_>) {
     let mut forms = actions.filter_map(|(_, action)| action.get("forms")?.as_array()).flatten();
     let Some(base) = forms.find_map(|form| form.get("href")?.as_str()) else { return };
     for protocol in Protocol::ALL {
-        search.try_options(|options| options.by_default("base", base).by_default("protocol", protocol.name()));
+        let called = |options: ImportOptions| options.by_default("base", base).by_default("protocol", protocol.name());
+        search.try_options(called);
+        search.try_options(|options| called(options).with_prompts());
     }
 }
 

@@ -100,6 +100,7 @@ impl<'e> Search<'e> {
             search.options = search.options.clone().by_default("profile", "sdk");
             search.import(&search.json)
         });
+        search.try_options(ImportOptions::with_prompts);
         Ok(search)
     }
 

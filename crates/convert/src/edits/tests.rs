@@ -434,6 +434,93 @@ fn exported_configuration_is_exported_with_the_edit() {
 }
 
 #[test]
+fn import_with_options_that_nobody_knows_any_more_is_found() {
+    for (name, value, further) in [
+        ("base", "https://agents.example/{id}", None),
+        ("base", "https://agents.example/x", Some(("protocol", "a2a"))),
+        ("publish_prompts", "true", None),
+    ] {
+        let mut set = options();
+        set.set(Format::AgentSpec, name, value).unwrap();
+        further.into_iter().for_each(|(name, value)| set.set(Format::AgentSpec, name, value).unwrap());
+        let base = imported(Format::AgentSpec, AGENT.as_bytes(), &set);
+        let mut edited = base.clone();
+        (edited["title"], edited["description"]) = ("Trains".into(), "Finds trains".into());
+        let export = Format::AgentSpec.export().unwrap();
+        let input = Input::json(AGENT.as_bytes());
+        let exported = export.with_edits(&input, &ImportOptions::default(), &base, &edited).unwrap();
+        assert_eq!(
+            (exported.warnings.len(), imported(Format::AgentSpec, &exported.bytes, &set)),
+            (0, edited),
+            "{value}"
+        );
+        assert!(text(&exported).contains("\"name\": \"Trains\", \"description\": \"Finds trains\""));
+    }
+}
+
+#[test]
+fn part_of_a_document_is_exported_with_its_edit() {
+    let agent = |id: &str| {
+        let document = AGENT.replace("\"helper\"", &format!("\"{id}\"")).replace("Travel helper", id);
+        document.replace("\"gpt\"", &format!("\"gpt {id}\"")).replace("\"find\"", &format!("\"find {id}\""))
+    };
+    let swarm = format!(
+        r#"{{"component_type": "Swarm", "id": "s", "name": "S", "first_agent": {}, "relationships": [[{}, {}]], "agentspec_version": "25.4.2"}}"#,
+        r#"{"$component_ref": "a"}"#, r#"{"$component_ref": "a"}"#, r#"{"$component_ref": "b"}"#
+    );
+    let defined =
+        format!(r#""$referenced_components": {{"a": {}, "b": {}}}, "component_type""#, agent("a"), agent("b"));
+    let swarm = swarm.replacen("\"component_type\"", &defined, 1);
+    let mut set = ImportOptions::default();
+    set.set(Format::AgentSpec, "nested", "true").unwrap();
+    let conversion = Format::AgentSpec.import().unwrap().to_things(&Input::json(swarm.as_bytes()), &set).unwrap();
+    assert_eq!(conversion.things.len(), 5);
+    for thing in &conversion.things {
+        let base = thing.description.value();
+        let mut edited = base.clone();
+        (edited["title"], edited["support"]) = ("Edited".into(), "mailto:me@example.org".into());
+        let input = Input::json(&thing.source.bytes);
+        let exported = Format::AgentSpec.export().unwrap().with_edits(&input, &set, base, &edited).unwrap();
+        assert_eq!(exported.warnings, []);
+        let again = imported(Format::AgentSpec, &exported.bytes, &set);
+        assert_eq!(
+            (&again["id"], &again["title"], &again["support"]),
+            (&base["id"], &edited["title"], &edited["support"])
+        );
+    }
+    // A part that was exported with an edit has it in a document around it, too.
+    let edits =
+        r#"{"thingDescriptionEdits": [{"op": "add", "path": "/support", "value": "mailto:me@example.org"}], "tags""#;
+    let around = swarm.replacen("{\"tags\"", edits, 1);
+    let conversion = Format::AgentSpec.import().unwrap().to_things(&Input::json(around.as_bytes()), &set).unwrap();
+    let edited: Vec<_> =
+        conversion.things.iter().map(|thing| thing.description.value().get("support").is_some()).collect();
+    assert_eq!(edited.iter().filter(|edited| **edited).count(), 1, "{edited:?}");
+}
+
+#[test]
+fn document_that_came_with_components_keeps_the_edit() {
+    let document = r#"{"component_type": "Agent", "id": "a", "name": "A", "system_prompt": "Help.", "agentspec_version": "25.4.1",
+        "llm_config": {"$component_ref": "gpt"}, "metadata": {"rate": 2.50}}"#;
+    let model = br#"{"$referenced_components": {"gpt": {"component_type": "OpenAiConfig", "id": "gpt", "name": "gpt", "model_id": "gpt-4o"}}}"#;
+    let components: &[(&[u8], crate::Syntax)] = &[(model, crate::Syntax::Json)];
+    let beside = Input { components, ..Input::json(document.as_bytes()) };
+    let thing_of = |input: &Input<'_>| {
+        let conversion = Format::AgentSpec.import().unwrap().to_things(input, &options()).unwrap();
+        conversion.things[0].description.value().clone()
+    };
+    let base = thing_of(&beside);
+    let mut edited = base.clone();
+    (edited["title"], edited["support"]) = ("Edited".into(), "mailto:me@example.org".into());
+    // They aren't stored.
+    for input in [Input::json(document.as_bytes()), beside] {
+        let exported = Format::AgentSpec.export().unwrap().with_edits(&input, &options(), &base, &edited).unwrap();
+        assert_eq!((exported.warnings.len(), text(&exported).contains("\"rate\": 2.50")), (0, true));
+        assert_eq!(thing_of(&Input { bytes: &exported.bytes, ..beside }), edited, "{}", text(&exported));
+    }
+}
+
+#[test]
 fn word_that_is_edited_in_an_exported_configuration_is_edited_in_its_thing() {
     let thing = imported(Format::A2a, CARD_1.as_bytes(), &options());
     let configuration = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
