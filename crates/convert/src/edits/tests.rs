@@ -211,6 +211,90 @@ fn each_member_with_a_place_is_put_there() {
 }
 
 #[test]
+fn member_that_was_missing_is_added_and_one_that_is_removed_goes() {
+    let card = r#"{"name": "W", "description": "d", "version": "1", "url": "https://w.example/a2a", "capabilities": {},
+  "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+  "skills": [{"id": "s", "name": "S", "description": "d", "tags": []}]}"#;
+    let server = r#"{"name": "com.example/w", "description": "d", "version": "1.0.0",
+  "remotes": [{"type": "streamable-http", "url": "https://w.example/mcp"}]}"#;
+    let aos = AOS.replace(r#" "description": "Books trips","#, "");
+    let file = r#"{"id": "urn:example:b", "capabilities": [{"name": "view", "version": "1.0.0"}]}"#;
+    let agent = AGENT
+        .replace(r#" "description": "Helps travellers","#, "")
+        .replace(r#""metadata": {"tags": ["travel"], "rate": 2.50}, "#, "");
+    let cases: [(Format, &str, &str, Value, &str); 12] = [
+        (
+            Format::A2a,
+            card,
+            "/links",
+            json!([{"rel": "service-doc", "href": "https://w.example/docs"}]),
+            r#""documentationUrl": "https://w.example/docs""#,
+        ),
+        (
+            Format::A2a,
+            card,
+            "/links",
+            json!([{"rel": "icon", "href": "https://w.example/i.png"}]),
+            r#""iconUrl": "https://w.example/i.png""#,
+        ),
+        (
+            Format::A2a,
+            card,
+            "/lmos:metadata",
+            json!({"lmos:vendor": {"lmos:name": "V", "lmos:url": "https://v.example"}}),
+            r#""provider": {"organization":"V","url":"https://v.example"}"#,
+        ),
+        (Format::A2a, card, "/lmos:capabilities/0/lmos:examples", json!(["Why?"]), r#""examples": ["Why?"]"#),
+        (
+            Format::McpServer,
+            server,
+            "/links",
+            json!([{"rel": "service-doc", "href": "https://w.example/docs"}]),
+            r#""websiteUrl": "https://w.example/docs""#,
+        ),
+        (
+            Format::McpServer,
+            server,
+            "/links",
+            json!([{"rel": "icon", "href": "https://w.example/i.png", "type": "image/png"}]),
+            r#""icons": [{"mimeType":"image/png","src":"https://w.example/i.png"}]"#,
+        ),
+        (Format::Aos, &aos, "/description", json!("Books a trip"), r#""description": "Books a trip""#),
+        (Format::LmosCapabilities, file, "/description", json!("Shows"), r#""description": "Shows""#),
+        (Format::LmosCapabilities, file, "/lmos:supportedTenants", json!(["de"]), r#""supportedTenants": ["de"]"#),
+        (
+            Format::LmosCapabilities,
+            file,
+            "/lmos:capabilities/0/lmos:description",
+            json!("Shows"),
+            r#""description": "Shows""#,
+        ),
+        (Format::AgentSpec, &agent, "/description", json!("Helps"), r#""description": "Helps""#),
+        (
+            Format::AgentSpec,
+            &agent,
+            "/support",
+            json!("mailto:a@b.example"),
+            r#""metadata": {"thingDescriptionEdits":[{"op":"add","path":"/support","value":"mailto:a@b.example"}]}"#,
+        ),
+    ];
+    for (format, document, pointer, value, written) in cases {
+        let added = exported(format, document, &options(), |thing| {
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
+            thing.pointer_mut(parent).unwrap()[name] = value.clone();
+        });
+        assert_eq!(added.warnings, [], "{format} {pointer} {}", text(&added));
+        assert!(text(&added).contains(written), "{format} {pointer} {}", text(&added));
+        let back = exported(format, text(&added), &options(), |thing| {
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
+            thing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name);
+        });
+        assert_eq!(back.warnings, [], "{format} {pointer} {}", text(&back));
+        assert!(!text(&back).contains(written), "{format} {pointer} {}", text(&back));
+    }
+}
+
+#[test]
 fn what_nobody_edited_is_every_byte() {
     for (format, document, _) in DOCUMENTS {
         let exported = exported(*format, document, &options(), |_| ());
