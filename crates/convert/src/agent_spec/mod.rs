@@ -16,6 +16,10 @@
 //! - **No invented addresses.** An agent whose address isn't in the document is called once a base gives its URL: `{id}`
 //!   and `{name}` in it are filled in, which several agents need. It gets a POST of its inputs as JSON there, or messages
 //!   of A2A.
+//! - **Edits.** What was edited in a Thing is in the member of the configuration that it is made of, and the rest in
+//!   `metadata.thingDescriptionEdits`: operations of JSON Patch (RFC 6902) on the Thing Description, made on import.
+//! - **Exports.** A configuration that another Thing was exported as has its description in `metadata.thingDescription`,
+//!   which is read; texts that were edited in the configuration are edited in it.
 
 mod chain;
 mod coercion;

@@ -28,7 +28,7 @@ pub(crate) const RULE: &str = "edit-not-expressed";
 /// The most documents that are tried for one export.
 const MOST_TRIED: usize = 100;
 /// The most bytes that they may have together.
-const MOST_BYTES: usize = 4 * MAX_SOURCE_BYTES;
+const MOST_BYTES: usize = MAX_SOURCE_BYTES;
 /// The most places that a text is tried in.
 const MOST_PLACES: usize = 8;
 /// The shortest text that is looked for in a document.
@@ -227,10 +227,13 @@ impl<'e> Search<'e> {
     /// isn't what importing it gives, one change after the other.
     pub(crate) fn merge(&mut self, document_of: impl Fn(&Value) -> Option<Value>) {
         let Some(before) = document_of(self.base) else { return };
-        if let Some(after) = document_of(self.edited) {
-            self.take(merged(&self.json, &before, &after), None);
-        }
-        if self.best.distance == 0 {
+        let after = document_of(self.edited);
+        let is_taken = after.is_some_and(|after| self.take(merged(&self.json, &before, &after), None));
+        let is_as_before = |change: &Change| {
+            let pointer = change.pointer();
+            self.best.thing.pointer(&pointer) == self.base.pointer(&pointer)
+        };
+        if is_taken && self.missing().iter().all(is_as_before) {
             return;
         }
         let whole = self.best.clone();
