@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result, SearchTerm,
-    edits::{self, Edit},
     td::{Report, Violation},
 };
 
@@ -147,6 +146,19 @@ pub struct Input<'i> {
     pub components: &'i [(&'i [u8], Syntax)],
 }
 
+/// An edit of a Thing that was made of a document.
+#[derive(Debug)]
+pub(crate) struct Edit<'e> {
+    /// The document.
+    pub(crate) original: &'e Input<'e>,
+    /// What it was imported with.
+    pub(crate) options: &'e ImportOptions,
+    /// The Thing Description that it became.
+    pub(crate) base: &'e Value,
+    /// The Thing Description since.
+    pub(crate) edited: &'e Value,
+}
+
 impl<'i> Input<'i> {
     /// A document in JSON.
     pub fn json(bytes: &'i [u8]) -> Input<'i> {
@@ -229,7 +241,7 @@ impl Export {
         base: &Value,
         edited: &Value,
     ) -> Result<Rendition> {
-        let (base, edited) = (&edits::without_own_members(base), &edits::without_own_members(edited));
+        let (base, edited) = (&without_own_members(base), &without_own_members(edited));
         if base == edited {
             return Ok(Rendition { bytes: original.bytes.to_vec(), warnings: Vec::new() });
         }
@@ -255,6 +267,15 @@ impl Export {
             known => format!("there is no version {asked:?}; known are {}", known.join(", ")),
         })
     }
+}
+
+/// A Thing Description without what a registry says of it.
+fn without_own_members(thing: &Value) -> Value {
+    let mut thing = thing.clone();
+    if let Value::Object(members) = &mut thing {
+        members.retain(|name, _| name != "registration" && !name.starts_with("agentdex:"));
+    }
+    thing
 }
 
 /// The version of what has one only.

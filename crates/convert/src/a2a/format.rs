@@ -9,8 +9,8 @@ use super::{
 use crate::{
     Conversion, Descriptor, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
     Tracking,
-    descriptor::{Sign, nothing_to_supply, report_on},
-    edits::{Edit, merged, through_export},
+    descriptor::{Edit, Sign, nothing_to_supply, report_on},
+    edits::{merged, through_export},
     td::{Report, Violation},
 };
 

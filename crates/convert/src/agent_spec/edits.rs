@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     ConvertedThing, Format, ImportOptions, Rendition, Result, Syntax,
-    edits::{Change, Edit, Search, changes_with_moves, merged, nested},
+    descriptor::Edit,
+    edits::{Change, Search, changes_with_moves, merged, nested},
     td::{Document, Identity, LmosKind, Strictness, admit},
     thing_builder::described,
 };

@@ -276,7 +276,7 @@ fn text_of<'v>(owner: &'v Value, name: &str) -> Option<&'v str> {
     owner.get(name)?.as_str()
 }
 
-/// The description, or what is kept of it, as it is kept.
+/// A value as it is kept in metadata.
 pub(super) fn kept(thing: &Value) -> Value {
     match depth(thing) <= DEEPEST_KEPT {
         true => thing.clone(),

@@ -19,6 +19,7 @@ pub(crate) use self::{
 };
 use crate::{
     Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result,
+    descriptor::Edit,
     redaction::Node,
     td::{Violation, internal::parse_json},
 };
@@ -33,19 +34,6 @@ const MOST_BYTES: usize = MAX_SOURCE_BYTES;
 const MOST_PLACES: usize = 8;
 /// The shortest text that is looked for in a document.
 const SHORTEST_FOUND: usize = 2;
-
-/// An edit of a Thing that was made of a document.
-#[derive(Debug)]
-pub(crate) struct Edit<'e> {
-    /// The document.
-    pub(crate) original: &'e Input<'e>,
-    /// What it was imported with.
-    pub(crate) options: &'e ImportOptions,
-    /// The Thing Description that it became.
-    pub(crate) base: &'e Value,
-    /// The Thing Description since.
-    pub(crate) edited: &'e Value,
-}
 
 /// A document that has some of an edit.
 #[derive(Debug, Clone)]
@@ -310,15 +298,6 @@ fn collect_texts(node: &Node<'_>, text: &str, spans: &mut Vec<std::ops::Range<us
     }
     node.elements().iter().for_each(|element| collect_texts(element, text, spans));
     node.members().for_each(|(_, member)| collect_texts(member, text, spans));
-}
-
-/// A Thing Description without what a registry says of it.
-pub(crate) fn without_own_members(thing: &Value) -> Value {
-    let mut thing = thing.clone();
-    if let Value::Object(members) = &mut thing {
-        members.retain(|name, _| name != "registration" && !name.starts_with("agentdex:"));
-    }
-    thing
 }
 
 /// The original with an edit, by what the export of its format says otherwise of the Thing since. `document_of` makes

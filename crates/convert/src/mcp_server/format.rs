@@ -6,8 +6,8 @@ use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
 use crate::{
     Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
     Tracking,
-    descriptor::{Sign, nothing_to_supply, report_on},
-    edits::{Edit, through_export},
+    descriptor::{Edit, Sign, nothing_to_supply, report_on},
+    edits::through_export,
 };
 
 /// The most characters of a title (schema of 2025-12-11).
