@@ -8,7 +8,7 @@ use agentdex::{
     access::{AccessRequest, Caller, Principal, Role, Visibility},
     change::Seq,
     convert::Format,
-    registry::QueryName,
+    registry::{QueryName, Write},
 };
 use serde_json::Value;
 
@@ -25,8 +25,14 @@ struct Fixture {
 ///   namespace and a saved query;
 /// - a directory and a backup with agents of two owners: one was made private, one id was given up and taken by another
 ///   owner, one is in a namespace, one in a namespace whose name was given up and claimed by another owner, one in a
-///   namespace that is nobody's.
-const FIXTURES: [Fixture; 3] = [
+///   namespace that is nobody's;
+/// - a directory with a configuration of three parts, one of which was edited by hand, two parts whose document was edited and
+///   removed, an agent that was imported and edited, a tracked card and a `server.json`.
+///
+/// Of format 4: a directory with the same, but for the two parts, and with two versions of the `server.json`.
+const FIXTURES: [Fixture; 5] = [
+    Fixture { file: "format-3-parts.tar.gz", check: check_parts },
+    Fixture { file: "format-4.tar.gz", check: check_declarations },
     Fixture { file: "format-3.tar.gz", check },
     Fixture { file: "format-3-owners.tar.gz", check: check_owners },
     Fixture { file: "format-3.backup", check: check_owners },
@@ -114,6 +120,56 @@ fn sight(registry: &Registry, owner: Option<&str>) -> (Vec<String>, Vec<String>)
     let changes = registry.changes(Seq::ZERO, 100).unwrap().changes;
     let shown = changes.iter().map(|change| format!("{} {}", change.kind, change.id));
     (read, shown.filter(|shown| !shown.contains("urn:uuid:")).collect())
+}
+
+/// The text of an agent, and the names of the documents that have it as a part.
+fn part(registry: &Registry, id: &str) -> (String, Vec<String>) {
+    let thing = registry.find(&format!("urn:agentspec:local:{id}")).unwrap().unwrap();
+    let documents = thing.part_of().iter().map(|id| id.rsplit(':').next().unwrap().to_owned());
+    (thing.text().to_owned(), documents.collect())
+}
+
+fn check_parts(directory: &Path) {
+    let registry = Registry::open(directory).unwrap();
+    eventually("the index is there", || registry.check().is_ok());
+    assert_eq!(registry.check().unwrap().faults, vec![]);
+    assert_eq!(registry.len(), 9);
+    // What was edited was no part any more, and a part without its document was nobody's.
+    let edited = part(&registry, "a");
+    assert!(edited.0.contains("mailto:a@example.org") && edited.1.is_empty(), "{edited:?}");
+    for (id, documents) in [("b", &["one"][..]), ("c", &["one"]), ("x", &[]), ("y", &[]), ("one", &[])] {
+        let (text, found) = part(&registry, id);
+        assert_eq!(
+            (found, text.contains("partOf")),
+            (documents.iter().map(|id| (*id).to_owned()).collect(), false),
+            "{id}"
+        );
+    }
+    assert!(part(&registry, "e").0.contains("mailto:e@example.org"));
+    assert_eq!(registry.tracked_sources().unwrap().len(), 1);
+    // It goes on as what it is now; a dry run leaves the directory as it is.
+    let removed = registry.write_blocking(Write::remove("urn:agentspec:local:one").dry_run(true)).unwrap();
+    let [warning] = removed.warnings.as_slice() else { panic!("{:?}", removed.warnings) };
+    assert!(warning.message.ends_with("urn:agentspec:local:b, urn:agentspec:local:c"), "{warning:?}");
+    registry.close();
+}
+
+fn check_declarations(directory: &Path) {
+    let registry = Registry::open(directory).unwrap();
+    eventually("the index is there", || registry.check().is_ok());
+    assert_eq!(registry.check().unwrap().faults, vec![]);
+    for id in ["a", "b", "c"] {
+        assert_eq!(part(&registry, id).1, ["one"]);
+    }
+    assert!(part(&registry, "a").0.contains("mailto:a@example.org"));
+    assert!(part(&registry, "e").0.contains("mailto:e@example.org"));
+    let original = registry.original("urn:agentspec:local:e").unwrap().unwrap();
+    assert!(!String::from_utf8(original.bytes).unwrap().contains("mailto"));
+    let versions = registry.versions("urn:agentdex:mcp:com.example/w").unwrap();
+    let versions: Vec<_> = versions.iter().map(|version| (version.version.as_deref(), version.is_served)).collect();
+    assert_eq!(versions, [(Some("2.0.0"), true), (Some("1.0.0"), false)]);
+    assert_eq!(registry.tracked_sources().unwrap().len(), 1);
+    registry.close();
 }
 
 fn check_owners(directory: &Path) {

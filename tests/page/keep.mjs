@@ -177,7 +177,7 @@ await run({
   async "editing an imported agent says what becomes of its document and its source"() {
     const { ids: [id] } = await (await call("POST", "/import/a2a", { url: `${site}/card.json` }, "application/json")).json();
     const [page, td] = await edit(id);
-    await shows(page, ".note", "polling ends, and that document is dropped");
+    await shows(page, ".note", "an edit over that document: it holds when the document changes");
     await shows(page, ".note", "an A2A agent card");
     await shows(page, ".note", "/card.json");
     await write(page, { ...td, title: "By hand" });
@@ -186,7 +186,7 @@ await run({
     assert.equal((await (await call("GET", "/imports")).json()).length, 1, "looking at it changed it");
     // So it is where a description replaces it.
     const other = await add(agent(id, "Over it"));
-    await outcome(other, "that document is dropped");
+    await outcome(other, "an edit over that document");
     await call("DELETE", `/things/${id}`);
     await other.close();
     await page.close();

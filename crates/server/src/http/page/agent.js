@@ -143,7 +143,7 @@ export function header(td, id) {
 			registration.created ? pair("Registered", moment(registration.created)) : "",
 			registration.modified && registration.modified !== registration.created ? pair("Changed", moment(registration.modified)) : "",
 			registration.expires ? pair("Expires", moment(registration.expires)) : "",
-			td["agentdex:partOf"] ? pair("Part of", who(String(td["agentdex:partOf"]))) : ""),
+			(registration["agentdex:partOf"] ?? []).map((id) => pair("Part of", who(String(id))))),
 	];
 }
 

@@ -21,7 +21,8 @@ export async function write({ path, id, body, type, options = {} }, { dry, condi
 		const { value, response } = await send("PUT", `${thing(id)}?${query}`, body, type, { prefer: "return=effect", ...conditions });
 		return { effects: [{ id, effect: response.headers.get("agentdex-effect") }], warnings: value.warnings, tag: response.headers.get("etag"), version: versionOf(response) };
 	}
-	if (isNew) query.set("if_exists", "refuse");
+	// What is replaced was shown before.
+	query.set("if_exists", isNew ? "refuse" : "replace");
 	const { value } = await send("POST", `${path}?${query}`, body, type);
 	const { ids, created, updated, originalUpdated, removed, things = [], warnings } = value;
 	const effectOn = (id) => created.includes(id) ? "created" : updated.includes(id) ? "updated" : originalUpdated.includes(id) ? "original-updated" : "unchanged";
@@ -53,7 +54,7 @@ export function fate({ source, format }, formats) {
 	if (!source && !format) return "";
 	const noun = formats.find(({ name }) => name === format)?.noun ?? "a document";
 	return e("p.note", "This agent was imported from ", noun, source ? [" at ", link(source), ", which is polled for changes"] : "",
-		". Once its description is changed here, ", source ? "polling ends, and " : "", "that document is dropped: the agent is then what is written here.");
+		". What you change here is an edit over that document: it holds when the document ", source ? "changes" : "is imported again", ", and exports have it. What has nothing in common with it any more replaces it.");
 }
 
 /** What a write does to each agent, in words: before it is done with what differs, afterwards with links. */
