@@ -29,7 +29,7 @@ struct Fixture {
 /// - a directory with a configuration of three parts, one of which was edited by hand, two parts whose document was edited and
 ///   removed, an agent that was imported and edited, a tracked card and a `server.json`.
 ///
-/// Of format 4: a directory with the same, but for the two parts, and with two versions of the `server.json`.
+/// Of format 4: a directory with the same, all documents there, and with two versions of the `server.json`.
 const FIXTURES: [Fixture; 5] = [
     Fixture { file: "format-3-parts.tar.gz", check: check_parts },
     Fixture { file: "format-4.tar.gz", check: check_declarations },

@@ -9,7 +9,7 @@ use agentdex::{
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, EventStream, Reply, Site, TestRegistry, eventually, openapi};
+use crate::support::{Answer, Call, EventStream, Reply, Site, TestRegistry, await_index, eventually, openapi};
 
 /// What only those see who may: in titles, descriptions and names of capabilities.
 const PRIVATE: &str = "zebraprivate";
@@ -70,7 +70,10 @@ impl Zoo {
         zoo.put(PRIVATE_ID, PRIVATE, "?visibility=private").expect(201);
         zoo.put(SHARED_ID, SHARED, "?visibility=namespace&namespace=zoo").expect(201);
         zoo.put(PUBLIC_ID, "zebrapublic", "").expect(201);
+        // Scores count what the index has replaced until a merge: in each zoo that is the same.
+        await_index(zoo.registry.registry());
         zoo.put(PRIVATE_ID, &format!("{PRIVATE}-again"), "").expect(204);
+        await_index(zoo.registry.registry());
         let query = json!({"q": "zebra*"}).to_string();
         zoo.call(Owner, "PUT", "/queries/zebras?visibility=public").body("application/json", query).send().expect(201);
         zoo
@@ -158,6 +161,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("GET", "/things/{id}") => of_each(""),
         ("GET", "/things/{id}/access") => of_each("/access"),
         ("GET", "/things/{id}/history") => of_each("/history"),
+        ("GET", "/things/{id}/versions") => of_each("/versions"),
         ("GET", "/things/{id}/compatible") => {
             [of_each("/compatible"), get(&["/things/urn:example:three/compatible"])].concat()
         }

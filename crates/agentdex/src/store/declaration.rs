@@ -174,7 +174,7 @@ mod tests {
 
     fn declaration(by: Declarer, version: Option<&str>, base: u64) -> Declaration {
         let version = version.map(str::to_owned);
-        let original = (base % 2 == 0).then(|| Digest::of(b"original"));
+        let original = base.is_multiple_of(2).then(|| Digest::of(b"original"));
         let format = original.map(|_| "a2a".to_owned());
         Declaration { by, version, base: Seq(base), format, text: Digest::of(b"text"), original }
     }

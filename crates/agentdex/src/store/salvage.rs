@@ -270,10 +270,8 @@ impl Salvage<'_> {
         if let Some(edits) = edits.filter(|_| record.edits.is_some()) {
             self.filling.put(layout::edits_key(id), edits)?;
         }
-        if has_original {
-            if let Some(metadata) = self.from.get(&layout::metadata_key(id)).ok().flatten() {
-                self.filling.put(layout::metadata_key(id), metadata)?;
-            }
+        if has_original && let Some(metadata) = self.from.get(&layout::metadata_key(id)).ok().flatten() {
+            self.filling.put(layout::metadata_key(id), metadata)?;
         }
         if let Some((expiry, bytes)) = expiry.filter(|_| record.has_expiry) {
             self.filling.put(layout::expiry_key(id), bytes)?;

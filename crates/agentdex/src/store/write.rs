@@ -8,6 +8,7 @@ use crate::{
 
 /// What a write does to a record.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly all operations are puts")]
 pub enum Operation {
     /// Creates or replaces. Where neither the stored form nor the format of the original changes it is
     /// a renewal: no `Change`.

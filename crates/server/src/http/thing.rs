@@ -114,6 +114,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
+        (status = 409, description = "`unrelated`: with `if_exists=related`, it has nothing in common with what is there; `part-of-document`: a part of documents has their access", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
     )
@@ -200,6 +201,7 @@ pub(super) async fn patch(
     responses(
         (status = 204, description = "Removed, and with it the Things of parts of its document that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
+        (status = 409, description = "`part-of-document`: versions of a part of documents are theirs", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

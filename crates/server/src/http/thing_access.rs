@@ -69,6 +69,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     responses(
         (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag"))),
         (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
+        (status = 409, description = "`part-of-document`: it is a part of documents, and has their access", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

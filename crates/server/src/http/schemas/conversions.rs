@@ -174,6 +174,14 @@ impl ExportPath {
                 "description": "Without it the document is given as it was imported, and anything else in the first of these versions",
             }));
         }
+        parameters.push(json!({
+            "name": "edits", "in": "query", "required": false, "schema": {"type": "boolean"},
+            "description": "`false`: the document as it was imported, without what was edited by hand since",
+        }));
+        parameters.push(json!({
+            "name": "thing_version", "in": "query", "required": false, "schema": {"type": "string"},
+            "description": "A version of the Thing, a range of versions as npm writes it, or `latest`, in place of the one that is served",
+        }));
         for (name, relation) in [("If-Match", "one"), ("If-None-Match", "none")] {
             let description = format!("Only if the current entity tag is {relation} of these");
             parameters
