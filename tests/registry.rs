@@ -1,9 +1,10 @@
 //! The registry as an embedder sees it, without HTTP or MQTT.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use agentdex::{
     ChangeKind, Error, Precondition, Registry,
+    access::{AccessRequest, Caller, Principal, Role, Visibility},
     registry::{Effect, Options, Write},
     search::Search,
 };
@@ -50,6 +51,25 @@ fn putting_the_same_again_makes_no_change() {
     let again = registry.put(agent("urn:a", "Weather").replace("\n", " ")).unwrap();
     assert_eq!((first.effect, again.effect), (Effect::Created, Effect::Unchanged));
     assert_eq!((first.seq, again.seq, registry.last_seq()), (nth(1), nth(1), nth(1)));
+}
+
+#[test]
+fn a_list_that_was_begun_while_everything_was_public_shows_nothing_private() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(agent("urn:b", "Weather")).unwrap();
+    let caller = |owner: &str| {
+        let owner = owner.parse().unwrap();
+        let principal = Principal { owner, role: Role::Register, key: String::new(), expires: None };
+        registry.as_caller(Caller::Principal(Arc::new(principal)))
+    };
+    let (ours, theirs) = (caller("us"), caller("them"));
+    let begun = [&registry, &ours, &theirs].map(Registry::list);
+    let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
+    ours.write_blocking(Write::put(agent("urn:a", "Secret")).with_access(private)).unwrap();
+    // It is read when it is asked for.
+    let read = begun.map(|list| list.map(|thing| thing.unwrap().id().to_owned()).collect::<Vec<_>>());
+    assert_eq!(read, [vec!["urn:a", "urn:b"], vec!["urn:a", "urn:b"], vec!["urn:b"]]);
 }
 
 #[test]

@@ -88,7 +88,8 @@ impl Registry {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn list_from(&self, start: Option<&str>) -> Things {
-        Things::new(self.0.store.records(start), self.sight(), self.0.flags.clone())
+        // Also where all are public by now: they are read later.
+        Things::new(self.0.store.records(start), self.grants(), self.0.flags.clone())
     }
 
     /// How many Things there are.

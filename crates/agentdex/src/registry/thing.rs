@@ -112,13 +112,13 @@ impl Thing {
 pub struct Things {
     records: Records,
     /// What is seen beside what is public; none: everything.
-    sight: Option<Arc<Grants>>,
+    grants: Option<Arc<Grants>>,
     flags: Arc<SharedFlags>,
 }
 
 impl Things {
-    pub(super) fn new(records: Records, sight: Option<Arc<Grants>>, flags: Arc<SharedFlags>) -> Things {
-        Things { records, sight, flags }
+    pub(super) fn new(records: Records, grants: Option<Arc<Grants>>, flags: Arc<SharedFlags>) -> Things {
+        Things { records, grants, flags }
     }
 }
 
@@ -126,8 +126,8 @@ impl Things {
     /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
     /// last.
     pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
-        let (sight, flags) = (self.sight.clone(), self.flags.clone());
-        Ok(self.records.take_chunk()?.map(|records| Things { records, sight, flags }))
+        let (grants, flags) = (self.grants.clone(), self.flags.clone());
+        Ok(self.records.take_chunk()?.map(|records| Things { records, grants, flags }))
     }
 }
 
@@ -135,7 +135,9 @@ impl Iterator for Things {
     type Item = Result<Thing>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let is_seen = |record: &Record| self.sight.as_ref().is_none_or(|grants| grants.see(&record.access));
+        let is_seen = |record: &Record| {
+            record.access.is_public() || self.grants.as_ref().is_none_or(|grants| grants.see(&record.access))
+        };
         let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
         Some(next.map(|mut record| {
             if let Some(grants) = &self.sight {
