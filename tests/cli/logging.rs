@@ -1,10 +1,13 @@
-//! Logs and messages that nobody can read: a full disk, a pipe whose reader has gone. They decide nothing.
+//! Logs and messages that nobody can read: a full disk, a pipe whose reader has gone, or doesn't read. They decide nothing.
 
 use std::{
     fs::{self, OpenOptions},
+    io::{PipeWriter, Read, Write},
     path::Path,
     process::{Output, Stdio},
 };
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{agent, json_lines, run, stderr, stdout};
 use crate::{
@@ -38,35 +41,81 @@ impl Unwritable {
 fn a_log_that_can_not_be_written_costs_no_answer() {
     for output in Unwritable::ALL {
         for level in ["info", "debug"] {
-            let data = tempfile::tempdir().unwrap();
-            let arguments = ["--mqtt-listen", "127.0.0.1:0", "--log-level", level];
-            let server = ServerProcess::start_with_standard_error(data.path(), &arguments, output.open());
-            let url = |path: &str| format!("{}{path}", server.url().trim_end_matches('/'));
-            let port = server.mqtt().unwrap().port();
-            for number in 0..20 {
-                let id = format!("urn:example:{number}");
-                let put = Call::new("PUT", &url(&format!("/things/{id}")));
-                put.body("application/td+json", agent(&id, "An agent")).send().expect(201);
-                Call::new("GET", &url("/things/urn:example:none")).send().expect(404);
-
-                let client_id = "x".repeat(2000);
-                let hello = Hello { client_id: &client_id, ..Hello::default() };
-                let mut refused = wire::Client::open(port, Version::V5);
-                refused.send(&wire::connect(Version::V5, &hello));
-                let connack = refused.try_receive().unwrap_or_else(|| panic!("{output:?} {level}: no answer"));
-                assert_eq!((connack.kind, connack.body[1]), (CONNACK, INVALID_CLIENT_ID), "{output:?} {level}");
-                let (mut client, _) = wire::Client::connect(port, Version::V5, &Hello::default());
-                client.ping();
-                client.send(&packet(0xe0, &[]));
-            }
-            let metrics = Call::new("GET", &url("/metrics")).send().expect(200);
-            let dropped =
-                metrics.text().lines().find_map(|line| line.strip_prefix("agentdex_log_lines_dropped_total "));
-            let dropped: u64 = dropped.expect("a metric").parse().unwrap();
-            assert!(dropped >= 20, "{output:?} {level}: {dropped} lines");
-            assert_eq!(server.stop().code(), Some(0), "{output:?} {level}");
+            answers_everything(&format!("{output:?} {level}"), level, output.open());
         }
     }
+}
+
+#[test]
+fn a_log_that_nobody_reads_costs_no_answer() {
+    for level in ["info", "debug"] {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        // It is full from the start, so that the first line finds no room.
+        let has_room = |writer: &PipeWriter| {
+            let mut polled = [PollFd::new(writer, PollFlags::OUT)];
+            poll(&mut polled, Some(&Timespec::default())).unwrap() > 0
+        };
+        while has_room(&writer) {
+            writer.write_all(&[b'x'; 4096]).unwrap();
+        }
+        answers_everything(&format!("a stalled pipe, {level}"), level, writer.into());
+        drop(reader);
+    }
+}
+
+#[test]
+fn lines_that_nobody_read_in_time_are_counted_for_who_reads_on() {
+    let data = tempfile::tempdir().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let server = ServerProcess::start_with_standard_error(data.path(), &["--log-level", "debug"], writer.into());
+    let dropped = || {
+        let metrics = Call::new("GET", &format!("{}/metrics", server.url().trim_end_matches('/'))).send().expect(200);
+        let dropped = metrics.text().lines().find_map(|line| line.strip_prefix("agentdex_log_lines_dropped_total "));
+        dropped.unwrap().parse::<u64>().unwrap()
+    };
+    eventually("a line is dropped", || dropped() > 0);
+    let read = std::thread::spawn(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    });
+    eventually("lines are written again", || {
+        let before = dropped();
+        (0..20).all(|_| dropped() == before)
+    });
+    assert!(server.stop().success());
+    let text = read.join().unwrap();
+    assert!(text.contains("log lines could not be written"), "{text}");
+}
+
+/// Starts a server whose log goes to what takes nothing, and lets it answer, log and stop.
+fn answers_everything(output: &str, level: &str, standard_error: Stdio) {
+    let data = tempfile::tempdir().unwrap();
+    let arguments = ["--mqtt-listen", "127.0.0.1:0", "--log-level", level];
+    let server = ServerProcess::start_with_standard_error(data.path(), &arguments, standard_error);
+    let url = |path: &str| format!("{}{path}", server.url().trim_end_matches('/'));
+    let port = server.mqtt().unwrap().port();
+    for number in 0..20 {
+        let id = format!("urn:example:{number}");
+        let put = Call::new("PUT", &url(&format!("/things/{id}")));
+        put.body("application/td+json", agent(&id, "An agent")).send().expect(201);
+        Call::new("GET", &url("/things/urn:example:none")).send().expect(404);
+
+        let client_id = "x".repeat(2000);
+        let hello = Hello { client_id: &client_id, ..Hello::default() };
+        let mut refused = wire::Client::open(port, Version::V5);
+        refused.send(&wire::connect(Version::V5, &hello));
+        let connack = refused.try_receive().unwrap_or_else(|| panic!("{output}: no answer"));
+        assert_eq!((connack.kind, connack.body[1]), (CONNACK, INVALID_CLIENT_ID), "{output}");
+        let (mut client, _) = wire::Client::connect(port, Version::V5, &Hello::default());
+        client.ping();
+        client.send(&packet(0xe0, &[]));
+    }
+    let metrics = Call::new("GET", &url("/metrics")).send().expect(200);
+    let dropped = metrics.text().lines().find_map(|line| line.strip_prefix("agentdex_log_lines_dropped_total "));
+    let dropped: u64 = dropped.expect("a metric").parse().unwrap();
+    assert!(dropped >= 20, "{output}: {dropped} lines");
+    assert_eq!(server.stop().code(), Some(0), "{output}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Log lines on standard error, for people or for programs. A line that can't be written is counted, and changes nothing else.
+//! Log lines on standard error, for people or for programs. A line that can't be written, or that nobody reads in time, is
+//! counted, and changes nothing else.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -6,9 +7,14 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use agentdex::Timestamp;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    pipe::PIPE_BUF,
+};
 use serde_json::json;
 use tracing_subscriber::{
     EnvFilter,
@@ -20,6 +26,9 @@ use crate::settings::{LogFormat, LogLevel};
 /// The level that libraries log at, unless `RUST_LOG` asks for more. Of actix_http nothing: a line for each request that isn't
 /// one would let anybody fill the log.
 const LIBRARIES: &str = "actix_server=warn,actix_http=off,tantivy=warn,rustls=warn";
+
+/// The longest that lines wait for who reads them. Once that was in vain, they don't wait until one was written again.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The number of log lines that could not be written since the start.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
@@ -47,11 +56,11 @@ pub(super) fn dropped_lines() -> u64 {
 }
 
 /// Standard error as the log's output.
-struct StandardError(Mutex<Lines>);
+struct StandardError(Mutex<(Lines, Output)>);
 
 impl StandardError {
     fn new(format: LogFormat) -> StandardError {
-        StandardError(Mutex::new(Lines { format, unreported: 0, is_torn: false }))
+        StandardError(Mutex::new((Lines { format, unreported: 0, is_torn: false }, Output { is_stalled: false })))
     }
 }
 
@@ -64,13 +73,13 @@ impl<'a> MakeWriter<'a> for StandardError {
 }
 
 /// The writer of one line, which never fails.
-struct Line<'a>(&'a Mutex<Lines>);
+struct Line<'a>(&'a Mutex<(Lines, Output)>);
 
 impl Write for Line<'_> {
     /// Takes a whole line, as fmt writes it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.write(line, &mut io::stderr()).is_err() {
+        let (lines, output) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.write(line, output).is_err() {
             DROPPED.fetch_add(1, Relaxed);
         }
         Ok(line.len())
@@ -78,6 +87,41 @@ impl Write for Line<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Standard error, which fails where a pipe or a terminal takes nothing: nobody may wait for who doesn't read the log.
+struct Output {
+    /// True if it took nothing the last time.
+    is_stalled: bool,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut errors = io::stderr();
+        let patience = if self.is_stalled { Duration::ZERO } else { PATIENCE };
+        self.is_stalled = !takes_something(&errors, patience)?;
+        if self.is_stalled {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // A pipe that takes something takes as much as this.
+        errors.write(bytes.get(..bytes.len().min(PIPE_BUF)).unwrap_or_default())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// True if a write won't block; whether it succeeds is another question.
+fn takes_something(errors: &io::Stderr, patience: Duration) -> io::Result<bool> {
+    let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+    let mut polled = [PollFd::new(errors, PollFlags::OUT)];
+    loop {
+        match poll(&mut polled, Some(&patience)) {
+            Err(rustix::io::Errno::INTR) => {}
+            count => return Ok(count? > 0),
+        }
     }
 }
 
