@@ -72,9 +72,59 @@ fn many_own_changes_leave_entries_of_keys_and_denials_in_place() {
     }
 }
 
+/// The days of the arrivals that are left of a chain, once it is trimmed on another day.
+fn left(arrivals: &[i64], today: i64, options: &Options) -> Vec<i64> {
+    let day = |number: i64| Timestamp(number * 24 * 3600 * 1000);
+    let mut store = TestStore::with(options.clone());
+    let raw = store.open_raw();
+    let mut at = Timestamp(0);
+    for (number, arrival) in (1_u64..).zip(arrivals.iter().copied()) {
+        at = at.max(day(arrival));
+        let (arrived, target) = (Some(day(arrival)).filter(|arrived| *arrived != at), arrival.to_string());
+        let (action, ordinal, chain) = ("denied".into(), Some(number), Some(AuditChain::Denials));
+        let at = Some(at);
+        let entry =
+            AuditEntry { number, at, arrival: arrived, action, target, ordinal, chain, ..AuditEntry::default() };
+        let key = [b"b/denials/", &number.to_be_bytes()[..]].concat();
+        raw.insert(key, serde_json::to_vec(&entry).unwrap()).unwrap();
+    }
+    raw.flush().unwrap();
+    drop(raw);
+    store.reopen();
+    store.trim_log(day(today)).unwrap();
+    store.trail().iter().map(|entry| entry.target.parse().unwrap()).collect()
+}
+
+#[test]
+fn an_entry_is_as_old_as_the_latest_arrival_up_to_it_that_is_not_in_the_future() {
+    let options = Options::default().retained_for(Duration::from_secs(30 * 24 * 3600)).retained_at_any_age(0);
+    let left = |arrivals: &[i64]| left(arrivals, 100, &options);
+    assert_eq!(left(&[1, 50, 69, 71, 99]), [71, 99]);
+    // The clock was ahead for a while, and is right again: the time of the log stays where it was meanwhile.
+    assert_eq!(left(&[60, 500, 501, 71]), [71]);
+    assert_eq!(left(&[60, 75, 500, 501, 99]), [75, 500, 501, 99]);
+    assert_eq!(left(&[500, 501, 60, 99]), [99]);
+    assert_eq!(left(&[500, 501, 90]), [500, 501, 90]);
+    assert_eq!(left(&[500, 501]), [500, 501]);
+    // The clock was behind for a while.
+    assert_eq!(left(&[95, 3, 4, 96]), [95, 3, 4, 96]);
+    // In more than one step.
+    let many = [vec![60; 1100], vec![500; 1100], vec![80; 5]].concat();
+    assert_eq!(left(&many), [80; 5]);
+}
+
+#[test]
+fn the_latest_entries_of_a_chain_stay_whatever_their_age() {
+    let arrivals: Vec<i64> = (0..20).collect();
+    let options = Options::default().retained_at_any_age(4);
+    assert_eq!(left(&arrivals, 1000, &options), [16, 17, 18, 19]);
+    assert_eq!(left(&arrivals, 1000, &Options::default()), arrivals);
+    assert_eq!(left(&arrivals, 1000, &Options::default().retained_changes(3)), [17, 18, 19]);
+}
+
 #[test]
 fn numbers_and_chains_go_on_after_everything_was_dropped() {
-    let mut store = TestStore::open();
+    let mut store = TestStore::with(Options::default().retained_at_any_age(0));
     store.change_as_team(5);
     store.note_as("denied", AuditChain::Denials);
     store.trim_log(Timestamp::MAX).unwrap();

@@ -92,7 +92,12 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(required, value_type = String, format = DateTime))]
     pub at: Option<Timestamp>,
-    /// The owner in whose name it was done; absent where nobody had proved who it is.
+    /// The clock at that moment, where it was behind the time of the log, which `at` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
+    pub arrival: Option<Timestamp>,
+    /// The owner in whose name it was done; absent where nobody had proved who it is, and for what was done in the data
+    /// directory while the registry was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,

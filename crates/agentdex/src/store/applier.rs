@@ -471,7 +471,9 @@ impl<'a> Applier<'a> {
 
     /// Appends to the audit trail.
     fn note(&mut self, entry: AuditEntry) {
-        let (key, stored) = self.audited.append(AuditEntry { at: Some(self.moment.at), ..entry });
+        let Moment { at, clock, .. } = self.moment;
+        let arrival = Some(clock).filter(|clock| *clock != at);
+        let (key, stored) = self.audited.append(AuditEntry { at: Some(at), arrival, ..entry });
         self.set(key, Some(stored));
     }
 

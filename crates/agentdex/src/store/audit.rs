@@ -2,6 +2,7 @@
 //!
 //! Entries have one numbering and four chains, by who can write how many of them ([`AuditChain`]). Each chain lies under
 //! keys of its own and is trimmed from its front, by its own count, so that many changes by one key push out changes alone.
+//! By age it is trimmed as the log is: the latest entries of each chain stay whatever their age.
 //! An entry has the SHA-256 of the stored entry before it in its chain, and its place there. Trimming notes the last entry
 //! that it drops under `m/audit`, in the same batch. So no chain has a hole, the oldest entry of each can be verified,
 //! and the places of the last entries add up to the last number: [`Verification`] says where that isn't so.
@@ -12,7 +13,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{PoisonError, RwLock},
+    sync::{Mutex, PoisonError, RwLock},
 };
 
 use agentdex_api::{AuditChain, AuditEntry, Audited};
@@ -22,7 +23,9 @@ use serde::{Deserialize, Serialize};
 use sled::IVec;
 
 use super::{
+    age::Age,
     layout,
+    options::Options,
     overlay::Overlay,
     tree::{Tree, reading},
     value::State,
@@ -96,10 +99,41 @@ impl End {
     }
 }
 
+/// An entry as it is stored; a default one where that can't be decoded.
+struct StoredEntry {
+    number: u64,
+    key: IVec,
+    value: IVec,
+    entry: AuditEntry,
+}
+
+impl StoredEntry {
+    /// The clock when it came; none where that can't be decoded.
+    fn arrival(&self) -> Option<Timestamp> {
+        self.entry.arrival.or(self.entry.at)
+    }
+}
+
+/// The entries of a chain after a number.
+fn stored_after<'t>(
+    tree: &'t Tree,
+    db: &'t sled::Db,
+    chain: AuditChain,
+    after: u64,
+) -> impl Iterator<Item = Result<StoredEntry>> + use<'t> {
+    let first = layout::audit_key(chain, after.saturating_add(1));
+    tree.pairs(db, &first, &layout::after_prefix(layout::audit_prefix(chain))).map(|pair| {
+        let (key, value) = pair?;
+        let entry = serde_json::from_slice(&value).unwrap_or_default();
+        Ok(StoredEntry { number: layout::seq_of_key(&key)?.0, key, value, entry })
+    })
+}
+
 /// The trail in the tree.
 #[derive(Debug)]
 pub(super) struct Audit {
     end: RwLock<End>,
+    ages: Mutex<[Age; AuditChain::ALL.len()]>,
 }
 
 impl Audit {
@@ -115,7 +149,7 @@ impl Audit {
             end.number = end.number.max(link.number);
             end.chains[chain as usize] = link;
         }
-        Ok(Audit { end: RwLock::new(end) })
+        Ok(Audit { end: RwLock::new(end), ages: Mutex::default() })
     }
 
     /// Its durable end.
@@ -146,23 +180,36 @@ impl Audit {
         Ok(Audited { entries, last })
     }
 
-    /// Drops some of what is beyond retention, of which each chain has its own; true if there may be more. No commit
-    /// may run meanwhile.
-    pub fn trim_step(&self, state: &mut State, tree: &Tree, too_old: Timestamp, retained: u64) -> Result<bool> {
+    /// Drops some of what is beyond retention, of which each chain has its own; true if there may be more. An entry is as
+    /// old as the latest arrival up to it in its chain that isn't in the future. No commit may run meanwhile.
+    pub fn trim_step(&self, state: &mut State, tree: &Tree, now: Timestamp, options: &Options) -> Result<bool> {
+        let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
+        let too_old = Timestamp(now.0.saturating_sub(retained_for));
         let (db, end) = (tree.db()?, self.last());
         let (mut overlay, mut count) = (Overlay::new(&db), 0);
         let mut dropped = read_dropped(db.get(layout::AUDIT_DROPPED_KEY).map_err(reading)?)?;
-        for chain in AuditChain::ALL {
-            let beyond = end.chains[chain as usize].ordinal.saturating_sub(retained);
-            for pair in db.scan_prefix(layout::audit_prefix(chain)).take(TRIMMED_AT_ONCE - count) {
-                let (key, value) = pair.map_err(reading)?;
-                let entry: AuditEntry = serde_json::from_slice(&value).unwrap_or_default();
-                let number = layout::seq_of_key(&key)?.0;
-                if place_of(&entry, number) > beyond && entry.at.is_some_and(|at| at >= too_old) {
+        let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
+        for (chain, age) in AuditChain::ALL.into_iter().zip(ages.iter_mut()) {
+            let last = end.chains[chain as usize].ordinal;
+            let beyond = last.saturating_sub(options.retained_changes);
+            let may_age = last.saturating_sub(options.retained_at_any_age);
+            let stored = |after: u64| stored_after(tree, &db, chain, after);
+            if may_age > 0 {
+                let of_entry = |stored: Result<StoredEntry>| stored.map(|stored| (stored.number, stored.arrival()));
+                age.find(now, |searched_to| stored(searched_to).take(TRIMMED_AT_ONCE).map(of_entry))?;
+            }
+            for stored in stored(0).take(TRIMMED_AT_ONCE - count) {
+                let stored = stored?;
+                let place = place_of(&stored.entry, stored.number);
+                let arrived = age.of_next(stored.arrival(), now);
+                let is_old = place <= may_age && arrived.is_some_and(|arrived| arrived < too_old);
+                // One that is damaged goes at once.
+                if place > beyond && !is_old && stored.entry.at.is_some() {
                     break;
                 }
-                dropped.insert(chain, Link::of(number, &value));
-                overlay.set(key, None);
+                age.drop_next(arrived);
+                dropped.insert(chain, Link::of(stored.number, &stored.value));
+                overlay.set(stored.key, None);
                 count += 1;
             }
         }

@@ -155,11 +155,9 @@ impl Committer {
                 // A backup reads the log as it was; it is trimmed next time.
                 return Ok(());
             }
-            let (view, retained) = (&self.view, options.retained_changes);
+            let view = &self.view;
             let has_more = view.log.trim_step(&mut work.state, &view.past, now, options)?;
-            let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
-            let too_old = Timestamp(now.0.saturating_sub(retained_for));
-            if !view.audit.trim_step(&mut work.state, &view.tree, too_old, retained)? && !has_more {
+            if !view.audit.trim_step(&mut work.state, &view.tree, now, options)? && !has_more {
                 return work.trim_namespaces(view);
             }
         }

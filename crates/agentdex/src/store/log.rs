@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
 
 use super::{
+    age::Age,
     layout,
     logged::Logged,
     logged_change::LoggedChange,
@@ -75,21 +76,6 @@ pub(super) struct Log {
     /// Older changes that somebody has read.
     loaded: Mutex<Loaded>,
     age: Mutex<Age>,
-}
-
-/// The age of the oldest entries, which arrived when the clock may have been wrong.
-#[derive(Debug, Default)]
-struct Age {
-    /// The latest arrival, among those of dropped entries, that wasn't in the future; or else, where the log begins with
-    /// arrivals in the future, the first one after them that isn't: what comes before it is older still.
-    arrived: Option<Timestamp>,
-    /// The position up to which such an entry was looked for and not found.
-    searched_to: Seq,
-}
-
-/// The entry's arrival; none if it is in the future.
-fn known_arrival(entry: &Entry, now: Timestamp) -> Option<Timestamp> {
-    Some(entry.arrival).filter(|arrival| *arrival <= now)
 }
 
 /// Where the log begins.
@@ -339,28 +325,6 @@ impl Log {
         Ok(record.seq == seq || record.declared()?.0.iter().any(|declaration| declaration.base == seq))
     }
 
-    /// Looks among some of the oldest entries for one whose arrival isn't in the future, if no arrival is known yet.
-    fn find_arrival(&self, age: &mut Age, db: &sled::Db, last: Seq, now: Timestamp) -> Result<()> {
-        if age.arrived.is_some_and(|arrived| arrived > now) {
-            // The clock was ahead when it was taken.
-            *age = Age::default();
-        }
-        if age.arrived.is_some() {
-            return Ok(());
-        }
-        let (start, end) = (layout::log_key(age.searched_to.next()), layout::log_key(last.next()));
-        for pair in self.tree.pairs(db, &start, &end).take(COUNTED_AT_ONCE) {
-            let (key, value) = pair?;
-            let seq = layout::seq_of_key(&key)?;
-            age.arrived = Entry::decode(seq, &value).ok().and_then(|entry| known_arrival(&entry, now));
-            if age.arrived.is_some() {
-                break;
-            }
-            age.searched_to = seq;
-        }
-        Ok(())
-    }
-
     /// Drops some of what is beyond retention; true if there may be more. An entry is as old as the latest arrival up to it
     /// that isn't in the future, and the latest entries stay whatever their age. No commit may run meanwhile; `state` is that of
     /// the last one. It isn't flushed: what a crash brings back is dropped again.
@@ -376,7 +340,14 @@ impl Log {
         let mut overlay = Overlay::new(&db);
         let mut age = self.age.lock().unwrap_or_else(PoisonError::into_inner);
         if may_age > 0 {
-            self.find_arrival(&mut age, &db, state.last, now)?;
+            age.find(now, |searched_to| {
+                let pairs = self.tree.pairs(&db, &layout::log_key(Seq(searched_to).next()), &end);
+                pairs.take(COUNTED_AT_ONCE).map(|pair| {
+                    let (key, value) = pair?;
+                    let seq = layout::seq_of_key(&key)?;
+                    Ok((seq.0, Entry::decode(seq, &value).ok().map(|entry| entry.arrival)))
+                })
+            })?;
         }
         let mut entries = self.tree.pairs(&db, &layout::log_key(Seq::ZERO), &end);
         start.oldest = loop {
@@ -384,12 +355,12 @@ impl Log {
             let seq = layout::seq_of_key(&key)?;
             // One that is damaged goes like any other.
             let entry = Entry::decode(seq, &value).ok();
-            let arrived = age.arrived.max(entry.as_ref().and_then(|entry| known_arrival(entry, now)));
+            let arrived = age.of_next(entry.as_ref().map(|entry| entry.arrival), now);
             let is_old = may_age > 0 && arrived.is_some_and(|arrived| arrived < too_old);
             if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && !is_old) {
                 break seq;
             }
-            age.arrived = arrived;
+            age.drop_next(arrived);
             if let Some(change) = entry.as_ref().and_then(Entry::change) {
                 if change.body == Body::Apart && !self.is_current(seq, &change.id)? {
                     overlay.set(layout::text_key(seq), None);

@@ -18,6 +18,7 @@
 //! - `clock`: the time of the log, which never goes back by itself
 //! - `gaps`: numbers that their positions leave out, for tests
 //! - `audit`: who changed what, and what was denied
+//! - `age`: how old the entries of the log and of the audit trail are
 //! - `check`, `inspect`, `copy`: whether all of it fits together, also of a store that doesn't open
 //! - `salvage`, `repair`: what can be read of a damaged one
 //! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
@@ -28,6 +29,7 @@
 //! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
 //! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
 
+mod age;
 mod applier;
 mod audit;
 mod check;

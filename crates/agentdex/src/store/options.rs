@@ -9,11 +9,12 @@ use crate::change::Position;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The most changes that the log keeps.
+    /// The most changes that the log keeps, and the most entries that each chain of the audit trail does.
     pub retained_changes: u64,
-    /// The longest that the log keeps a change.
+    /// The longest that the log keeps a change, and the audit trail an entry.
     pub retained_for: Duration,
-    /// The number of the latest changes that the log keeps whatever their age: a clock that is ahead for a while must not empty it.
+    /// The number of the latest changes that the log keeps whatever their age, and of the latest entries that each chain of the
+    /// audit trail does: a clock that is ahead for a while must not empty them.
     pub retained_at_any_age: u64,
     /// sled's cache in bytes.
     pub cache_bytes: u64,
