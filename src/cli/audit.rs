@@ -46,7 +46,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 
 fn line(entry: &AuditEntry) -> String {
     let at = entry.at.map(|at| at.to_string()).unwrap_or_default();
-    let owner = entry.owner.as_ref().map_or("nobody", Owner::as_str);
+    // Whoever is denied has an address; who has the data directory proves nothing and may do everything.
+    let otherwise = if entry.action == "denied" { "nobody" } else { "trusted" };
+    let owner = entry.owner.as_ref().map_or(otherwise, Owner::as_str);
     let role = entry.role.map(|role| format!(" ({role})")).unwrap_or_default();
     let from = entry.address.as_ref().map(|address| format!(" from {address}")).unwrap_or_default();
     let mut line =
@@ -120,6 +122,6 @@ mod tests {
             left: vec!["frogs".parse().unwrap(), "us".parse().unwrap()],
             ..AuditEntry::default()
         };
-        assert_eq!(line(&entry), " nobody: DELETE /namespaces/pond [owner us → none, left: frogs us]");
+        assert_eq!(line(&entry), " trusted: DELETE /namespaces/pond [owner us → none, left: frogs us]");
     }
 }

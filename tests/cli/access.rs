@@ -1,6 +1,7 @@
 //! API keys on the command line, and a start that would let other machines do everything.
 
 use agentdex_client::RegistryClient;
+use serde_json::{Value, json};
 
 use super::{agent, run, run_with_input, stderr, stdout};
 use crate::process::{ServerProcess, agentdex};
@@ -55,6 +56,48 @@ fn the_first_key_is_made_in_the_directory_and_makes_others() {
     assert!(run(&["backup", &file, "--data", data]).status.success());
     assert!(run(&["restore", &file, "--data", &restored]).status.success());
     assert_eq!(stdout(&run(&["keys", "list", "--data", &restored, "--json"])), stdout(&keys));
+}
+
+#[test]
+fn keys_that_are_made_and_revoked_in_the_directory_are_in_the_audit_trail() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    let admin = created(&["--role", "admin", "--owner", "ops", "--data", data]);
+    let other = created(&["--role", "register", "--owner", "team", "--data", data]);
+    let id = |key: &str| key.split('_').nth(1).unwrap().to_owned();
+    assert!(run(&["keys", "revoke", &other, "--data", data]).status.success());
+    // Nothing is decided by that.
+    assert!(!run(&["keys", "revoke", &other, "--data", data]).status.success());
+    assert!(run(&["keys", "list", "--data", data]).status.success());
+
+    let server = ServerProcess::start(directory.path(), &["--auth"]);
+    let online = created(&["--role", "read", "--owner", "guests", "--url", server.url(), "--api-key", &admin]);
+    let trail = run(&["audit", "--json", "--url", server.url(), "--api-key", &admin]);
+    let entries: Vec<Value> = stdout(&trail).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let decided: Vec<Value> = entries
+        .iter()
+        .map(|entry| {
+            json!([entry["action"], entry["target"], entry["from"]["owner"], entry["to"]["role"], entry["owner"]])
+        })
+        .collect();
+    let path = |key: &str| format!("/keys/{}", id(key));
+    // In nobody's name: whoever can write the directory may do everything.
+    assert_eq!(
+        decided,
+        [
+            json!(["POST", path(&admin), null, "admin", null]),
+            json!(["POST", path(&other), null, "register", null]),
+            json!(["DELETE", path(&other), "team", null, null]),
+            json!(["POST", path(&online), null, "read", "ops"]),
+        ]
+    );
+    assert!(entries.iter().all(|entry| entry["chain"] == "administration"), "{entries:?}");
+    // People see who it was, too.
+    let shown = stdout(&run(&["audit", "--url", server.url(), "--api-key", &admin]));
+    assert!(shown.lines().next().unwrap().contains(" trusted: POST /keys/"), "{shown}");
+    assert!(server.stop().success());
+    let checked = run(&["check", "--data", data]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stdout(&checked));
 }
 
 #[test]

@@ -197,6 +197,16 @@ fn files_that_were_put_back_are_taken_on_demand() {
     registry.get(&server, "/things", &registry.alice).problem(401, "invalid-credentials");
     let there = Call::new("GET", &format!("{}/things/urn:test:1", server.url())).send();
     there.expect(200);
+    assert!(server.stop().success());
+    let created = run(&["keys", "create", "--role", "admin", "--owner", "ops", "--data", &data]);
+    let server = registry.serve("data");
+    let trail = run(&["audit", "--url", server.url(), "--api-key", stdout(&created).trim()]);
+    let revoked = |key: &str| format!("trusted: DELETE /keys/{}\n", key.split('_').nth(1).unwrap());
+    let trail = stdout(&trail);
+    assert!([&registry.admin, &registry.alice].iter().all(|key| trail.contains(&revoked(key))), "{trail}");
+    assert!(server.stop().success());
+    let checked = run(&["check", "--data", &data]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stdout(&checked));
 }
 
 #[test]

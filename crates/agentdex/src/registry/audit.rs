@@ -7,7 +7,7 @@ use crate::{
     Result,
     access::{ApiKey, Caller, NewKey},
     change::Timestamp,
-    store::{AuditChain, AuditEntry, Audited, AuditedState},
+    store::{AuditChain, AuditEntry, Audited},
 };
 
 impl Registry {
@@ -25,7 +25,7 @@ impl Registry {
     /// # Errors
     /// Those of [`super::Keys::create`].
     pub fn create_key(&self, new: NewKey) -> Result<(ApiKey, String)> {
-        self.keys().create_noted(new, |key| self.entry_of_principal(about_key("POST", key)))
+        self.keys().create_noted(new, |entry| self.entry_by_caller(entry))
     }
 
     /// As [`super::Keys::revoke`], with an entry of the audit trail in the name of its caller.
@@ -33,7 +33,7 @@ impl Registry {
     /// # Errors
     /// Those of [`super::Keys::revoke`].
     pub fn revoke_key(&self, id: &str) -> Result<bool> {
-        self.keys().revoke_noted(id, |key| self.entry_of_principal(about_key("DELETE", key)))
+        self.keys().revoke_noted(id, |entry| self.entry_by_caller(entry))
     }
 
     /// Notes that its caller has done something that is no change of a Thing.
@@ -76,17 +76,4 @@ impl Registry {
             ..entry
         }
     }
-}
-
-/// The entry about a key that is created or revoked.
-fn about_key(action: &str, key: &ApiKey) -> AuditEntry {
-    let state = Some(AuditedState {
-        owner: Some(key.owner.clone()),
-        role: Some(key.role),
-        expires: key.expires,
-        ..AuditedState::default()
-    });
-    let (from, to) = if action == "DELETE" { (state, None) } else { (None, state) };
-    let (action, target) = (action.to_owned(), format!("/keys/{}", key.id));
-    AuditEntry { action, target, from, to, chain: Some(AuditChain::Administration), ..AuditEntry::default() }
 }

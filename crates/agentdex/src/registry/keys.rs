@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     access::{ApiKey, Caller, NewKey, Principal, Secret, Token},
     change::Timestamp,
-    store::{AuditEntry, Store},
+    store::{AuditChain, AuditEntry, AuditedState, Store},
 };
 
 /// The most keys.
@@ -89,19 +89,21 @@ impl Keys {
     }
 
     /// Makes a key, and returns it with the text that its holder sends, which can't be had again. Blocks until it is
-    /// durable.
+    /// durable. The audit trail has it, in nobody's name: of a caller that was authenticated it is [`Registry::create_key`].
+    ///
+    /// [`Registry::create_key`]: super::Registry::create_key
     ///
     /// # Errors
     /// [`Error::LimitExceeded`] beyond 100,000 keys, [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn create(&self, new: NewKey) -> Result<(ApiKey, String)> {
-        self.create_noted(new, |_| None)
+        self.create_noted(new, |entry| entry)
     }
 
-    /// The same with an entry of the audit trail, which is written with the key.
+    /// The same in somebody's name, which is added to the entry.
     pub(super) fn create_noted(
         &self,
         new: NewKey,
-        note: impl FnOnce(&ApiKey) -> Option<AuditEntry>,
+        in_name: impl FnOnce(AuditEntry) -> AuditEntry,
     ) -> Result<(ApiKey, String)> {
         if self.read().len() >= MAX_KEYS {
             return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
@@ -114,7 +116,7 @@ impl Keys {
         let (id, role, owner) = (token.id.to_owned(), new.role, new.owner);
         let key = ApiKey { id, role, owner, created, expires, last_used: None, is_revoking: false };
         let entry = Entry::new(Stored { key: key.clone(), secret: token.secret() });
-        self.store.local().put_key_noted(&key.id, entry.encode()?, note(&key))?;
+        self.store.local().put_key_noted(&key.id, entry.encode()?, Some(in_name(about("POST", &key))))?;
         self.write().insert(key.id.clone(), Arc::new(entry));
         Ok((key, text))
     }
@@ -132,16 +134,16 @@ impl Keys {
 
     /// Removes a key; false if there is none of that id. Nobody can use it from the moment this is called. Blocks until
     /// that is durable. Where that fails it is listed with [`ApiKey::is_revoking`], and where the disk is full tried until it
-    /// has room, or until this is called again.
+    /// has room, or until this is called again. The audit trail has it, as for [`Keys::create`].
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn revoke(&self, id: &str) -> Result<bool> {
-        self.revoke_noted(id, |_| None)
+        self.revoke_noted(id, |entry| entry)
     }
 
-    /// The same with an entry of the audit trail, which is written with it.
-    pub(super) fn revoke_noted(&self, id: &str, note: impl FnOnce(&ApiKey) -> Option<AuditEntry>) -> Result<bool> {
+    /// The same in somebody's name, which is added to the entry.
+    pub(super) fn revoke_noted(&self, id: &str, in_name: impl FnOnce(AuditEntry) -> AuditEntry) -> Result<bool> {
         let removed = self.write().remove(id);
         let key = match removed {
             Some(entry) => {
@@ -155,7 +157,7 @@ impl Keys {
                 None => return Ok(false),
             },
         };
-        self.store.local().remove_key_noted(id, note(&key))?;
+        self.store.local().remove_key_noted(id, Some(in_name(about("DELETE", &key))))?;
         self.revoking().remove(id);
         Ok(true)
     }
@@ -213,6 +215,19 @@ impl Keys {
     fn write(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<Entry>>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The entry about a key that is created or revoked.
+fn about(action: &str, key: &ApiKey) -> AuditEntry {
+    let state = Some(AuditedState {
+        owner: Some(key.owner.clone()),
+        role: Some(key.role),
+        expires: key.expires,
+        ..AuditedState::default()
+    });
+    let (from, to) = if action == "DELETE" { (state, None) } else { (None, state) };
+    let (action, target) = (action.to_owned(), format!("/keys/{}", key.id));
+    AuditEntry { action, target, from, to, chain: Some(AuditChain::Administration), ..AuditEntry::default() }
 }
 
 /// Reads a key as it is stored.

@@ -12,11 +12,12 @@ use std::{
     path::Path,
 };
 
-use agentdex_api::AuditChain;
+use agentdex_api::{AuditChain, AuditEntry};
 use sled::IVec;
 use uuid::Uuid;
 
 use super::{
+    audit::Audit,
     check::Fault,
     copy::CopiedDirectory,
     declaration::{Declaration, Declarer},
@@ -38,7 +39,7 @@ use super::{
 use crate::{
     Error, Result,
     access::{Access, Visibility},
-    change::{ChangeKind, Epoch, Seq},
+    change::{ChangeKind, Epoch, Seq, Timestamp},
 };
 
 /// The result of salvaging.
@@ -458,12 +459,15 @@ pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
     let origin = Origin { kind: OriginKind::RolledBack, epoch: before, last: state.last };
     overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
-    let mut revoked = Vec::new();
+    let (mut revoked, mut trail) = (Vec::new(), Audit::load(&tree)?.last());
     for prefix in [layout::KEYS, layout::POSITIONS] {
         for pair in tree.all_pairs(&db, prefix, &layout::after_prefix(prefix)) {
             let (key, _) = pair?;
             if prefix == layout::KEYS {
-                revoked.push(layout::name_of(&key, prefix)?);
+                let id = layout::name_of(&key, prefix)?;
+                let (key, entry) = trail.append(revocation(&id));
+                overlay.set(key, Some(entry));
+                revoked.push(id);
             }
             overlay.set(key, None);
         }
@@ -474,4 +478,15 @@ pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     })?;
     seal(directory, &db, overlay, state)?;
     Ok(revoked)
+}
+
+/// The entry of the audit trail about a key that is revoked by nobody who was authenticated.
+fn revocation(id: &str) -> AuditEntry {
+    AuditEntry {
+        at: Some(Timestamp::now()),
+        action: "DELETE".into(),
+        target: format!("/keys/{id}"),
+        chain: Some(AuditChain::Administration),
+        ..AuditEntry::default()
+    }
 }
