@@ -2,7 +2,9 @@
 //! again once there is room. The disk is a small one in memory, which only root may mount.
 
 use std::{
-    path::Path,
+    collections::BTreeMap,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -187,6 +189,102 @@ fn a_key_that_is_revoked_while_the_disk_is_full_stays_revoked() {
         call(&server, "GET", "/things", key).problem(401, "invalid-credentials");
     }
     assert_eq!(call(&server, "GET", "/keys", &admin).expect(200).json().as_array().unwrap().len(), 1);
+}
+
+/// Turns a bit of what is used of a store's log, at so many hundredths of it.
+fn flip(data: &Path, hundredths: usize) {
+    let log = data.join("store/db");
+    let bytes = std::fs::read(&log).unwrap();
+    let place = bytes.iter().rposition(|byte| *byte != 0).unwrap() * hundredths / 100;
+    // In its place: there is no room for another one.
+    let file = std::fs::File::options().write(true).open(log).unwrap();
+    file.write_all_at(&[bytes[place] ^ 8], place as u64).unwrap();
+}
+
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            found.extend(files(&entry.path()));
+        } else {
+            found.insert(entry.path(), std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+/// The exit status of a command about a directory, and all that it says.
+fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
+    let output = agentdex().args(arguments).arg("--data").arg(data).output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    (output.status.code(), said)
+}
+
+#[test]
+fn a_damaged_store_is_not_opened_without_room_for_what_that_overwrites() {
+    let Some(disk) = SmallDisk::mount(96) else {
+        skipped("tmpfs", "root, who may mount a file system in memory");
+        return;
+    };
+    let data = disk.path().join("data");
+    let server = ServerProcess::start(&data, &[]);
+    for number in 0..150 {
+        let id = format!("urn:example:{number}");
+        let agent = json!({
+            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": id, "title": "Small",
+            "description": "word ".repeat(200), "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
+        });
+        let put = Call::new("PUT", &format!("{}/things/{id}", server.url()));
+        put.body("application/td+json", agent.to_string()).send().expect(201);
+    }
+    assert!(server.stop().success());
+    // sled takes the log up to here for all that was written, and goes on writing there.
+    flip(&data, 20);
+    let filler = fill(&disk, 64 << 10);
+    let before = files(&data);
+    for command in [&["keys", "list"][..], &["serve", "--listen", "127.0.0.1:0", "--no-mqtt"]] {
+        let (status, said) = run(command, &data);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains("keeping what the recovery of the store in") && said.contains("No space left"), "{said}");
+        assert!(files(&data) == before, "{command:?} changed something");
+        assert!(!data.join("store.undo").exists());
+    }
+    // A check has its copy elsewhere.
+    let (status, said) = run(&["check"], &data);
+    assert!(matches!(status, Some(3 | 4)), "{said}");
+    std::fs::remove_file(filler).unwrap();
+    let (status, said) = run(&["keys", "list"], &data);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(files(&data) == before, "a refusal changed something");
+    flip(&data, 20);
+    let server = ServerProcess::start(&data, &[]);
+    assert_eq!(total(&server), 150);
+}
+
+#[test]
+fn a_directory_that_can_only_be_read_is_checked_and_salvaged() {
+    let Some(disk) = SmallDisk::mount(80) else {
+        skipped("tmpfs", "root, who may mount a file system in memory");
+        return;
+    };
+    let data = disk.path().join("data");
+    let server = ServerProcess::start(&data, &[]);
+    (0..20).for_each(|number| drop(put(&server, number).expect(201)));
+    assert!(server.stop().success());
+    assert!(disk.run("remount,ro"));
+    let (status, said) = run(&["check"], &data);
+    assert!(status == Some(0) && said.contains("20 descriptions") && said.contains("all in order"), "{said}");
+    assert!(disk.run("remount,rw"));
+    flip(&data, 50);
+    assert!(disk.run("remount,ro"));
+    let (status, said) = run(&["check"], &data);
+    assert!(matches!(status, Some(3 | 4)) && said.contains("agentdex salvage"), "{said}");
+    let home = tempfile::tempdir().unwrap();
+    let to = home.path().join("salvaged");
+    let (status, said) = run(&["salvage", "--to", to.to_str().unwrap()], &data);
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = run(&["check"], &to);
+    assert_eq!(status, Some(0), "{said}");
 }
 
 #[test]
