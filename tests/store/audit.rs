@@ -179,6 +179,25 @@ fn an_entry_that_was_changed_or_removed_breaks_its_chain() {
 }
 
 #[test]
+fn an_entry_that_can_not_be_read_costs_no_other() {
+    let mut store = TestStore::open();
+    store.change_as_team(5);
+    let raw = store.open_raw();
+    raw.insert([b"a/", &3_u64.to_be_bytes()[..]].concat(), "{").unwrap();
+    raw.flush().unwrap();
+    drop(raw);
+    store.reopen();
+    assert_eq!(store.damaged(), 0);
+    for (since, limit, expected) in [(0, 10, &[1, 2, 4, 5][..]), (1, 2, &[2, 4]), (2, 1, &[4])] {
+        let read = store.audited(since, limit).unwrap();
+        let numbers: Vec<u64> = read.entries.iter().map(|entry| entry.number).collect();
+        assert_eq!((numbers.as_slice(), read.last), (expected, 5));
+    }
+    assert_eq!(store.damaged(), 1);
+    assert_ne!(store.faults(), [""; 0]);
+}
+
+#[test]
 fn entries_of_older_versions_are_followed_by_the_chain() {
     let mut store = TestStore::open();
     let raw = store.open_raw();

@@ -24,6 +24,7 @@ use sled::IVec;
 
 use super::{
     age::Age,
+    damage::Gap,
     layout,
     options::Options,
     overlay::Overlay,
@@ -162,17 +163,24 @@ impl Audit {
         *self.end.write().unwrap_or_else(PoisonError::into_inner) = last;
     }
 
-    /// At most `limit` entries after one.
+    /// At most `limit` entries after one. Those that can't be read are reported and passed over.
     pub fn read(&self, tree: &Tree, after: u64, limit: usize) -> Result<Audited> {
         let (db, last) = (tree.db()?, self.last().number);
         let mut entries: Vec<AuditEntry> = Vec::new();
         for chain in AuditChain::ALL {
-            let first = layout::audit_key(chain, after.saturating_add(1));
-            for pair in db.range(first..layout::audit_key(chain, last.saturating_add(1))).take(limit) {
-                let (_, value) = pair.map_err(reading)?;
-                let entry = serde_json::from_slice(&value)
-                    .map_err(|source| Error::Store { doing: "reading the audit trail", source: source.into() })?;
-                entries.push(entry);
+            let mut left = limit;
+            for stored in stored_after(tree, &db, chain, after) {
+                let StoredEntry { number, key, entry, .. } = stored?;
+                if left == 0 || number > last {
+                    break;
+                }
+                if entry.at.is_some() {
+                    entries.push(entry);
+                    left -= 1;
+                } else {
+                    let end = layout::key_after(&key);
+                    tree.damage.report_gap(Gap(key, end), "an entry of the audit trail can't be decoded");
+                }
             }
         }
         entries.sort_by_key(|entry| entry.number);

@@ -142,7 +142,7 @@ impl fmt::Display for Gap {
             b"l/" => "the changes",
             b"h/" => "the history",
             b"e/" | b"x/" => "the expiries",
-            b"a/" => "the audit trail",
+            b"a/" | b"b/" => "the audit trail",
             _ => "keys",
         };
         let name = |key: &IVec| match prefix {
