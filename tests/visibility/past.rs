@@ -217,6 +217,28 @@ fn former_member_gets_one_deletion_where_it_left() {
 }
 
 #[test]
+fn former_member_reads_nothing_later_where_the_log_no_longer_has_the_creation() {
+    for is_changed in [true, false] {
+        let mut server = start();
+        members(&server, Alice, "n", &[Bob]);
+        let created = put(&server, Alice, A, "early", "?visibility=namespace&namespace=n");
+        members(&server, Alice, "n", &[]);
+        if is_changed {
+            put(&server, Alice, A, "later-secret", "?visibility=namespace&namespace=n");
+        }
+        // What is left: that Bob is no longer a member, and what came after.
+        server.restart_after(|data| super::server::trim(data, if is_changed { 2 } else { 1 }));
+        let page = server.changes(Bob, created);
+        let deleted = &page["changes"][0];
+        assert_eq!((&deleted["id"], &deleted["kind"]), (&json!(A), &json!("thing_deleted")), "{page}");
+        assert_eq!(deleted["capabilitiesBefore"], json!(["early"]), "{page}");
+        let history = server.get(Bob, &format!("/things/{A}/history")).text().to_owned();
+        assert!(!page.to_string().contains("later-secret") && !history.contains("later-secret"), "{page} {history}");
+        assert_unknown(&server, &[Nobody, Dana, Bob, Carol], A, "later-secret");
+    }
+}
+
+#[test]
 fn what_has_expired_is_there_until_it_is_purged() {
     let server = start();
     let mut td = agent(A, "v1", "v1");

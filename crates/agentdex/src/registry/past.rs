@@ -211,7 +211,7 @@ impl Registry {
     fn leaves(&self, membership: &Membership, id: &str, life: &Life) -> Result<LoggedChange> {
         let change = self.by_membership(membership, id, ChangeKind::Deleted);
         let access_before = visibility::access_at(life, membership.seq).cloned().unwrap_or_default();
-        let last = self.text_at(id, life, membership.seq)?;
+        let last = self.text_left(id, life, membership.seq)?;
         let capabilities_before = match &last {
             Some(text) => capability_keys(text),
             // The next change says what there was before.
@@ -222,6 +222,17 @@ impl Registry {
         };
         let change = Change { reason: Some(DeletionReason::Removed), capabilities_before, access_before, ..change };
         Ok(LoggedChange::in_place_of(ChangeOrigin::Membership(last.map(String::into_boxed_str)), change))
+    }
+
+    /// The description that a Thing had at a position, for a caller who may see nothing of what came after; none where the log
+    /// no longer tells.
+    fn text_left(&self, id: &str, life: &Life, position: Seq) -> Result<Option<String>> {
+        let store = &self.0.store;
+        if visibility::has_creation(life, store.log_start()) {
+            return self.text_at(id, life, position);
+        }
+        let record = if life.ended.is_none() { store.find_unpurged(id)? } else { None };
+        Ok(record.filter(|record| record.seq < position).map(|record| record.text))
     }
 
     fn by_membership(&self, membership: &Membership, id: &str, kind: ChangeKind) -> Change {
