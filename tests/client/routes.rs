@@ -40,7 +40,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /changes", "changes"),
     ("post /convert", "convert"),
     ("get /events", "subscribe"),
-    ("get /events/{type}", "subscribe"),
+    ("get /events/{kind}", "subscribe"),
     ("get /health/live", "liveness"),
     ("get /health/ready", "status"),
     ("post /import/a2a", "import"),

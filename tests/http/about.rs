@@ -75,7 +75,7 @@ fn documented_operations_are_served_with_the_documented_parameters() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         let path = path
             .replace("{id}", "urn:example:a")
-            .replace("{type}", "thing_created")
+            .replace("{kind}", "thing_created")
             .replace("{name}", "a")
             .replace("{language}", "xpath");
         let operations = operations.as_object().unwrap();
@@ -102,6 +102,24 @@ fn documented_operations_are_served_with_the_documented_parameters() {
             assert_eq!(known, documented, "{method} {path}");
         }
     }
+}
+
+#[test]
+fn parameters_of_an_operation_have_names_of_their_own() {
+    let document = openapi();
+    let operations = document["paths"].as_object().unwrap().iter();
+    let operations = operations.flat_map(|(path, item)| item.as_object().unwrap().iter().map(move |it| (path, it)));
+    let mut count = 0;
+    for (path, (method, operation)) in operations {
+        let mut names = BTreeSet::new();
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            // Clients that are made of the document have one list of arguments for path, query and headers.
+            count += 1;
+            let name = parameter["name"].as_str().unwrap();
+            assert!(names.insert(name), "{method} {path} has two parameters {name}");
+        }
+    }
+    assert!(count > 200, "{count}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("POST", "/search/{language}", AtLeast(Role::Read)),
     ("GET", "/changes", AtLeast(Role::Read)),
     ("GET", "/events", AtLeast(Role::Read)),
-    ("GET", "/events/{type}", AtLeast(Role::Read)),
+    ("GET", "/events/{kind}", AtLeast(Role::Read)),
     ("GET", "/queries", AtLeast(Role::Read)),
     ("GET", "/queries/{name}", AtLeast(Role::Read)),
     ("PUT", "/queries/{name}", AtLeast(Role::Register)),

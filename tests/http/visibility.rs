@@ -207,7 +207,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("GET", "/imports/{id}") => [PRIVATE_ID, SHARED_ID].map(|id| (format!("/imports/{id}"), None)).to_vec(),
         ("GET", "/namespaces") => get(&["/namespaces"]),
         // Streams, which have a test of their own.
-        ("GET", "/events" | "/events/{type}" | "/queries/{name}/events") => Vec::new(),
+        ("GET", "/events" | "/events/{kind}" | "/queries/{name}/events") => Vec::new(),
         // Other ways to say the same, and languages that aren't offered.
         ("POST", "/search/sparql") | ("GET" | "POST", "/search/{language}") => Vec::new(),
         // What documents become that the caller sends.

@@ -1,4 +1,4 @@
-//! `/events` and `/events/{type}`: changes as Server-Sent Events (WoT Discovery, section 7.3.2.2).
+//! `/events` and `/events/{kind}`: changes as Server-Sent Events (WoT Discovery, section 7.3.2.2).
 //!
 //! An event stream is a reader of the log: what it sends next is what comes after its position. A
 //! client that reconnects with `Last-Event-ID` gets what it missed. Where that can't be served, one
@@ -71,11 +71,11 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
 /// Subscribe to changes of one kind
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
-    path = "/events/{type}",
+    path = "/events/{kind}",
     operation_id = "subscribe_to_kind",
     tag = "changes",
     params(
-        ("type" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
+        ("kind" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
         super::schemas::StreamParameters,
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
@@ -92,7 +92,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     )
 ))]
 pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let name = request.match_info().get("type").unwrap_or_default();
+    let name = request.match_info().get("kind").unwrap_or_default();
     let kind = MatchKind::from_name(name).ok_or_else(|| {
         let kinds = MatchKind::ALL.map(MatchKind::as_str).join(", ");
         Problem::unknown_path(request.path())

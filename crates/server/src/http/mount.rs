@@ -136,7 +136,7 @@ impl Mount<'_> {
         self.resource(config, "/queries/{name}", "/queries/{name:[^/]+}", verbs);
         let events = vec![read(queries::subscribe)];
         self.resource(config, "/queries/{name}/events", "/queries/{name:[^/]+}/events", events);
-        self.resource(config, "/events/{type}", "/events/{type:[^/]+}", vec![read(events::of_type)]);
+        self.resource(config, "/events/{kind}", "/events/{kind:[^/]+}", vec![read(events::of_type)]);
     }
 
     fn guardian(&self, config: &mut ServiceConfig) {

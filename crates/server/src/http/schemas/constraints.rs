@@ -76,7 +76,7 @@ fn describe_headers(operation: &mut Operation) {
 /// The table.
 fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
     Some(match (parameter.name.as_str(), &parameter.parameter_in) {
-        ("type", ParameterIn::Path) => one_of(&MatchKind::ALL.map(MatchKind::as_str)),
+        ("kind", ParameterIn::Path) => one_of(&MatchKind::ALL.map(MatchKind::as_str)),
         ("language", ParameterIn::Path) => one_of(&NOT_OFFERED.split('|').collect::<Vec<_>>()),
         ("name", ParameterIn::Path) if path.starts_with("/queries") => {
             matching("^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$")
