@@ -91,32 +91,13 @@ fn indexing(number: usize, vocabulary: &Vocabulary, random: &mut Random) {
                 }
                 let parsed = own_cpu_time();
                 for (id, text) in agents {
-                    std::hint::black_box(
-                        document_bytes(Entry {
-                            id,
-                            text,
-                            format: None,
-                            terms: Format::search_terms(),
-                            access: None,
-                            moments: None,
-                        })
-                        .expect("a document"),
-                    );
+                    std::hint::black_box(document_bytes(entry(id, text)).expect("a document"));
                 }
                 let made = own_cpu_time();
                 parsing += parsed - before;
                 making += made - parsed;
                 for (id, text) in agents {
-                    writer
-                        .put(Entry {
-                            id,
-                            text,
-                            format: None,
-                            terms: Format::search_terms(),
-                            access: None,
-                            moments: None,
-                        })
-                        .expect("put");
+                    writer.put(entry(id, text)).expect("put");
                 }
                 number += agents.len();
                 writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
@@ -299,21 +280,16 @@ fn build(
             bytes += agent.to_string().len() * 100;
         }
         let id = agent["id"].as_str().expect("an id");
-        writer
-            .put(Entry {
-                id,
-                text: &agent.to_string(),
-                format: None,
-                terms: Format::search_terms(),
-                access: None,
-                moments: None,
-            })
-            .expect("put");
+        writer.put(entry(id, &agent.to_string())).expect("put");
         if number % COMMIT_EVERY == 0 || number == agents {
             writer.commit(Position { epoch: Epoch(1), seq: Seq(number as u64) }).expect("a commit");
         }
     }
     (index, writer, bytes)
+}
+
+fn entry<'a>(id: &'a str, text: &'a str) -> Entry<'a> {
+    Entry { id, text, format: None, terms: Format::search_terms(), access: None, moments: None }
 }
 
 /// An agent of about 4.1 KB.
