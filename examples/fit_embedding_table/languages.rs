@@ -103,7 +103,7 @@ fn rows(pairs: &[Pair], table: &Table, english: &English) -> Rows {
             }
         });
         let (mut pieces, mut words) = (BTreeMap::new(), Vec::new());
-        table.for_each_part(&pair.foreign, |part| match part {
+        table.for_each_fitted_part(&pair.foreign, |part| match part {
             Part::Word(word) => words.push(word),
             Part::Piece(piece) => *pieces.entry(piece as u32).or_insert(0.0_f32) += 1.0,
         });

@@ -115,20 +115,20 @@ fn requests_in_five_languages_find_english_agents() {
 #[test]
 fn requests_find_agents_in_five_languages_among_english_ones() {
     let Some(others) = english_agents() else { return };
-    let mut reverse = [0.0, 0.0];
+    let mut reverse = [0, 0];
     for language in LANGUAGES {
         let registered = Registered::new(agents(language).into_iter().chain(others.clone()));
         let [words, meaning, both] = registered.judge(&format!("en for {language}"), &requests("en"));
-        for (share, judged) in reverse.iter_mut().zip([meaning, both]) {
-            *share += judged.0 as f64 / (requests("en").len() * LANGUAGES.len()) as f64;
+        for (sum, judged) in reverse.iter_mut().zip([meaning, both]) {
+            *sum += judged.0;
         }
         assert!(both.1 >= words.1, "{language}: {both:?}, by words {words:?}");
         let [words, _, both] = registered.judge(&format!("{language} for {language}"), &requests(language));
         assert!(both.1 >= words.1 - 0.001, "{language}: {both:?}, by words {words:?}");
     }
     // The words of English requests find English agents too, which come before others.
-    println!("English requests with their agent in the first five: {reverse:.2?}");
-    assert!(reverse[0] >= 0.75 && reverse[1] >= 0.7, "{reverse:?}");
+    println!("English requests with their agent in the first five, of 100: {reverse:?}");
+    assert!(reverse[0] >= 78 && reverse[1] >= 75, "{reverse:?}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn read(text: &str) -> (usize, usize) {
 
 #[test]
 fn words_of_several_languages_are_read_as_those_of_the_request() {
-    for english in ["war stories", "who was my son", "the gift shop", "chat with my friends"] {
+    for english in ["war stories", "who was my son", "the gift shop", "chat with my friends", "the cheapest flight"] {
         assert_eq!(read(english).1, 0, "{english}");
     }
     for foreign in ["wie war das Wetter", "wer war mein Vater"] {

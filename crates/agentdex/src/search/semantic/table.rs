@@ -6,7 +6,8 @@
 //! A word is read as English by its stem, or as one of another language as it is written, in lower case and ASCII. A run
 //! of ideographs and kana is one word. What is only one of them is that; of what may be both the log-odds decide, with
 //! half of those of the other words of the text. What is neither is cut into pieces, those that cost least: `strompreise`
-//! is `strom` and `preise`. A name that was taken apart (`getWeather`) counts as a whole as well where it is English.
+//! is `strom` and `preise`. In an English text, one that ends with `er` or `est` is first the word before that: `cheapest` is
+//! `cheap`. A name that was taken apart (`getWeather`) counts as a whole as well where it is English.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -33,6 +34,8 @@ use super::{
 };
 use crate::search::text;
 
+/// Another number for each way to read texts: vectors that were made in another way are made again.
+const READING: u64 = 1;
 /// The bytes that a table begins with.
 pub const MAGIC: [u8; 8] = *b"ADXTAB02";
 /// The unit of the costs of pieces, in nats.
@@ -43,6 +46,8 @@ pub const ODDS_STEP: f64 = 1.0 / 16.0;
 const NO_PIECE: u32 = 32 * 1024;
 /// The fewest letters of each piece of a word that is known by them.
 const FEWEST_LETTERS: usize = 4;
+/// The endings of English words that their stems keep.
+const ENDINGS: [&str; 2] = ["er", "est"];
 /// The maximum number of words in [`UnknownWords`], each with a byte a dimension.
 const MOST_CACHED: usize = 8192;
 
@@ -74,8 +79,17 @@ pub enum Part {
 struct Read {
     english: Option<usize>,
     piece: Option<usize>,
+    /// Where it is neither, the word of English without its ending.
+    shorter: Option<usize>,
     odds: i32,
     written: String,
+}
+
+/// A word that is neither one of English nor a piece.
+struct Unknown<'a> {
+    written: &'a str,
+    /// In an English text, the word without its ending.
+    shorter: Option<usize>,
 }
 
 impl Table {
@@ -130,7 +144,7 @@ impl Table {
 
     /// Differs between tables that give other vectors.
     pub fn hash(&self) -> u64 {
-        self.hash
+        self.hash.wrapping_add(READING)
     }
 
     /// The number of a word of English, stemmed.
@@ -138,10 +152,17 @@ impl Table {
         self.words.find(stem.as_bytes())
     }
 
+    /// The number of a word of English without an ending that its stem keeps: that of `cheap` for `cheapest`, of `thrill` for
+    /// `thriller`.
+    fn find_without_ending(&self, stem: &str) -> Option<usize> {
+        let shorter = ENDINGS.into_iter().find_map(|ending| stem.strip_suffix(ending))?;
+        self.find(shorter).filter(|_| shorter.len() >= FEWEST_LETTERS)
+    }
+
     /// True if the table has the meaning of a word, by its English stem or as it is written in another language: whole or
     /// in long pieces.
     pub fn knows(&self, stem: &str, written: &str) -> bool {
-        self.has_word(stem, written) || self.cut(written, |_| ())
+        self.has_word(stem, written) || self.find_without_ending(stem).is_some() || self.cut(written, |_| ())
     }
 
     /// The same for a whole word: one that is misspelled or not finished may have long pieces, too.
@@ -157,7 +178,11 @@ impl Table {
                 is_known = true;
                 self.add(part, &mut sum);
             }
-            Err(word) => is_known |= unknown.add(word, self, &mut sum),
+            Err(Unknown { shorter: Some(word), .. }) => {
+                is_known = true;
+                self.add(Part::Word(word), &mut sum);
+            }
+            Err(Unknown { written, .. }) => is_known |= unknown.add(written, self, &mut sum),
         });
         unit(sum).filter(|_| is_known)
     }
@@ -166,14 +191,25 @@ impl Table {
     pub fn for_each_part(&self, text: &str, mut each: impl FnMut(Part)) {
         self.for_each_word(text, |read| match read {
             Ok(part) => each(part),
-            Err(word) => {
-                self.cut(word, |piece| each(Part::Piece(piece)));
+            Err(Unknown { shorter: Some(word), .. }) => each(Part::Word(word)),
+            Err(Unknown { written, .. }) => {
+                self.cut(written, |piece| each(Part::Piece(piece)));
             }
         });
     }
 
-    /// Calls with the part that each word of a text is, or with the word where it has to be cut.
-    fn for_each_word(&self, text: &str, mut each: impl FnMut(Result<Part, &str>)) {
+    /// The same as the table was fitted: what is neither a word of English nor a piece is cut, whatever it ends with.
+    pub fn for_each_fitted_part(&self, text: &str, mut each: impl FnMut(Part)) {
+        self.for_each_word(text, |read| match read {
+            Ok(part) => each(part),
+            Err(Unknown { written, .. }) => {
+                self.cut(written, |piece| each(Part::Piece(piece)));
+            }
+        });
+    }
+
+    /// Calls with the part that each word of a text is, or with the word where it is none.
+    fn for_each_word(&self, text: &str, mut each: impl FnMut(Result<Part, Unknown<'_>>)) {
         let mut words = Vec::new();
         for_each_word(text, |stem, written, is_whole| {
             let english = self.find(stem);
@@ -184,8 +220,10 @@ impl Table {
             }
             let piece = self.pieces.find(written.as_bytes());
             let odds = piece.map(|piece| self.words.len() + piece).or(english).map_or(0, |row| self.odds(row));
-            let written = if english.is_none() && piece.is_none() { written.to_owned() } else { String::new() };
-            words.push(Read { english, piece, odds, written });
+            let is_unknown = english.is_none() && piece.is_none();
+            let shorter = self.find_without_ending(stem).filter(|_| is_unknown);
+            let written = if is_unknown { written.to_owned() } else { String::new() };
+            words.push(Read { english, piece, shorter, odds, written });
         });
         let all: i32 = words.iter().map(|word| word.odds).sum();
         for word in &words {
@@ -194,7 +232,8 @@ impl Table {
                 (Some(_), Some(piece)) if word.odds + all > 0 => Ok(Part::Piece(piece)),
                 (Some(word), _) => Ok(Part::Word(word)),
                 (None, Some(piece)) => Ok(Part::Piece(piece)),
-                (None, None) => Err(&word.written),
+                // In a text of another language, `bäcker` isn't who backs something.
+                (None, None) => Err(Unknown { written: &word.written, shorter: word.shorter.filter(|_| all < 0) }),
             });
         }
     }
@@ -357,6 +396,22 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_word_of_an_english_text_is_read_without_its_ending() {
+        let (weather, wie) = (Part::Word(2), Part::Piece(1));
+        assert_eq!(parts("weatherer stories"), [weather, Part::Word(1)]);
+        assert_eq!(parts("stories weatherest"), [Part::Word(1), weather]);
+        assert_ne!(parts("Wie weatherer")[1..], [weather]);
+        assert_eq!(parts("Wie weatherer")[0], wie);
+        // Too short for what is left to be the same word.
+        assert_ne!(parts("warer stories")[0], Part::Word(0));
+        let table = example();
+        assert!(table.knows("weatherer", "weatherer") && !table.has_word("weatherer", "weatherer"));
+        let mut fitted = Vec::new();
+        table.for_each_fitted_part("weatherer stories", |part| fitted.push(part));
+        assert!(!fitted.contains(&weather), "{fitted:?}");
+    }
+
+    #[test]
     fn the_other_words_of_a_text_say_which_language_a_word_is_of() {
         assert_eq!(parts("War stories"), [Part::Word(0), Part::Word(1)]);
         assert_eq!(parts("Wie war"), [Part::Piece(1), Part::Piece(0)]);
@@ -395,7 +450,7 @@ mod tests {
     fn the_built_in_table_is_whole() {
         let bytes = include_bytes!("table.bin");
         let table = Table::built_in();
-        assert_eq!(table.hash(), Table::hash_of(&bytes[16..]));
+        assert_eq!(table.hash, Table::hash_of(&bytes[16..]));
         assert_eq!((table.dimensions(), table.words(), table.pieces()), (256, 13_200, 33_000));
         assert!(bytes.len() <= 7_000_000, "{} bytes", bytes.len());
         for cut in [0, 7, 20, 100, bytes.len() / 2, bytes.len() - 1] {
