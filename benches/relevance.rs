@@ -1,10 +1,11 @@
 //! How well requests in natural language find the agents that answer them.
 //!
 //! `cargo bench --bench relevance` registers the agents of each labelled set in a registry of its own, and those of
-//! all sets in one, searches for every request by words, by meaning and by both, and prints nDCG@10, MRR and recall
-//! with the requests that fail worst by both. `-- --set NAME` takes one set (`mixed`: the requests of all sets among
-//! the agents of all), `-- --mode NAME` one mode, `-- --worst N` prints more or fewer failures, `-- --model DIR` takes
-//! the sentence encoder of a directory in place of the built-in table. `-- --speed N` measures how long searches take
+//! the large sets in one, searches for every request by words, by meaning and by both, and prints nDCG@10, MRR and recall
+//! with the requests that fail worst by both. `-- --set NAME` takes one set (`mixed`: the requests of the large sets among
+//! the agents of both; `languages`: requests in each language among those agents and the ones of `metatool`),
+//! `-- --mode NAME` one mode, `-- --worst N` prints more or fewer failures, `-- --model DIR` takes
+//! the sentence encoder of a directory in place of the built-in table. Times don't matter to it: `--profile dev` does. `-- --speed N` measures how long searches take
 //! among N agents, each of them with the title and the parameters of one labelled agent and the description of
 //! another; `--owners N` gives them to N owners in turn, every fifth of them private, and measures as well what it costs
 //! that one owner searches and reads instead of somebody who sees everything. The sets lie in
@@ -31,7 +32,10 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// How many hits count.
 const DEPTH: usize = 10;
+/// The large sets.
 const SETS: [&str; 2] = ["metatool", "seal-tools"];
+/// The languages of the requests of `languages`.
+const LANGUAGES: [&str; 3] = ["de", "zh", "en"];
 
 fn main() -> Outcome {
     let arguments: Vec<String> = env::args().collect();
@@ -54,16 +58,21 @@ fn main() -> Outcome {
     println!("| set | mode | requests | nDCG@10 | even / odd requests | MRR | recall@5 | recall@10 |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut failures = Vec::new();
-    let alone = SETS.map(|set| (set.to_owned(), vec![set], vec![set]));
-    let mixed = SETS.map(|set| (format!("{set}, mixed"), SETS.to_vec(), vec![set]));
-    let is_wanted = |name: &str| value("--set").is_none_or(|wanted| name.contains(wanted.as_str()));
-    for (set, agents, requests) in alone.into_iter().chain(mixed).filter(|(name, ..)| is_wanted(name)) {
-        let registry = Registered::new(&folder, &agents, &model)?;
+    let alone = SETS.into_iter().chain(["mcp-bench"]).map(|set| Set::new(set.to_owned(), &[set], set));
+    let mixed = SETS.map(|set| Set::new(format!("{set}, mixed"), &SETS, set));
+    let languages = LANGUAGES.map(|language| Set {
+        language: Some(language),
+        ..Set::new(format!("languages, {language}"), &["languages", "metatool"], "languages")
+    });
+    let is_wanted = |set: &Set| value("--set").is_none_or(|wanted| set.name.contains(wanted.as_str()));
+    for set in alone.chain(mixed).chain(languages).filter(is_wanted) {
+        let registry = Registered::new(&folder, &set.agents, &model)?;
         for &mode in &modes {
-            let mut judged = registry.judge(&folder, &requests, mode)?;
+            let mut judged = registry.judge(&folder, &set, mode)?;
             let halves = [0, 1].map(|half| mean(judged.iter().skip(half).step_by(2), |one| one.gain));
             println!(
-                "| {set} | {} | {} | {:.4} | {:.4} / {:.4} | {:.4} | {:.4} | {:.4} |",
+                "| {} | {} | {} | {:.4} | {:.4} / {:.4} | {:.4} | {:.4} | {:.4} |",
+                set.name,
                 mode.name(),
                 judged.len(),
                 mean(&judged, |one| one.gain),
@@ -76,7 +85,7 @@ fn main() -> Outcome {
             judged.sort_by(|one, other| one.gain.total_cmp(&other.gain));
             judged.truncate(worst);
             if mode == Mode::Hybrid {
-                failures.push((set.clone(), judged));
+                failures.push((set.name.clone(), judged));
             }
         }
     }
@@ -89,6 +98,21 @@ fn main() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Agents, and the labelled requests that are asked among them.
+struct Set {
+    name: String,
+    agents: Vec<&'static str>,
+    requests: &'static str,
+    /// The language of the requests that count; none: all.
+    language: Option<&'static str>,
+}
+
+impl Set {
+    fn new(name: String, agents: &[&'static str], requests: &'static str) -> Set {
+        Set { name, agents: agents.to_vec(), requests, language: None }
+    }
 }
 
 /// How long searches take among many agents: every mode in turn, for one request after the other.
@@ -251,19 +275,19 @@ impl Registered {
         Ok(Registered { registry, _directory: directory })
     }
 
-    /// Searches for all requests of some sets.
-    fn judge(&self, folder: &Path, sets: &[&str], mode: Mode) -> Outcome<Vec<Judged>> {
+    /// Searches for all requests of a set.
+    fn judge(&self, folder: &Path, set: &Set, mode: Mode) -> Outcome<Vec<Judged>> {
         let mut judged = Vec::new();
-        for set in sets {
-            for labelled in lines(&folder.join(set).join("queries.jsonl"))? {
-                let query = text(&labelled, "query")?;
-                let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
-                let relevant = labelled["relevant"].as_array().into_iter().flatten();
-                let relevant = relevant.filter_map(Value::as_str).map(id).collect();
-                let request = Search { limit: DEPTH, mode, ..Search::words(query.clone()) };
-                let hits = self.registry.search_as_indexed(&request)?.hits;
-                judged.push(Judged::new(query, relevant, hits.into_iter().map(|hit| hit.id).collect()));
-            }
+        let requests = lines(&folder.join(set.requests).join("queries.jsonl"))?;
+        let counts = |request: &&Value| set.language.is_none_or(|language| request["language"] == language);
+        for labelled in requests.iter().filter(counts) {
+            let query = text(labelled, "query")?;
+            let query = query.get(..query.floor_char_boundary(MAX_QUERY_BYTES)).unwrap_or_default().to_owned();
+            let relevant = labelled["relevant"].as_array().into_iter().flatten();
+            let relevant = relevant.filter_map(Value::as_str).map(id).collect();
+            let request = Search { limit: DEPTH, mode, ..Search::words(query.clone()) };
+            let hits = self.registry.search_as_indexed(&request)?.hits;
+            judged.push(Judged::new(query, relevant, hits.into_iter().map(|hit| hit.id).collect()));
         }
         Ok(judged)
     }
