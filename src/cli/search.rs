@@ -338,11 +338,19 @@ fn explained(explanation: &Explanation, normalized: Option<f32>) -> Vec<String> 
         words.map(|word| format!("{:>6.2}  word `{}`{}", word.score, output::visible(&word.word), boost(word.boost)));
     let meaning = explanation.meaning.iter();
     let meaning = meaning.map(|part| format!("{:>6.2}  meaning: {:.2} × {:.1}", part.score, part.cosine, part.boost));
+    let other = explanation.meaning.iter().filter(|part| part.words_share < 0.995).map(|part| {
+        let words: f32 = explanation.words.iter().map(|word| word.score).sum();
+        format!(
+            "{:>6.2}  words beside another meaning (count {:.2})",
+            (part.words_share - 1.0) * words,
+            part.words_share
+        )
+    });
     let title = explanation.title.iter();
     let title = title.map(|part| format!("{:>6.2}  title: {:.2}² × {:.1}", part.score, part.share, part.boost));
     let best =
         normalized.map(|share| format!("{share:>6.2}  of the best score that this could get, {:.2}", explanation.best));
-    words.chain(meaning).chain(title).chain(best).collect()
+    words.chain(other).chain(meaning).chain(title).chain(best).collect()
 }
 
 /// What a capability is called, and the part of its text that matches best.

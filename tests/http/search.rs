@@ -286,8 +286,10 @@ fn the_score_of_a_hit_is_explained() {
         let explanation = &hit["explanation"];
         let words: f64 = explanation["words"].as_array().unwrap().iter().map(|word| number(&word["score"])).sum();
         assert!((words - number(&hit["bm25"])).abs() < 0.02, "{query}: {hit}");
+        let share = explanation["meaning"]["words_share"].as_f64().unwrap_or(1.0);
+        assert!((0.5..=1.0).contains(&share), "{query}: {hit}");
         let rest = ["meaning", "title"].map(|part| explanation[part]["score"].as_f64().unwrap_or_default());
-        assert!((words + rest[0] + rest[1] - number(&hit["score"])).abs() < 0.02, "{query}: {hit}");
+        assert!((share * words + rest[0] + rest[1] - number(&hit["score"])).abs() < 0.02, "{query}: {hit}");
         let share = number(&hit["score"]) / number(&explanation["best"]);
         assert!((share.min(1.0) - number(&hit["normalized_score"])).abs() < 0.001, "{query}: {hit}");
     }

@@ -128,7 +128,7 @@ fn requests_find_agents_in_five_languages_among_english_ones() {
     }
     // The words of English requests find English agents too, which come before others.
     println!("English requests with their agent in the first five, of 100: {reverse:?}");
-    assert!(reverse[0] >= 78 && reverse[1] >= 75, "{reverse:?}");
+    assert!(reverse[0] >= 78 && reverse[1] >= 77, "{reverse:?}");
 }
 
 #[test]

@@ -114,8 +114,30 @@ fn words_and_meaning_count_together() {
     let response = agents.search(&Search::words("rain"));
     let first = &response.hits[0];
     assert_eq!(first.id, "urn:weather");
-    let together = first.bm25 + SCALE * first.cosine.unwrap();
+    let cosine = first.cosine.unwrap();
+    let together = (0.5 + cosine).min(1.0) * first.bm25 + SCALE * cosine;
     assert!(first.bm25 > 0.0 && (first.score - together).abs() < 0.1, "{first:?}");
+}
+
+#[test]
+fn words_of_an_agent_that_is_about_something_else_count_less() {
+    let agents = Agents::new();
+    let chess = "Teaches openings, tactics and endgames, corrects moves and rates players; rooms on request.";
+    agents.put("chess", "Chess trainer", chess, "games");
+    let both = agents.search(&Search::words("rooms in a city hotel").explain());
+    let by_words = agents.search(&Search::words("rooms in a city hotel").mode(Mode::Lexical).explain());
+    assert!(by_words.hits.iter().all(|hit| hit.score == hit.bm25), "{by_words:?}");
+    let share = |id: &str| {
+        let hit = both.hits.iter().find(|hit| hit.id == id).unwrap();
+        let meaning = hit.explanation.as_ref().unwrap().meaning.as_ref().unwrap();
+        // The model knows all words of the request.
+        let expected = 0.5 + hit.cosine.unwrap().clamp(0.0, 0.5);
+        assert!((meaning.words_share - expected).abs() < 0.01, "{hit:?}");
+        let title = hit.explanation.as_ref().unwrap().title.as_ref().map_or(0.0, |title| title.score);
+        assert!((hit.score - meaning.words_share * hit.bm25 - meaning.score - title).abs() < 0.05, "{hit:?}");
+        meaning.words_share
+    };
+    assert!(share("urn:chess") < 0.9 && share("urn:chess") < share("urn:hotel"), "{both:?}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn joined_requests_of_metatool_find_the_tools_of_all() {
     for (count, least) in [(2, 0.89), (3, 0.82)] {
         let (mut found, mut asked) = (0, 0);
         let mut draw = Draw(count);
-        for _ in 0..100 {
+        for _ in 0..250 {
             let joined: Vec<&(&str, String)> = (0..count).map(|_| &requests[draw.below(requests.len())]).collect();
             let tools: HashSet<&String> = joined.iter().map(|(_, tool)| tool).collect();
             let sentence =

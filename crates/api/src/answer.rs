@@ -174,6 +174,14 @@ pub struct MeaningScore {
     pub boost: f32,
     /// The weight times the likeness, or 0 where that is less.
     pub score: f32,
+    /// The share of `bm25` that counts in the score, from 0 to 1: less where the meaning is another one.
+    #[serde(default = "whole")]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub words_share: f32,
+}
+
+fn whole() -> f32 {
+    1.0
 }
 
 /// The part that the title has in a score.

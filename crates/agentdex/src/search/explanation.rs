@@ -78,7 +78,7 @@ pub(super) fn explain(
         }
         let meaning = hit.cosine.map(|cosine| {
             let boost = hit.meaning_boost;
-            MeaningScore { cosine, boost, score: boost * cosine.max(0.0) }
+            MeaningScore { cosine, boost, score: boost * cosine.max(0.0), words_share: hit.words_share }
         });
         let share = hit.title;
         let title = TitleScore { share, boost: TITLE_SCORE, score: TITLE_SCORE * share * share };

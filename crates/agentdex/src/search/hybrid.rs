@@ -1,8 +1,10 @@
 //! Words and meaning in one ranking.
 //!
-//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by BM25 + 40 × k² × cosine + 10 × t²
+//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by w × BM25 + 40 × k² × cosine + 10 × t²
 //!   (60 × with an encoder, or another factor that is set); what else matches by words follows, by BM25. So each page of a
 //!   request comes from the same order.
+//! - w is 1 − k² × (0.5 − cosine) where the cosine is below 0.5, else 1 (with an encoder always): words of a Thing that is
+//!   about something else are there by chance. Meaning that counts less, because of another factor, takes less from words.
 //! - k is the share of the request that the model knows: of the IDF of its telling words, that of known ones. A name
 //!   that the table has never met is found by its letters, not by the words around it.
 //! - t is the share of a title that was asked for.
@@ -239,14 +241,22 @@ impl Hybrid<'_> {
     fn add_score(&self, ranked: &mut Ranked, cosine: Option<f32>, known: f32, title: f32) {
         ranked.cosine = cosine;
         ranked.meaning_boost = self.meaning_boost(known);
+        ranked.words_share = cosine.map_or(1.0, |cosine| self.words_share(cosine, known));
         ranked.title = title;
         let likeness = cosine.unwrap_or_default().max(0.0);
-        ranked.score = ranked.bm25 + ranked.meaning_boost * likeness + TITLE_SCORE * title * title;
+        ranked.score = ranked.words_share * ranked.bm25 + ranked.meaning_boost * likeness + TITLE_SCORE * title * title;
     }
 
     /// What a cosine of 1 adds to a score.
     fn meaning_boost(&self, known: f32) -> Score {
         self.meaning.scale() * known * known
+    }
+
+    /// The share of the words of a document that count, by how alike it is.
+    fn words_share(&self, cosine: f32, known: f32) -> f32 {
+        let model = self.meaning.model();
+        let weight = (self.meaning.scale() / model.scale()).min(1.0) * known * known;
+        1.0 - weight * (1.0 - (model.least_share_of_words() + cosine.max(0.0)).min(1.0))
     }
 
     /// The least cosine of what a search finds by its meaning; where that is nothing yet, the one from which on a search is

@@ -60,6 +60,11 @@ impl Model {
         match *self {}
     }
 
+    /// The share of its words that a Thing keeps whose meaning is a different one.
+    pub fn least_share_of_words(&self) -> f32 {
+        match *self {}
+    }
+
     /// The least cosine of a candidate that no words match.
     pub fn threshold(&self) -> f32 {
         match *self {}

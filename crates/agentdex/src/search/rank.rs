@@ -52,6 +52,8 @@ pub(super) struct Ranked {
     pub score: Score,
     /// How well words match.
     pub bm25: Score,
+    /// The share of that which counts: less where the meaning is another one.
+    pub words_share: f32,
     /// How alike it is in meaning, where that counts.
     pub cosine: Option<f32>,
     /// What a cosine of 1 adds to the score.
@@ -63,7 +65,7 @@ pub(super) struct Ranked {
 impl Ranked {
     /// One that words match.
     pub fn by_words(score: Score, address: DocAddress) -> Ranked {
-        Ranked { address, score, bm25: score, cosine: None, meaning_boost: 0.0, title: 0.0 }
+        Ranked { address, score, bm25: score, words_share: 1.0, cosine: None, meaning_boost: 0.0, title: 0.0 }
     }
 }
 

@@ -10,8 +10,8 @@
 //!   title or description in English goes before that in the default language.
 //! - **Likeness** of a request and a Thing is the largest cosine with one of the vectors of the Thing. In a request of
 //!   several sentences it is ½ that of the whole + ½ that of the best sentence.
-//! - **Score** of a hit: BM25 + [`Model::scale`] × cosine, or another factor that is set, as far as the request is known, and
-//!   what its title counts. Candidates are what matches by words, and the nearest
+//! - **Score** of a hit: BM25, less where the cosine is low ([`Model::least_share_of_words`]), + [`Model::scale`] × cosine, or
+//!   another factor that is set, as far as the request is known, and what its title counts. Candidates are what matches by words, and the nearest
 //!   [`MOST_NEAREST`] with at least [`Model::threshold`]. See `hybrid`.
 //! - **Memory**: a byte a dimension (256 with the table, 384 with all-MiniLM-L6-v2) and 8 more for each vector, and
 //!   about 100 for each Thing. 100,000 Things with two vectors each: 63 MB with the table.
