@@ -326,6 +326,25 @@ fn every_title_is_found_while_it_is_typed() {
         }
     }
     assert!(typed > 150, "{typed}");
+    let first = |query: &str| {
+        let query = query.replace(' ', "%20");
+        let page = registry.get(&format!("/search?q={query}&mode=semantic&typing=true")).expect(200).json();
+        page["hits"][0]["title"].as_str().unwrap_or_default().to_owned()
+    };
+    // By meaning too, a word that isn't finished counts as what it may become.
+    for (query, title) in [
+        ("wea", "Weather agent"),
+        ("weath", "Weather agent"),
+        ("tell me the weath", "Weather agent"),
+        ("translatio", "Polyglot translator"),
+        ("book a hote", "Travel planner"),
+        ("hom", "Home energy agent"),
+        ("inv", "Invoice clerk"),
+        ("weather qqq", "Weather agent"),
+    ] {
+        assert_eq!(first(query), title, "{query}");
+    }
+    assert_eq!(registry.get("/search?q=weath&mode=semantic").expect(200).json()["total"], 0);
     registry.get("/search?q=w&typing=1").problem(400, "invalid-parameter");
     let found = |path: &str| registry.get(path).expect(200).json()["total"].as_u64().unwrap();
     // A space or another sign ends a word.

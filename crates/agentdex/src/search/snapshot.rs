@@ -31,6 +31,9 @@ use crate::{
 /// How many of the best of each sentence of a request come before the rest.
 const HITS_OF_A_TASK: usize = 10;
 
+/// How many words that one may become have a part in its meaning while it is typed.
+const MOST_ENDS: usize = 8;
+
 /// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -217,14 +220,32 @@ impl<'a> Searching<'a> {
         if self.search.typing { query::parse_typed(query) } else { query::parse(query) }
     }
 
-    /// A query as prose. A word that is being typed has a meaning where the model knows it.
+    /// A query as prose. A word that is being typed has a meaning where the model knows it. Where meaning alone counts, one that
+    /// no description has has also that of the words of descriptions that begin so; one that is nothing yet is left out
+    /// beside finished words.
     fn wording(&self, clauses: &[query::Clause], meaning: &Meaning) -> query::Wording {
         query::Wording::of(clauses, |word| {
             let written = text::normalized(word);
-            let knows = |stem: &str| meaning.model().has_word(stem, &written);
-            let mut is_known = self.search.mode == Mode::Semantic;
-            text::prose().token_stream(word).process(&mut |token| is_known |= knows(&token.text));
-            is_known
+            let mut stems = Vec::new();
+            text::prose().token_stream(word).process(&mut |token| stems.push(token.text.clone()));
+            let is_known = stems.iter().any(|stem| meaning.model().has_word(stem, &written));
+            if self.search.mode != Mode::Semantic {
+                return is_known.then(|| word.to_owned());
+            }
+            let Snapshot { searcher, fields, .. } = self.snapshot;
+            // Without the words that it may become it is read as it stands.
+            let mut ends = query::completed(searcher, self.hidden, fields.text, &written).unwrap_or_default();
+            if ends.iter().any(|end| stems.contains(end)) {
+                ends.clear();
+            }
+            ends.retain(|end| meaning.model().has_word(end, end));
+            ends.truncate(MOST_ENDS);
+            match is_known || ends.is_empty() && clauses.len() == 1 {
+                true => ends.insert(0, word.to_owned()),
+                false if ends.is_empty() => return None,
+                false => {}
+            }
+            Some(ends.join(" "))
         })
     }
 

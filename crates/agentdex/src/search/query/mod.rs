@@ -33,7 +33,7 @@ pub(super) use languages::languages_of;
 pub(super) use parse::{parse, parse_typed};
 pub(super) use telling::Telling;
 pub(super) use wording::Wording;
-pub(super) use words::{Part, Spelling, may_be_id};
+pub(super) use words::{Part, Spelling, completed, may_be_id};
 
 use super::schema::ExactField;
 

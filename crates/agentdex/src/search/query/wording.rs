@@ -22,10 +22,13 @@ pub(in crate::search) struct Wording {
 }
 
 impl Wording {
-    /// Reads clauses. A word that is being typed counts where it is known as it stands.
-    pub fn of(clauses: &[Clause], is_known: impl Fn(&str) -> bool) -> Wording {
-        let is_said = |clause: &Clause| !matches!(&clause.pattern, Pattern::Begun(word) if !is_known(word));
-        let said: Vec<Clause> = clauses.iter().filter(|clause| is_said(clause)).cloned().collect();
+    /// Reads clauses. A word that is being typed counts as what `begun` makes of it, if anything.
+    pub fn of(clauses: &[Clause], begun: impl Fn(&str) -> Option<String>) -> Wording {
+        let said = |clause: &Clause| match &clause.pattern {
+            Pattern::Begun(word) => begun(word).map(|word| Clause { pattern: Pattern::Begun(word), ..clause.clone() }),
+            _ => Some(clause.clone()),
+        };
+        let said: Vec<Clause> = clauses.iter().filter_map(said).collect();
         let starts = sentences::starts(&said);
         let ends = starts.iter().skip(1).copied().chain([said.len()]);
         let sentences = starts.iter().zip(ends).filter_map(|(&start, end)| said.get(start..end));
@@ -63,14 +66,14 @@ mod tests {
 
     #[test]
     fn signs_of_the_language_are_no_words() {
-        let of = |text: &str| Wording::of(&parse(text), |_| true);
+        let of = |text: &str| Wording::of(&parse(text), |_| None);
         let wording = of("+hotel \"in the city\" -hostel title:booking vendor:acme Rom*");
         assert_eq!(wording.whole, "hotel in the city booking");
         assert_eq!((wording.has_free_words, wording.has_phrases, wording.restriction.len()), (false, true, 3));
         let prose = of("Book me a hotel. Then tell me the weather!");
         assert_eq!(prose.sentences, ["Book me a hotel.", "Then tell me the weather!"]);
         assert!(prose.has_free_words && prose.restriction.is_empty());
-        let typed = |is_known: bool| Wording::of(&parse_typed("+hotel weath"), |_| is_known);
-        assert_eq!([true, false].map(typed).map(|typed| typed.whole), ["hotel weath", "hotel"]);
+        let typed = |begun: Option<&str>| Wording::of(&parse_typed("+hotel weath"), |_| begun.map(str::to_owned)).whole;
+        assert_eq!([Some("weather"), None].map(typed), ["hotel weather", "hotel"]);
     }
 }

@@ -384,7 +384,8 @@ impl<'a> Words<'a> {
         let mut ends = Vec::new();
         let mut is_more = false;
         for beginning in &beginnings {
-            let found = self.completed(field, beginning).map_err(index_error("looking up a beginning"))?;
+            let found = completed(self.searcher, self.spelling.hidden(), field, beginning)
+                .map_err(index_error("looking up a beginning"))?;
             is_more |= found.len() > MOST_PREFIX_TERMS;
             ends.extend(found);
         }
@@ -438,20 +439,6 @@ impl<'a> Words<'a> {
             }
         }
         Ok(parts)
-    }
-
-    /// The terms of visible descriptions that are stems of words that begin so, some more than
-    /// [`MOST_PREFIX_TERMS`] at most.
-    fn completed(&self, field: Field, beginning: &str) -> tantivy::Result<Vec<String>> {
-        let hidden = self.spelling.hidden();
-        let mut terms = suggest::terms_with_prefix(self.searcher, hidden, field, beginning, MOST_PREFIX_TERMS + 1)?;
-        for stem in text::stems_of_words_beginning_with(beginning) {
-            let is_new = !stem.starts_with(beginning) && !terms.contains(&stem);
-            if is_new && suggest::is_known(self.searcher, hidden, field, &stem)? {
-                terms.push(stem);
-            }
-        }
-        Ok(terms)
     }
 
     /// A word, or those that are spelled like it where no description has it.
@@ -540,6 +527,23 @@ impl<'a> Words<'a> {
     fn tokens(&mut self, text: &str) -> Vec<Token> {
         tokens(&mut self.analyzer, text)
     }
+}
+
+/// The terms of visible descriptions that are stems of words that begin so, some more than [`MOST_PREFIX_TERMS`] at most.
+pub(in crate::search) fn completed(
+    searcher: &Searcher,
+    hidden: &Hidden,
+    field: Field,
+    beginning: &str,
+) -> tantivy::Result<Vec<String>> {
+    let mut terms = suggest::terms_with_prefix(searcher, hidden, field, beginning, MOST_PREFIX_TERMS + 1)?;
+    for stem in text::stems_of_words_beginning_with(beginning) {
+        let is_new = !stem.starts_with(beginning) && !terms.contains(&stem);
+        if is_new && suggest::is_known(searcher, hidden, field, &stem)? {
+            terms.push(stem);
+        }
+    }
+    Ok(terms)
 }
 
 /// True if a model knows a word, or what it is a comparative or superlative of: stems keep these endings.

@@ -87,7 +87,7 @@ impl SavedQuery {
     /// As [`SavedQuery::new`].
     pub fn by_both(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         let by_words = SavedQuery::new(Some(query), filters)?;
-        let wording = Wording::of(&query::parse(query), |_| true);
+        let wording = Wording::of(&query::parse(query), |_| None);
         let by_meaning = Nearness::new(&wording, threshold, meaning)
             .map(|nearness| ByMeaning { nearness, restriction: wording.restriction });
         Ok(SavedQuery { meaning: by_meaning, ..by_words })
