@@ -398,16 +398,16 @@ mod tests {
     #[test]
     fn an_unknown_word_of_an_english_text_is_read_without_its_ending() {
         let (weather, wie) = (Part::Word(2), Part::Piece(1));
-        assert_eq!(parts("weatherer stories"), [weather, Part::Word(1)]);
+        assert_eq!(parts("weatherest stories"), [weather, Part::Word(1)]);
         assert_eq!(parts("stories weatherest"), [Part::Word(1), weather]);
-        assert_ne!(parts("Wie weatherer")[1..], [weather]);
-        assert_eq!(parts("Wie weatherer")[0], wie);
+        assert!(!parts("Wie weatherest").contains(&weather));
+        assert_eq!(parts("Wie weatherest")[0], wie);
         // Too short for what is left to be the same word.
-        assert_ne!(parts("warer stories")[0], Part::Word(0));
+        assert!(!parts("warest stories").contains(&Part::Word(0)));
         let table = example();
-        assert!(table.knows("weatherer", "weatherer") && !table.has_word("weatherer", "weatherer"));
+        assert!(table.knows("weatherest", "weatherest") && !table.has_word("weatherest", "weatherest"));
         let mut fitted = Vec::new();
-        table.for_each_fitted_part("weatherer stories", |part| fitted.push(part));
+        table.for_each_fitted_part("weatherest stories", |part| fitted.push(part));
         assert!(!fitted.contains(&weather), "{fitted:?}");
     }
 
