@@ -140,7 +140,7 @@ impl Iterator for Things {
         };
         let next = self.records.find(|record| record.as_ref().map_or(true, is_seen))?;
         Some(next.map(|mut record| {
-            if let Some(grants) = &self.sight {
+            if let Some(grants) = &self.grants {
                 record.part_of.retain(|document| self.records.is_seen(document, grants));
             }
             Thing::new(record, &self.flags)
