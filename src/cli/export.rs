@@ -25,6 +25,9 @@ pub(super) struct Arguments {
     format: Format,
     #[arg(long, help = help_of_version())]
     version: Option<String>,
+    /// Leave out what was edited by hand since it was imported: the original as it came
+    #[arg(long)]
+    without_edits: bool,
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -38,7 +41,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         Ok(version) => version,
     };
     let id = id_of(client, &arguments.id).await?;
-    let Some(document) = client.export(&id, export.path, version).await? else {
+    let edits = arguments.without_edits.then_some(("edits", "false"));
+    let parameters: Vec<(&str, &str)> = version.map(|version| ("version", version)).into_iter().chain(edits).collect();
+    let Some(document) = client.export_with(&id, export.path, &parameters).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
     print_supply(&export.supply(&document.bytes, &document.media_type)?);

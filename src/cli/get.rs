@@ -8,13 +8,22 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use super::{named::id_of, output::indented};
-use agentdex_client::RegistryClient;
+use super::{
+    named::id_of,
+    output::{indented, visible},
+};
+use agentdex_client::{RegistryClient, Version};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Its id, or its title if no other agent has it
     id: String,
+    /// Which version: one, a range as npm writes it, or latest; as it was registered, without edits
+    #[arg(long, value_name = "RANGE")]
+    version: Option<String>,
+    /// List its versions, the one that everybody gets first
+    #[arg(long, conflicts_with = "version")]
+    versions: bool,
     /// Print it as the registry returns it, on one line
     #[arg(long)]
     json: bool,
@@ -22,7 +31,14 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let id = id_of(client, &arguments.id).await?;
-    let Some(thing) = client.find(&id).await? else {
+    if arguments.versions {
+        return print_versions(&client.versions(&id).await?, arguments.json);
+    }
+    let found = match &arguments.version {
+        Some(range) => Some(client.find_version(&id, range).await?),
+        None => client.find(&id).await?,
+    };
+    let Some(thing) = found else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
     let mut out = io::stdout().lock();
@@ -30,6 +46,20 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         writeln!(out, "{}", thing.trim_end())?;
     } else {
         writeln!(out, "{}", indented(&thing))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_versions(versions: &[Version], json: bool) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    for version in versions {
+        if json {
+            writeln!(out, "{}", serde_json::to_string(version)?)?;
+            continue;
+        }
+        let name = version.version.as_deref().unwrap_or("(none)");
+        let format = version.format.as_deref().map_or_else(String::new, |format| format!("  {format}"));
+        writeln!(out, "{}{}{}", visible(name), visible(&format), if version.is_served { "  served" } else { "" })?;
     }
     Ok(ExitCode::SUCCESS)
 }

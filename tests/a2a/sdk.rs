@@ -5,7 +5,7 @@ use agentdex::convert::a2a::{Card, Generation, Options, from_thing};
 use serde_json::{Value, json};
 
 use super::{fixtures, json, thing, thing_with};
-use crate::support::{run_javascript, run_python};
+use crate::support::{TestRegistry, run_javascript, run_python};
 
 /// Writes cards of both generations, one a line.
 const PYTHON_CARDS: &str = r#"
@@ -193,6 +193,27 @@ fn exported_cards_are_read_in_python() {
     for (card, read) in cards.iter().zip(&read) {
         assert_eq!(read.get("error"), None, "{card}");
         same(card, read, &["name", "version", "url", "supportedInterfaces", "securitySchemes", "security"]);
+    }
+}
+
+#[test]
+fn cards_that_were_edited_by_hand_are_read_in_python() {
+    let registry = TestRegistry::start();
+    let mut lines = Vec::new();
+    for (number, (name, bytes)) in fixtures().into_iter().enumerate() {
+        let import = registry.call("POST", &format!("/import/a2a?id=urn:card:{number}"));
+        import.body("application/json", bytes).send().expect(201);
+        let path = format!("/things/urn:card:{number}");
+        let edit = json!({"title": format!("Edited {number}"), "description": "Edited by hand"});
+        registry.patch(&path, edit.to_string()).expect(204);
+        let card = registry.get(&format!("{path}/agent-card")).expect(200).json();
+        assert_eq!((&card["name"], &card["description"]), (&edit["title"], &edit["description"]), "{name}");
+        lines.push(card.to_string());
+    }
+    let Some(read) = python(PYTHON_READER, &lines) else { return };
+    assert_eq!(read.len(), lines.len());
+    for (card, read) in lines.iter().zip(&read) {
+        assert_eq!((read.get("error"), &read["description"]), (None, &json!("Edited by hand")), "{card}");
     }
 }
 

@@ -51,6 +51,39 @@ fn yaml_that_is_exported_is_loaded_by_the_sdk() {
     assert_eq!(run_agent_spec(program, "compare_yaml", &pairs).as_deref(), Some(""));
 }
 
+/// Loads configurations, one a line, and prints which aren't.
+const LOADER: &str = r#"
+import json, sys
+from pyagentspec.serialization import AgentSpecDeserializer
+for line in sys.stdin:
+    try:
+        loaded = AgentSpecDeserializer().from_json(line)
+        assert loaded.description == "Edited by hand", loaded.description
+    except Exception as error:
+        print(type(error).__name__, str(error)[:500], line[:300])
+"#;
+
+#[test]
+fn what_was_edited_by_hand_is_loaded_by_the_sdk() {
+    let Some(built) = run_agent_spec(include_str!("sdk.py"), "build", "") else { return };
+    let registry = TestRegistry::start();
+    let mut exported = String::new();
+    for line in built.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let import = registry.call("POST", "/import/agent-spec?publish_prompts=true&profile=sdk");
+        let document = row["document"].as_str().unwrap().to_owned();
+        let imported = import.body("application/json", document).send();
+        let imported = imported.json();
+        let path = format!("/things/{}", imported["ids"][0].as_str().unwrap());
+        let edit = json!({"description": "Edited by hand", "support": "mailto:me@example.org"});
+        registry.patch(&path, edit.to_string()).expect(204);
+        exported.push_str(&registry.get(&format!("{path}/agent-spec")).expect(200).json().to_string());
+        exported.push('\n');
+    }
+    assert_eq!(exported.lines().count(), 20);
+    assert_eq!(run_agent_spec(LOADER, "", &exported).as_deref(), Some(""));
+}
+
 #[test]
 fn linear_flow_of_the_sdk_is_refused_by_the_text_alone_with_the_way_out() {
     let Some(flow) = run_agent_spec(include_str!("sdk.py"), "linear", "") else { return };

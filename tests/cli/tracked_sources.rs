@@ -117,6 +117,13 @@ fn patch_of_a_tracked_agent_stays_when_its_source_changes() {
     assert!(thing.contains("\"Mine\"") && thing.contains("\"Greets in verse\""), "{thing}");
     let again = patch();
     assert_eq!((stdout(&again), stderr(&again)), (format!("unchanged {ID}\n"), String::new()));
+    let export =
+        |flags: &[&str]| stdout(&run(&[&["export", ID, "--format", "a2a", "--url", server.url()], flags].concat()));
+    assert!(export(&[]).contains("\"Mine\"") && !export(&["--without-edits"]).contains("\"Mine\""));
+    let versions = stdout(&run(&["get", ID, "--versions", "--url", server.url()]));
+    assert!(versions.ends_with("  a2a  served\n") && versions.lines().count() == 1, "{versions}");
+    let unedited = run(&["get", ID, "--version", "latest", "--url", server.url()]);
+    assert!(!stdout(&unedited).contains("\"Mine\""), "{unedited:?}");
     // What has nothing to do with it ends the tracking, and says so.
     let other = agent_that_does("Something else");
     let file = tempfile::NamedTempFile::with_suffix(".json").unwrap();

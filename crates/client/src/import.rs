@@ -78,7 +78,14 @@ impl RegistryClient {
     /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
     pub async fn export(&self, id: &str, format: &str, version: Option<&str>) -> Result<Option<Document>> {
         let version = version.map(|version| ("version", version));
-        let parameters = version.as_slice();
+        self.export_with(id, format, version.as_slice()).await
+    }
+
+    /// The same with `parameters` of that operation: `version`, `edits` (`false`: the original as it came) and `thing_version`.
+    ///
+    /// # Errors
+    /// Those of [`RegistryClient::export`].
+    pub async fn export_with(&self, id: &str, format: &str, parameters: &[(&str, &str)]) -> Result<Option<Document>> {
         // The one path that isn't the name of its format.
         let name = if format == "a2a" { "agent-card" } else { format };
         let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);

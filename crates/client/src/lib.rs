@@ -256,6 +256,15 @@ impl RegistryClient {
         }
     }
 
+    /// The description of a Thing in a version, without edits: the one that is named, the highest in a range as npm writes it, or
+    /// the `latest`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`].
+    pub async fn find_version(&self, id: &str, range: &str) -> Result<String> {
+        text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
+    }
+
     /// Removes a Thing, and with it those of parts of its document, which a warning names.
     ///
     /// # Errors

@@ -100,7 +100,8 @@ impl Applier<'_> {
         let (id, old) = (particulars.id, &live.record);
         let mut declarations = old.declared()?;
         let was_part = declarations.is_part();
-        let version = self.settle_versions(&mut declarations, own.version.as_deref(), own.is_sole)?;
+        let version =
+            self.settle_versions(&mut declarations, own.version.as_deref(), own.is_sole, &description.text)?;
         let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
         check_version(id, own.expected, before)?;
         if declarations.0.is_empty() && old.edits.is_none() && old.declarations.is_empty() {
@@ -145,6 +146,7 @@ impl Applier<'_> {
         declarations: &mut Declarations,
         version: Option<&str>,
         is_sole: bool,
+        text: &str,
     ) -> Result<Option<String>> {
         let Some(version) = version.filter(|_| !is_sole && !declarations.is_part()) else {
             if !declarations.is_part() {
@@ -152,6 +154,14 @@ impl Applier<'_> {
             }
             return Ok(None);
         };
+        if let [only] = declarations.0.as_slice()
+            && only.version.is_none()
+            && only.text == Digest::of(text.as_bytes())
+        {
+            // The same again.
+            declarations.0.clear();
+            return Ok(None);
+        }
         // What was imported as the only one has its version in its text alone.
         for declaration in &mut declarations.0 {
             if declaration.version.is_none() {
@@ -578,6 +588,9 @@ impl Applier<'_> {
         ids: Vec<String>,
         actor: Option<String>,
     ) -> Result<Outcome> {
+        if ids.is_empty() && !live.record.has_parts {
+            return Ok(Outcome::Renewed(live.record.seq));
+        }
         let by = Declarer::Document(document.to_owned());
         if live.record.has_parts {
             for id in self.listed_parts(document)? {

@@ -205,9 +205,10 @@ impl View {
                 return Ok(None);
             }
             match self.declared_texts(id, &stored)? {
-                Some(texts) => return Ok(Some(texts)),
+                // Texts lie under seqs; edits may be those of another state.
+                Some(texts) if texts.edits.is_none() || generation == self.tree.generation() => return Ok(Some(texts)),
                 None if generation == self.tree.generation() => return Err(layout::corrupt()),
-                None => {}
+                _ => {}
             }
         }
     }
