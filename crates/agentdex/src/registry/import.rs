@@ -8,7 +8,7 @@ use super::{Registry, commit::tracking_stopped, own_members, prepare::Prepared, 
 use crate::{
     Error, Result,
     access::AccessRequest,
-    change::{Precondition, Seq},
+    change::Precondition,
     convert::{Conversion, ConvertedThing, Format, verification::Verification},
     store::{self, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Remark},
     td::{self, Admission, Document, Identity, Report, Violation},
@@ -228,28 +228,25 @@ impl Registry {
                 Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
                 error => error,
             })?;
-        let written = |((id, mut warnings, was_tracked), (effect, seq)): ((String, Vec<_>, _), _)| {
+        let (removed, remarks): (Vec<Remark>, Vec<Remark>) =
+            remarks.into_iter().partition(|remark| matches!(remark, Remark::PartRemoved(..)));
+        let mut things = Vec::new();
+        for ((id, mut warnings, was_tracked), (effect, seq)) in prepared.into_iter().zip(effects) {
             warnings.extend((was_tracked && effect == Effect::Updated).then(tracking_stopped));
-            let own = remarks.iter().filter(|remark| !matches!(remark, Remark::PartRemoved(..)));
-            warnings.extend(self.warnings_of(&id, &own.cloned().collect::<Vec<_>>()));
-            Written { id, effect, seq, warnings }
-        };
-        let mut things: Vec<Written> = prepared.into_iter().zip(effects).map(written).collect();
-        let removed: Vec<(&String, Seq)> = remarks
-            .iter()
-            .filter_map(|remark| match remark {
-                Remark::PartRemoved(id, seq) => Some((id, *seq)),
-                _ => None,
-            })
-            .collect();
-        let ids: Vec<&str> = removed.iter().map(|(id, _)| id.as_str()).collect();
+            warnings.extend(match things.is_empty() {
+                true => self.warnings_of(&id, &remarks),
+                false => self.own_warnings_of(&id, &remarks),
+            });
+            things.push(Written { id, effect, seq, warnings });
+        }
+        let gone = removed.into_iter().filter_map(|remark| match remark {
+            Remark::PartRemoved(id, seq) => Some(Written { id, effect: Effect::Removed, seq, warnings: Vec::new() }),
+            _ => None,
+        });
+        let gone: Vec<Written> = gone.collect();
+        let ids: Vec<&str> = gone.iter().map(|part| part.id.as_str()).collect();
         things.iter_mut().take(1).for_each(|document| document.warnings.extend(removed_by_import(&ids)));
-        things.extend(removed.into_iter().map(|(id, seq)| Written {
-            id: id.clone(),
-            effect: Effect::Removed,
-            seq,
-            warnings: Vec::new(),
-        }));
+        things.extend(gone);
         Ok(Imported { things, warnings, descriptions })
     }
 

@@ -7,9 +7,14 @@ use crate::{store::Remark, td::Violation};
 const MOST_NAMED: usize = 20;
 
 impl Registry {
-    /// The warnings of a write to a Thing; those about its parts come with those about itself.
+    /// The warnings of a write to a Thing, also about its parts.
     pub(super) fn warnings_of(&self, id: &str, remarks: &[Remark]) -> Vec<Violation> {
-        let mut warnings: Vec<Violation> = remarks.iter().filter_map(|remark| self.warning_of(id, remark)).collect();
+        let of_parts = |remark: &Remark| match remark {
+            Remark::PartLeft { id: part, documents } if part != id => self.part_left(part, documents),
+            _ => None,
+        };
+        let mut warnings = self.own_warnings_of(id, remarks);
+        warnings.extend(remarks.iter().filter_map(of_parts));
         let mut add = |rule: &'static str, ids: Vec<&str>, text: &str| {
             if !ids.is_empty() {
                 warnings.push(Violation::new("", rule, format!("{text}: {}", named(&ids))));
@@ -27,6 +32,21 @@ impl Registry {
         warnings
     }
 
+    /// Those about the Thing itself.
+    pub(super) fn own_warnings_of(&self, id: &str, remarks: &[Remark]) -> Vec<Violation> {
+        remarks.iter().filter_map(|remark| self.warning_of(id, remark)).collect()
+    }
+
+    fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
+        let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
+        let message = format!(
+            "{part} was declared by the documents of {}, which refer to it from now on if it is there, and declare it again when \
+             they are imported the next time and it isn't",
+            named(&seen)
+        );
+        (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
+    }
+
     fn warning_of(&self, id: &str, remark: &Remark) -> Option<Violation> {
         let warning = |rule: &'static str, message: String| Some(Violation::new("", rule, message));
         match remark {
@@ -36,23 +56,12 @@ impl Registry {
                  as it is, and this document refers to it"
                     .to_owned(),
             ),
-            Remark::PartLeft { id: part, documents } => {
-                let seen: Vec<&str> =
-                    documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
-                if seen.is_empty() {
-                    return None;
-                }
-                let message = format!(
-                    "{part} was declared by the documents of {}, which refer to it from now on if it is there, and declare it \
-                     again when they are imported the next time and it isn't",
-                    named(&seen)
-                );
-                warning("part-left", message)
-            }
+            Remark::PartLeft { id: part, documents } if part == id => self.part_left(part, documents),
             Remark::EditsKept { id: of, pointers } if of == id => {
                 let pointers: Vec<&str> = pointers.iter().map(String::as_str).collect();
                 let message = format!(
-                    "both this document and an edit by hand change {}: the edit is served; remove it with `edits=null`",
+                    "both this document and an edit by hand change {}: the edit is served; to take it back, `PUT` what \
+                     `GET /things/{{id}}?version=latest` gives",
                     named(&pointers)
                 );
                 warning("edits-kept", message)
@@ -77,6 +86,7 @@ impl Registry {
                 warning("version-dropped", format!("the lowest version{version} is dropped: at most 20 are kept"))
             }
             Remark::PartRemoved(..)
+            | Remark::PartLeft { .. }
             | Remark::PartExists(_)
             | Remark::EditsKept { .. }
             | Remark::EditsNotServed(_)

@@ -591,6 +591,7 @@ impl Applier<'_> {
         if ids.is_empty() && !live.record.has_parts {
             return Ok(Outcome::Renewed(live.record.seq));
         }
+        let ids: BTreeSet<String> = ids.into_iter().collect();
         let by = Declarer::Document(document.to_owned());
         if live.record.has_parts {
             for id in self.listed_parts(document)? {
@@ -669,10 +670,9 @@ impl Applier<'_> {
     /// Ends what the document of a record declared that is removed.
     pub(super) fn release_parts(&mut self, document: &str, actor: Option<String>) -> Result<()> {
         let by = Declarer::Document(document.to_owned());
-        for id in self.listed_parts(document)? {
-            self.release_part(&id, &by, None, actor.clone())?;
-        }
-        self.overwrite(layout::parts_key(document), None).map(drop)
+        let parts = self.listed_parts(document)?;
+        self.overwrite(layout::parts_key(document), None)?;
+        parts.iter().try_for_each(|id| self.release_part(id, &by, None, actor.clone()))
     }
 
     /// Gives the parts of a document what its record has now: its access, owner and expiry.
