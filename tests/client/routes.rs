@@ -80,6 +80,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /things/{id}/compatible", "neighbors"),
     ("post /things/{id}/conversation", "ask_agent"),
     ("get /things/{id}/history", "history"),
+    ("get /things/{id}/versions", "versions"),
     ("get /things/{id}/lmos-capabilities", "export"),
     ("get /things/{id}/mcp-server", "export"),
     ("post /things/{id}/refresh", "refresh"),
@@ -134,6 +135,10 @@ fn methods_return_what_the_registry_answers() {
         assert_eq!((lines[0].status, lines[0].effect), (200, Some(agentdex::registry::Effect::Created)));
         lines = client.write_batch(format!("{}\nnot a line\n", description.replace('\n', " ")), false).await.unwrap();
         assert_eq!((lines[0].status, lines[0].id.as_deref()), (201, Some("urn:example:a")));
+        let versions = client.versions("urn:example:a").await.unwrap();
+        assert!(versions.len() == 1 && versions[0].is_served, "{versions:?}");
+        assert!(client.find_version("urn:example:a", "latest").await.unwrap().contains("urn:example:a"));
+        assert!(client.find_version("urn:example:a", "9.9.9").await.unwrap_err().is_not_found());
         assert_eq!(
             (lines[1].line, lines[1].status, lines[1].problem.as_ref().map(|problem| problem.status)),
             (2, 400, Some(400))

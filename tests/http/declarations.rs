@@ -240,6 +240,11 @@ fn original_and_tracking_stay_with_an_edit() {
     assert_eq!(export("?edits=false").json()["description"], "Does e");
     me.import(&agent("e")).expect(200);
     assert_eq!(me.get("e")["support"], "mailto:me@example.org");
+    // What was registered takes the edit back.
+    let unedited = me.call("GET", &format!("{}?version=latest", path("e")), &Value::Null).expect(200).json();
+    me.call("PUT", &path("e"), &unedited).expect(204);
+    assert_eq!((&me.get("e")["support"], &me.get("e")["description"]), (&Value::Null, &json!("Does e")));
+    assert_eq!(export("").json()["description"], "Does e");
     // A plain description that has nothing to do with it ends all of that.
     let plain: Value = serde_json::from_str(&thing(&urn("e"), "Something else")).unwrap();
     let answer = registry.call("PUT", &path("e")).header("prefer", "return=effect");
