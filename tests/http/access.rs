@@ -31,6 +31,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("PATCH", "/things/{id}", AtLeast(Role::Register)),
     ("DELETE", "/things/{id}", AtLeast(Role::Register)),
     ("GET", "/things/{id}/history", AtLeast(Role::Read)),
+    ("GET", "/things/{id}/versions", AtLeast(Role::Read)),
     ("GET", "/things/{id}/access", AtLeast(Role::Read)),
     ("PUT", "/things/{id}/access", AtLeast(Role::Register)),
     ("GET", "/namespaces", AtLeast(Role::Read)),

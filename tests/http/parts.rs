@@ -8,7 +8,7 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry};
+use crate::support::{Answer, Call, TestRegistry, agent};
 
 const DESK: &str = "urn:agentspec:local:desk";
 
@@ -62,6 +62,13 @@ impl Office {
 
     fn set_access(&self, key: &str, id: &str, access: Value) -> Answer {
         self.call(key, "PUT", &format!("/things/{id}/access")).body("application/json", access.to_string()).send()
+    }
+
+    /// Bob has an agent with the id of a member.
+    fn register_m2_of_bob(&self, visibility: &str) {
+        let id = "urn:agentspec:local:m2";
+        let call = self.call(&self.bob, "PUT", &format!("/things/{id}?visibility={visibility}"));
+        call.body("application/td+json", agent(id, "Bob's")).send().expect(201);
     }
 
     /// The Things that there are, each with owner, visibility and namespace.
@@ -133,8 +140,8 @@ fn put_that_asks_for_an_access_moves_the_parts_too() {
     let office = Office::start();
     let members = json!({"members": ["bob"]}).to_string();
     office.call(&office.alice, "PUT", "/namespaces/crew").body("application/json", members).send().expect(201);
+    office.register_m2_of_bob("public");
     office.import(&office.alice, "", 3).expect(201);
-    office.set_access(&office.admin, "urn:agentspec:local:m2", json!({"owner": "bob"})).expect(204);
     let path = format!("/things/{DESK}");
     let mut description = office.call(&office.alice, "GET", &path).send().expect(200).json();
     description.as_object_mut().unwrap().remove("registration");
@@ -187,12 +194,14 @@ fn put_that_asks_for_an_access_moves_the_parts_too() {
 #[test]
 fn parts_of_another_owner_are_neither_changed_nor_named() {
     let office = Office::start();
+    office.register_m2_of_bob("private");
     office.import(&office.alice, "&visibility=private", 4).expect(201);
-    office.set_access(&office.admin, "urn:agentspec:local:m2", json!({"owner": "bob"})).expect(204);
+    let access = office.set_access(&office.admin, "urn:agentspec:local:m3", json!({"owner": "bob"}));
+    assert_eq!(access.problem(409, "part-of-document")["documents"], json!([DESK]));
     office.set_access(&office.alice, DESK, json!({"visibility": "public"})).expect(204);
     let accesses = office.accesses();
     assert_eq!((accesses["m3"].as_str(), accesses["m2"].as_str()), ("alice public -", "bob private -"));
-    // It is no part any more that goes with the document.
+    // It is no part that goes with the document.
     let removed = office.import(&office.alice, "", 2).expect(200).json()["removed"].clone();
     assert_eq!(removed, json!(["urn:agentspec:local:m3"]));
     let removal = office.call(&office.alice, "DELETE", &format!("/things/{DESK}"));
