@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use agentdex_client::{
-    EventFilter, RegistryClient,
+    Error, EventFilter, RegistryClient,
     api::{
         QueryName, Turn,
         access::{AccessRequest, Visibility},
@@ -138,7 +138,8 @@ fn methods_return_what_the_registry_answers() {
         let versions = client.versions("urn:example:a").await.unwrap();
         assert!(versions.len() == 1 && versions[0].is_served, "{versions:?}");
         assert!(client.find_version("urn:example:a", "latest").await.unwrap().contains("urn:example:a"));
-        assert!(client.find_version("urn:example:a", "9.9.9").await.unwrap_err().is_not_found());
+        let none = client.find_version("urn:example:a", "9.9.9").await;
+        assert!(matches!(&none, Err(Error::Refused(problem)) if problem.code == "no-such-version"), "{none:?}");
         assert_eq!(
             (lines[1].line, lines[1].status, lines[1].problem.as_ref().map(|problem| problem.status)),
             (2, 400, Some(400))

@@ -175,7 +175,7 @@ fn every_operation_is_for_the_roles_in_the_table() {
         let concrete = path
             .replace("{id}", "urn:example:none")
             .replace("{name}", "none")
-            .replace("{type}", "thing_created")
+            .replace("{kind}", "thing_created")
             .replace("{language}", "sparql");
         for role in [None].into_iter().chain(Role::ALL.map(Some)) {
             let may = match expected(method, path).unwrap() {

@@ -315,7 +315,7 @@ impl Doors {
             }
             _ => {
                 let path = path.replace("{id}", "urn:roles:known").replace("{language}", "xpath");
-                none(path.replace("{type}", "thing_created"))
+                none(path.replace("{kind}", "thing_created"))
             }
         }
     }

@@ -74,7 +74,10 @@ impl Registry {
         let versions = self.versions(id)?;
         let names: Vec<&str> = versions.iter().filter_map(|version| version.version.as_deref()).collect();
         let chosen = choose_version(range, &names)?.map(str::to_owned);
-        let found = versions.into_iter().find(|version| chosen.is_some() && version.version == chosen);
+        // What names no version has one, which is the latest.
+        let is_latest = |version: &ThingVersion| range == "latest" && version.is_served && chosen.is_none();
+        let is_chosen = |version: &ThingVersion| chosen.is_some() && version.version == chosen;
+        let found = versions.into_iter().find(|version| is_chosen(version) || is_latest(version));
         found.ok_or_else(|| Error::NoSuchVersion { id: id.to_owned(), version: range.to_owned() })
     }
 
