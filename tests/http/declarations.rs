@@ -180,6 +180,17 @@ fn parts_live_as_long_as_a_document_that_has_them() {
 }
 
 #[test]
+fn a_document_that_expires_at_once_has_no_parts() {
+    let registry = TestRegistry::start();
+    let me = anybody(&registry);
+    for parameters in ["?nested=true&ttl=0", "?nested=true&ttl=0&dry_run=true", "?ttl=0"] {
+        let answer = me.call("POST", &format!("/import/agent-spec{parameters}"), &swarm("one", &["a", "b"]));
+        assert!(matches!(answer.status, 200 | 201), "{parameters}: {}", answer.text());
+    }
+    assert_eq!(registry.get("/things").json(), json!([]));
+}
+
+#[test]
 fn owners_keep_what_is_theirs() {
     let registry = TestRegistry::guarded();
     let by = |name: &str, role: Role| By { registry: &registry, key: Some(registry.key(name, role)) };
@@ -298,7 +309,9 @@ fn versions_of_a_server_lie_side_by_side() {
     }
     let old = registry.get(&format!("{path}?version=1.0.0")).expect(200);
     assert_eq!(format!("{}", versions[1]["etag"].as_str().unwrap()), old.header("etag"));
-    registry.get(&format!("{path}?version=9.9.9")).problem(404, "no-such-version");
+    for none in ["9.9.9", "%5E7", "3%C2%BD"] {
+        registry.get(&format!("{path}?version={none}")).problem(404, "no-such-version");
+    }
     let document = registry.get(&format!("{path}/mcp-server?thing_version=1.0.0")).expect(200).json();
     assert_eq!(document["version"], "1.0.0");
     let seen = registry.get("/changes?since=0").json()["changes"].as_array().unwrap().len();

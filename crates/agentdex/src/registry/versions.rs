@@ -59,8 +59,7 @@ impl Registry {
     /// its seq is that of the version.
     ///
     /// # Errors
-    /// [`Error::NoSuchVersion`], [`Error::NotFound`], [`Error::InvalidQuery`] for a range that can't be read,
-    /// [`Error::InvalidId`], [`Error::Store`].
+    /// [`Error::NoSuchVersion`], [`Error::NotFound`], [`Error::InvalidId`], [`Error::Store`].
     pub fn find_version(&self, id: &str, range: &str) -> Result<Thing> {
         let id = td::normalize_id(id)?;
         let version = self.version(&id, range)?;
@@ -73,7 +72,8 @@ impl Registry {
     pub(super) fn version(&self, id: &str, range: &str) -> Result<ThingVersion> {
         let versions = self.versions(id)?;
         let names: Vec<&str> = versions.iter().filter_map(|version| version.version.as_deref()).collect();
-        let chosen = choose_version(range, &names)?.map(str::to_owned);
+        // What is no range is the name of no version.
+        let chosen = choose_version(range, &names).unwrap_or_default().map(str::to_owned);
         // What names no version has one, which is the latest.
         let is_latest = |version: &ThingVersion| range == "latest" && version.is_served && chosen.is_none();
         let is_chosen = |version: &ThingVersion| chosen.is_some() && version.version == chosen;

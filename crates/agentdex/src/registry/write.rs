@@ -197,6 +197,7 @@ impl Registry {
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
         let Write { verb, mut precondition, dry_run, actor, access, version, only_related, may_block } = write;
+        let version = version.filter(|version| !version.is_empty());
         let commit = Commit { dry_run, may_block, author: self.author(access)? };
         let prepared = match verb {
             Verb::Patch { id, patch } => {

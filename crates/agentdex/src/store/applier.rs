@@ -275,16 +275,17 @@ impl<'a> Applier<'a> {
                 Ok(Outcome::Renewed(live.record.seq))
             }
             (Operation::Parts { version, ids }, Some(live)) => self.set_parts(&id, &live, version, ids, actor),
-            // `check` lets nothing but a put through where there is no record.
+            // It has expired, or expires at once.
+            (Operation::Parts { .. } | Operation::JoinDocuments(_) | Operation::TakeParts(_), None) => {
+                Ok(Outcome::Renewed(Seq::ZERO))
+            }
+            // `check` lets nothing else through where there is no record.
             (
                 Operation::Renew { .. }
                 | Operation::Metadata(_)
                 | Operation::Access
                 | Operation::Remove(_)
                 | Operation::RemoveVersion { .. }
-                | Operation::Parts { .. }
-                | Operation::JoinDocuments(_)
-                | Operation::TakeParts(_)
                 | Operation::Purge,
                 _,
             ) => Ok(Outcome::NotDue),
@@ -688,10 +689,7 @@ fn check(id: &str, precondition: Precondition, operation: &Operation, found: Opt
             | Operation::Metadata(_)
             | Operation::Access
             | Operation::Remove(_)
-            | Operation::RemoveVersion { .. }
-            | Operation::Parts { .. }
-            | Operation::JoinDocuments(_)
-            | Operation::TakeParts(_),
+            | Operation::RemoveVersion { .. },
         ) => Precondition::Present,
         (precondition, _) => precondition,
     };

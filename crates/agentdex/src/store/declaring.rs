@@ -238,8 +238,9 @@ impl Applier<'_> {
         actor: Option<String>,
     ) -> Result<Outcome> {
         let id = particulars.id;
+        // One that expires at once has no parts.
         let Some((whole_access, whole_expiry, _)) = self.whole(&document)? else {
-            return Err(Error::NotFound { id: document });
+            return Ok(Outcome::Renewed(live.map_or(Seq::ZERO, |live| live.record.seq)));
         };
         let by = Declarer::Document(document);
         let Some(live) = live else {
