@@ -57,7 +57,7 @@ impl By<'_> {
         match body {
             Value::Null => call.send(),
             body if method == "PATCH" => call.body("application/merge-patch+json", body.to_string()).send(),
-            body if method == "PUT" && !path.ends_with("/access") => {
+            body if method == "PUT" && path.starts_with("/things/") && !path.ends_with("/access") => {
                 call.body("application/td+json", body.to_string()).send()
             }
             body => call.body(JSON, body.to_string()).send(),
@@ -233,6 +233,27 @@ fn a_part_is_seen_by_who_sees_one_of_its_documents() {
     assert_eq!(alice.get("b")["support"], "urn:secret");
     alice.call("PUT", &format!("{}/access", path("one")), &json!({"visibility": "public"})).expect(204);
     assert_eq!(stranger.part_of("a"), ["one"]);
+}
+
+#[test]
+fn an_edit_for_one_namespace_is_not_served_to_another() {
+    let registry = TestRegistry::guarded();
+    let by = |name: &str| By { registry: &registry, key: Some(registry.key(name, Role::Register)) };
+    let (alice, bob) = (by("alice"), by("bob"));
+    alice.call("PUT", "/namespaces/first", &json!({"members": []})).expect(201);
+    alice.call("PUT", "/namespaces/second", &json!({"members": ["bob"]})).expect(201);
+    let import = |namespace: &str, document: &Value| {
+        let parameters = format!("?nested=true&visibility=namespace&namespace={namespace}");
+        alice.call("POST", &format!("/import/agent-spec{parameters}"), document).expect(201)
+    };
+    import("first", &swarm("one", &["a", "b"]));
+    alice.call("PATCH", &path("b"), &json!({"support": "urn:secret"})).expect(204);
+    assert!(!bob.is_there("b"));
+    import("second", &swarm("two", &["c", "b"]));
+    assert_eq!(bob.get("b")["support"], Value::Null);
+    alice.call("DELETE", &path("two"), &Value::Null).expect(204);
+    assert!(!bob.is_there("b"));
+    assert_eq!(alice.get("b")["support"], "urn:secret");
 }
 
 #[test]

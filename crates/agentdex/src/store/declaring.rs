@@ -356,7 +356,7 @@ impl Applier<'_> {
             }
         };
         // What was edited where fewer saw it isn't shown to more. A record of its own has one access for all that it was.
-        let is_shown = |edits: &&Edits| !declarations.is_part() || width(&edits.access) >= width(&access);
+        let is_shown = |edits: &&Edits| !declarations.is_part() || is_within(&access, &edits.access);
         let edited = edits.as_ref().filter(is_shown).and_then(|edits| edited(id, &base, &edits.patch));
         if edits.is_some() && edited.is_none() {
             self.remarks.push(Remark::EditsNotServed(id.to_owned()));
@@ -836,6 +836,15 @@ fn edited(id: &str, base: &str, patch: &str) -> Option<(String, Vec<String>)> {
     let admission = td::admit(document, Identity::Addressed(id), Strictness::Lenient).ok()?;
     let capabilities = capability_keys(admission.thing.value());
     Some((admission.thing.into_text(), capabilities))
+}
+
+/// True if all who see a record with one access see it with another, too.
+fn is_within(one: &Access, other: &Access) -> bool {
+    match other.visibility {
+        Visibility::Public => true,
+        Visibility::Namespace if one.visibility == Visibility::Namespace => one.number == other.number,
+        Visibility::Namespace | Visibility::Private => one.visibility == Visibility::Private,
+    }
 }
 
 /// The more who see a record, the more.
