@@ -55,12 +55,14 @@ mod open;
 mod options;
 mod overlay;
 mod panics;
+mod parts;
 mod past;
 mod queue;
 mod reader;
 mod recent;
 mod records;
 mod recovery;
+mod relation;
 mod renditions;
 mod repair;
 mod reply;
@@ -69,6 +71,7 @@ mod restore;
 mod restricted;
 mod salvage;
 mod saving;
+mod serving;
 mod snapshot;
 mod space;
 mod sum;
@@ -104,7 +107,7 @@ pub use self::{
     commit::Ticket,
     copy::CopiedDirectory,
     declaration::{Declaration, Declarer},
-    declaring::{capability_keys, version_of},
+    declaring::version_of,
     inspect::{Inspection, Verdict, inspect},
     local_state::{LocalState, StoredQuery},
     log::Part,
@@ -119,6 +122,7 @@ pub use self::{
     reread::reread,
     restore::{Pair, RestoredContent, restore, restore_without_keys},
     salvage::{Salvaged, accept_rollback, salvage},
+    serving::capability_keys,
     snapshot::Snapshot,
     write::{
         Applied, Author, Declares, Edits, Expiry, Operation, Original, Outcome, OwnDeclaration, Patch, Remark, Write,

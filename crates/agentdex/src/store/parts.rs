@@ -1,0 +1,327 @@
+//! Parts: records that documents of other records declare. They have the access, the owner and the expiry of these, and go with
+//! the last of them.
+
+use std::collections::BTreeSet;
+
+use sled::IVec;
+
+use super::{
+    applier::{Applier, Description, Found, Particulars},
+    declaration::{Declaration, Declarations, Declarer},
+    layout,
+    serving::Brought,
+    value::{self, StoredRecord},
+    write::{Edits, Expiry, Outcome, Remark},
+};
+use crate::{
+    Error, Result,
+    access::{Access, Visibility},
+    change::{DeletionReason, Seq},
+};
+
+impl Applier<'_> {
+    /// The access and the expiry of the record of a document, and its parts; none where it isn't there.
+    pub(super) fn whole(&mut self, document: &str) -> Result<Option<(Access, Expiry, bool)>> {
+        let Some(bytes) = self.overlay.get(&layout::record_key(document))? else { return Ok(None) };
+        let found = self.found(document, &bytes)?;
+        let is_gone = found.expiry.is_due(self.moment.clock);
+        Ok((!is_gone).then_some((found.access, found.expiry, found.record.has_parts)))
+    }
+
+    /// Makes a part what its documents say; it goes with the last of them.
+    pub(super) fn settle_part(
+        &mut self,
+        id: &str,
+        live: &Found<'_>,
+        (mut declarations, edits): (Declarations, Option<Edits>),
+        brought: Option<Brought>,
+        actor: Option<String>,
+    ) -> Result<Outcome> {
+        let mut wholes = Vec::new();
+        for document in declarations.documents() {
+            if let Some((access, expiry, _)) = self.whole(document)? {
+                wholes.push((document.to_owned(), access, expiry));
+            }
+        }
+        let owner = match wholes.first() {
+            Some((_, first, _)) if wholes.iter().all(|(_, access, _)| access.owner == first.owner) => {
+                first.owner.clone()
+            }
+            _ => live.access.owner.clone(),
+        };
+        wholes.retain(|(_, access, _)| access.owner == owner);
+        let is_there = |declaration: &Declaration| match &declaration.by {
+            Declarer::Itself => false,
+            Declarer::Document(document) => wholes.iter().any(|(whole, ..)| whole == document),
+        };
+        let left: Vec<Declaration> = declarations.0.extract_if(.., |one| !is_there(one)).collect();
+        let left: BTreeSet<&str> = left.iter().filter_map(|declaration| declaration.document()).collect();
+        for document in left {
+            self.list_part(document, id, false)?;
+        }
+        let widest = wholes.iter().max_by_key(|(_, access, _)| width(access)).map(|(_, access, _)| access.clone());
+        let Some(access) = widest else {
+            let reason = match live.expiry.is_due(self.moment.clock) {
+                true => DeletionReason::Expired,
+                false => DeletionReason::SourceGone,
+            };
+            let seq = self.delete(id, live, reason, actor)?;
+            self.remarks.push(Remark::PartRemoved(id.to_owned(), seq));
+            return Ok(Outcome::Removed(seq));
+        };
+        declarations.choose(|declaration| {
+            wholes
+                .iter()
+                .any(|(whole, of_whole, _)| Some(whole.as_str()) == declaration.document() && *of_whole == access)
+        });
+        let expiry = self.last_expiry(&declarations)?;
+        let next = self.rendered(id, (access, expiry), declarations, edits, brought)?;
+        self.serve(id, live, next, actor)
+    }
+
+    /// The last expiry of the documents of a part.
+    fn last_expiry(&mut self, declarations: &Declarations) -> Result<Expiry> {
+        let mut last: Option<Expiry> = None;
+        let order = |expiry: &Expiry| (expiry.expires.is_none(), expiry.expires, expiry.ttl);
+        for document in declarations.documents() {
+            if let Some((_, expiry, _)) = self.whole(document)? {
+                last = Some(last.map_or(expiry, |last| std::cmp::max_by_key(last, expiry, order)));
+            }
+        }
+        Ok(last.unwrap_or_default())
+    }
+
+    /// Takes the declaration of a part by the document of another record.
+    pub(super) fn declare_part(
+        &mut self,
+        particulars: Particulars<'_>,
+        live: Option<&Found<'_>>,
+        (document, version): (String, Option<String>),
+        description: Description,
+        actor: Option<String>,
+    ) -> Result<Outcome> {
+        let id = particulars.id;
+        // One that expires at once has no parts.
+        let Some((whole_access, whole_expiry, _)) = self.whole(&document)? else {
+            return Ok(Outcome::Renewed(live.map_or(Seq::ZERO, |live| live.record.seq)));
+        };
+        let by = Declarer::Document(document);
+        let Some(live) = live else {
+            let particulars = Particulars { expiry: whole_expiry, ..particulars };
+            let declarer = Some((by, version));
+            return self.create(
+                particulars,
+                (declarer, whole_access),
+                description.text,
+                description.capabilities,
+                actor,
+            );
+        };
+        let mut declarations = live.record.declared()?;
+        if !declarations.is_part() || live.access.owner != whole_access.owner {
+            self.remarks.push(Remark::PartExists(id.to_owned()));
+            return Ok(Outcome::Renewed(live.record.seq));
+        }
+        let edits = self.edits(id, &live.record)?;
+        self.remark_on_conflicts(id, &live.record, edits.as_ref(), &description.text)?;
+        let brought = Brought::new(by.clone(), version.clone(), description, particulars.original);
+        declarations.release(&by, Some(version.as_deref()));
+        declarations.0.push(brought.declaration());
+        self.settle_part(id, live, (declarations, edits), Some(brought), actor)
+    }
+
+    /// Takes a part off the lists of the documents that declare it.
+    pub(super) fn leave_documents(&mut self, id: &str, declarations: &Declarations) -> Result<()> {
+        for document in declarations.documents() {
+            self.list_part(document, id, false)?;
+        }
+        Ok(())
+    }
+
+    /// The ids of the parts that a document declares.
+    pub(super) fn listed_parts(&mut self, document: &str) -> Result<BTreeSet<String>> {
+        let stored = self.overlay.get(&layout::parts_key(document))?;
+        Ok(stored.map(|stored| value::strings_of(&stored)).transpose()?.unwrap_or_default().into_iter().collect())
+    }
+
+    /// Puts a part on the list of a document, or takes it off.
+    pub(super) fn list_part(&mut self, document: &str, id: &str, is_part: bool) -> Result<()> {
+        let mut ids = self.listed_parts(document)?;
+        let is_other = if is_part { ids.insert(id.to_owned()) } else { ids.remove(id) };
+        if is_other { self.list_parts(document, ids) } else { Ok(()) }
+    }
+
+    fn list_parts(&mut self, document: &str, ids: BTreeSet<String>) -> Result<()> {
+        let ids: Vec<String> = ids.into_iter().collect();
+        let list = (!ids.is_empty()).then(|| IVec::from(value::block_of(&ids)));
+        let has_parts = list.is_some();
+        self.overwrite(layout::parts_key(document), list)?;
+        let key = layout::record_key(document);
+        let Some(bytes) = self.overlay.get(&key)? else { return Ok(()) };
+        let record = StoredRecord::decode(&bytes)?;
+        if record.has_parts != has_parts {
+            let record = StoredRecord { has_parts, ..record };
+            self.set(key, Some(record.encode()));
+        }
+        Ok(())
+    }
+
+    /// Sets the parts that the document of a record declares in a version; what it had before and no longer has ends.
+    pub(super) fn set_parts(
+        &mut self,
+        document: &str,
+        live: &Found<'_>,
+        version: Option<String>,
+        ids: Vec<String>,
+        actor: Option<String>,
+    ) -> Result<Outcome> {
+        if ids.is_empty() && !live.record.has_parts {
+            return Ok(Outcome::Renewed(live.record.seq));
+        }
+        let ids: BTreeSet<String> = ids.into_iter().collect();
+        let by = Declarer::Document(document.to_owned());
+        if live.record.has_parts {
+            for id in self.listed_parts(document)? {
+                let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
+                for declaration in StoredRecord::decode(&bytes)?.declared()?.0 {
+                    let is_other = declaration.version != version;
+                    // A document without versions has this one alone, and one with versions none without.
+                    let is_superseded = is_other && (version.is_none() || declaration.version.is_none());
+                    if declaration.by == by && (is_superseded || (!is_other && !ids.contains(&id))) {
+                        self.release_part(&id, &by, Some(declaration.version.as_deref()), actor.clone())?;
+                    }
+                }
+            }
+        }
+        let mut listed = self.listed_parts(document)?;
+        for id in ids {
+            let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
+            if StoredRecord::decode(&bytes)?.declared()?.find(&by, version.as_deref()).is_some() {
+                listed.insert(id);
+            }
+        }
+        self.list_parts(document, listed)?;
+        Ok(Outcome::Renewed(live.record.seq))
+    }
+
+    /// Makes a record a part of the document of another, where both are there and have one owner.
+    pub(super) fn join(&mut self, document: &str, id: &str, actor: &Option<String>) -> Result<()> {
+        let Some((whole, ..)) = self.whole(document)? else { return Ok(()) };
+        let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(()) };
+        let found = self.found(id, &bytes)?;
+        let mut declarations = found.record.declared()?;
+        let by = Declarer::Document(document.to_owned());
+        if found.access.owner != whole.owner || id == document || declarations.find(&by, None).is_some() {
+            return Ok(());
+        }
+        match declarations.is_part() {
+            true => {
+                let first = declarations.0.first().ok_or_else(layout::corrupt)?.clone();
+                declarations.0.push(Declaration { by, version: None, ..first });
+            }
+            false => {
+                declarations.0.truncate(1);
+                for declaration in &mut declarations.0 {
+                    (declaration.by, declaration.version) = (by.clone(), None);
+                }
+            }
+        }
+        let edits = self.edits(id, &found.record)?;
+        self.settle_part(id, &found, (declarations, edits), None, actor.clone())?;
+        self.list_part(document, id, true)
+    }
+
+    /// Ends the declaration of a part by a document: of one of its versions, or of all.
+    pub(super) fn release_part(
+        &mut self,
+        id: &str,
+        by: &Declarer,
+        version: Option<Option<&str>>,
+        actor: Option<String>,
+    ) -> Result<()> {
+        let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(()) };
+        let found = self.found(id, &bytes)?;
+        let mut declarations = found.record.declared()?;
+        if declarations.release(by, version).is_empty() {
+            return Ok(());
+        }
+        if let Declarer::Document(document) = by
+            && !declarations.documents().contains(&document.as_str())
+        {
+            self.list_part(document, id, false)?;
+        }
+        let edits = self.edits(id, &found.record)?;
+        self.settle_part(id, &found, (declarations, edits), None, actor).map(drop)
+    }
+
+    /// Ends what the document of a record declared that is removed.
+    pub(super) fn release_parts(&mut self, document: &str, actor: Option<String>) -> Result<()> {
+        let by = Declarer::Document(document.to_owned());
+        let parts = self.listed_parts(document)?;
+        self.overwrite(layout::parts_key(document), None)?;
+        parts.iter().try_for_each(|id| self.release_part(id, &by, None, actor.clone()))
+    }
+
+    /// Gives the parts of a document what its record has now: its access, owner and expiry.
+    pub(super) fn let_parts_follow(&mut self, document: &str, before: &Found<'_>) -> Result<()> {
+        let Some((access, expiry, _)) = self.whole(document)? else { return Ok(()) };
+        if access == before.access && expiry == before.expiry {
+            return Ok(());
+        }
+        for id in self.listed_parts(document)? {
+            let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
+            let found = self.found(&id, &bytes)?;
+            let declarations = found.record.declared()?;
+            if access == before.access {
+                let expiry = self.last_expiry(&declarations)?;
+                self.renew(Particulars { id: &id, expiry, original: None, created: None }, &found)?;
+                continue;
+            }
+            let edits = self.edits(&id, &found.record)?;
+            let actor = self.author.caller.owner().map(ToString::to_string);
+            let documents: Vec<String> = declarations.documents().into_iter().map(str::to_owned).collect();
+            self.settle_part(&id, &found, (declarations, edits), None, actor)?;
+            let is_listed = self.listed_parts(document)?.contains(&id);
+            if !is_listed && documents.iter().any(|other| other == document) {
+                self.remarks.push(Remark::PartLeft { id, documents: vec![document.to_owned()] });
+            }
+        }
+        Ok(())
+    }
+
+    /// Says of a part that is removed by hand which documents have it.
+    pub(super) fn say_who_loses(&mut self, id: &str, live: &Found<'_>) -> Result<()> {
+        if !live.record.declarations.is_empty() {
+            self.say_left(id, &live.record.declared()?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn say_left(&mut self, id: &str, declarations: &Declarations) {
+        let documents: Vec<String> = declarations.documents().into_iter().map(str::to_owned).collect();
+        if !documents.is_empty() {
+            self.remarks.push(Remark::PartLeft { id: id.to_owned(), documents });
+        }
+    }
+
+    /// Fails where the access of a part of documents is to be changed, which is theirs.
+    pub(super) fn check_access_is_its_own(&self, id: &str, live: &Found<'_>) -> Result<()> {
+        let declarations = live.record.declared()?;
+        let is_other = self.author.access.applied_to(&live.access) != live.access;
+        if is_other && declarations.is_part() { Err(part_of_document(id, &declarations)) } else { Ok(()) }
+    }
+}
+
+/// The more who see a record, the more.
+fn width(access: &Access) -> u8 {
+    match access.visibility {
+        Visibility::Private => 0,
+        Visibility::Namespace => 1,
+        Visibility::Public => 2,
+    }
+}
+
+pub(super) fn part_of_document(id: &str, declarations: &Declarations) -> Error {
+    let documents = declarations.documents().into_iter().map(str::to_owned).collect();
+    Error::PartOfDocument { id: id.to_owned(), documents }
+}
