@@ -289,7 +289,7 @@ pub enum Error {
         /// The Things of the documents; of those that the writer doesn't see, none.
         documents: Vec<String>,
     },
-    /// What is imported or registered has nothing in common with what has its id.
+    /// The id is that of a Thing with which the one that is imported or registered has nothing in common.
     #[error(
         "{id:?} is taken by {title:?}, which has nothing in common with this one (neither title, description, capability nor \
          address): give this one another id, or replace that one (`if_exists=replace`, `--replace`)"

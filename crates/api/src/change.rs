@@ -212,3 +212,15 @@ pub enum Precondition {
     /// Its last change is this one.
     Seq(Seq),
 }
+
+impl Precondition {
+    /// True if it holds of a Thing whose last change is `found`; none: there is no such Thing.
+    pub fn holds(self, found: Option<Seq>) -> bool {
+        match self {
+            Precondition::Any => true,
+            Precondition::Absent => found.is_none(),
+            Precondition::Present => found.is_some(),
+            Precondition::Seq(seq) => found == Some(seq),
+        }
+    }
+}

@@ -151,7 +151,7 @@ pub struct Input<'i> {
 pub(crate) struct Edit<'e> {
     /// The document.
     pub(crate) original: &'e Input<'e>,
-    /// What it was imported with.
+    /// The options that it was imported with.
     pub(crate) options: &'e ImportOptions,
     /// The Thing Description that it became.
     pub(crate) base: &'e Value,

@@ -5,10 +5,10 @@ use std::fmt::{self, Write};
 
 use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 
-/// What a registry says of a description beside its registration.
+/// Notes of a registry on a description, beside its registration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Notes<'a> {
-    /// What in it may be there to deceive: `agentdex:flags`.
+    /// Signs that something in it is there to deceive: `agentdex:flags`.
     pub flags: &'a [Flag],
     /// The ids of the Things of the documents that it is a part of: `agentdex:partOf`.
     pub part_of: &'a [String],

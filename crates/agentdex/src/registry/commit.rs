@@ -18,7 +18,7 @@ pub(super) struct Commit {
     pub author: Author,
 }
 
-/// What became of a write that was committed.
+/// The result of a write that was committed.
 pub(super) struct Committed {
     pub effect: Effect,
     pub seq: Seq,
@@ -84,11 +84,5 @@ pub(super) fn tracking_stopped() -> Violation {
 
 /// Whether a precondition holds of a record whose last change is `found`.
 pub(super) fn check(id: &str, expected: Precondition, found: Option<Seq>) -> Result<()> {
-    let holds = match expected {
-        Precondition::Any => true,
-        Precondition::Absent => found.is_none(),
-        Precondition::Present => found.is_some(),
-        Precondition::Seq(seq) => found == Some(seq),
-    };
-    if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
+    if expected.holds(found) { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
 }

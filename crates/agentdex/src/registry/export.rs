@@ -22,7 +22,7 @@ pub struct Exported {
     pub warnings: Option<usize>,
 }
 
-/// What is exported.
+/// Options of an export.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportOptions<'o> {
     /// The version of the format; none: that of the original, else the first that the format has.
@@ -103,7 +103,7 @@ impl Registry {
         Ok(Exported { media_type: original.media_type, bytes: converted.bytes, warnings })
     }
 
-    /// What is exported of a Thing.
+    /// The text and the original that an export is made of.
     fn source(&self, id: &str, options: ExportOptions<'_>) -> Result<Source> {
         if let Some(range) = options.version {
             let version = self.version(id, range)?;

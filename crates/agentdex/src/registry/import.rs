@@ -14,7 +14,7 @@ use crate::{
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
-/// What happens to Things that exist already. Those that are declared by others, or by themselves where the document has them
+/// The rule for Things that exist already. Those that are declared by others, or by themselves where the document has them
 /// as a part, stay as they are in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {

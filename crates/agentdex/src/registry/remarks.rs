@@ -1,4 +1,4 @@
-//! What the store remarks on a write, as warnings for who wrote.
+//! Warnings of a write, made of the remarks of the store.
 
 use super::Registry;
 use crate::{store::Remark, td::Violation};

@@ -263,7 +263,7 @@ impl Registry {
         Ok(self.written(id, committed, warnings, was_tracked))
     }
 
-    /// What became of a Thing, with the warnings that come of it.
+    /// The answer to a write, with the warnings that come of it.
     fn written(&self, id: String, committed: Committed, mut warnings: Vec<Violation>, was_tracked: bool) -> Written {
         let Committed { effect, seq, remarks } = committed;
         warnings.extend((was_tracked && ends_tracking(&id, &remarks)).then(tracking_stopped));

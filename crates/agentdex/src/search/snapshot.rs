@@ -31,7 +31,7 @@ use crate::{
 /// How many of the best of each sentence of a request come before the rest.
 const HITS_OF_A_TASK: usize = 10;
 
-/// How many words that one may become have a part in its meaning while it is typed.
+/// The number of words that have a part in the meaning of one that is being typed.
 const MOST_ENDS: usize = 8;
 
 /// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.

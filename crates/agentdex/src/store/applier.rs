@@ -63,7 +63,7 @@ pub(super) struct Applier<'a> {
     narrows: bool,
     /// The end of the audit trail.
     audited: audit::End,
-    /// What is to be said of the command beside its outcomes.
+    /// The remarks on the command.
     pub(super) remarks: Vec<Remark>,
     pub(super) author: Author,
     pub(super) overlay: Overlay<'a>,
@@ -694,11 +694,6 @@ fn check(id: &str, precondition: Precondition, operation: &Operation, found: Opt
         (precondition, _) => precondition,
     };
     let needs_record = !matches!(operation, Operation::Put { .. });
-    let holds = match expected {
-        Precondition::Any => true,
-        Precondition::Absent => found.is_none() && !needs_record,
-        Precondition::Present => found.is_some(),
-        Precondition::Seq(seq) => found == Some(seq),
-    };
+    let holds = expected.holds(found) && !(needs_record && expected == Precondition::Absent);
     if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.to_owned(), expected, found }) }
 }

@@ -18,7 +18,7 @@ use crate::{Error, change::Seq};
 
 /// The most ids, and the most gaps, that are remembered; what is damaged beyond is reported again and again.
 const MOST_REPORTED: usize = 10_000;
-/// How long ends of damaged pages are looked for in all. sled gives up only after a million tries where a page is lost that
+/// The time for which ends of damaged pages are looked for in all. sled gives up only after a million tries where a page is lost that
 /// others refer to, and each try of such a key costs that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -34,7 +34,7 @@ pub(super) struct Damage {
     has_ids: AtomicBool,
     /// The same of gaps.
     has_gaps: AtomicBool,
-    /// How long ends of pages were looked for, in nanoseconds.
+    /// The nanoseconds for which ends of pages were looked for.
     searched: AtomicU64,
 }
 

@@ -26,7 +26,7 @@ pub enum Declarer {
 /// A declaration of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
-    /// Who declares it.
+    /// The declarer.
     pub by: Declarer,
     /// The version, of what has several or was given one.
     pub version: Option<String>,

@@ -234,11 +234,5 @@ pub fn version_of(text: &str) -> Option<String> {
 
 fn check_version(id: &str, expected: Option<Precondition>, found: Option<Seq>) -> Result<()> {
     let Some(expected) = expected else { return Ok(()) };
-    let holds = match expected {
-        Precondition::Any => true,
-        Precondition::Absent => found.is_none(),
-        Precondition::Present => found.is_some(),
-        Precondition::Seq(seq) => found == Some(seq),
-    };
-    if holds { Ok(()) } else { Err(Error::PreconditionFailed { id: id.to_owned(), expected, found }) }
+    if expected.holds(found) { Ok(()) } else { Err(Error::PreconditionFailed { id: id.to_owned(), expected, found }) }
 }

@@ -20,12 +20,12 @@ use crate::{
 };
 
 impl Applier<'_> {
-    /// The access and the expiry of the record of a document, and its parts; none where it isn't there.
-    pub(super) fn whole(&mut self, document: &str) -> Result<Option<(Access, Expiry, bool)>> {
+    /// The access and the expiry of the record of a document; none where it isn't there.
+    pub(super) fn whole(&mut self, document: &str) -> Result<Option<(Access, Expiry)>> {
         let Some(bytes) = self.overlay.get(&layout::record_key(document))? else { return Ok(None) };
         let found = self.found(document, &bytes)?;
         let is_gone = found.expiry.is_due(self.moment.clock);
-        Ok((!is_gone).then_some((found.access, found.expiry, found.record.has_parts)))
+        Ok((!is_gone).then_some((found.access, found.expiry)))
     }
 
     /// Makes a part what its documents say; it goes with the last of them.
@@ -39,17 +39,15 @@ impl Applier<'_> {
     ) -> Result<Outcome> {
         let mut wholes = Vec::new();
         for document in declarations.documents() {
-            if let Some((access, expiry, _)) = self.whole(document)? {
-                wholes.push((document.to_owned(), access, expiry));
+            if let Some((access, _)) = self.whole(document)? {
+                wholes.push((document.to_owned(), access));
             }
         }
         let owner = match wholes.first() {
-            Some((_, first, _)) if wholes.iter().all(|(_, access, _)| access.owner == first.owner) => {
-                first.owner.clone()
-            }
+            Some((_, first)) if wholes.iter().all(|(_, access)| access.owner == first.owner) => first.owner.clone(),
             _ => live.access.owner.clone(),
         };
-        wholes.retain(|(_, access, _)| access.owner == owner);
+        wholes.retain(|(_, access)| access.owner == owner);
         let is_there = |declaration: &Declaration| match &declaration.by {
             Declarer::Itself => false,
             Declarer::Document(document) => wholes.iter().any(|(whole, ..)| whole == document),
@@ -59,7 +57,7 @@ impl Applier<'_> {
         for document in left {
             self.list_part(document, id, false)?;
         }
-        let widest = wholes.iter().max_by_key(|(_, access, _)| width(access)).map(|(_, access, _)| access.clone());
+        let widest = wholes.iter().max_by_key(|(_, access)| width(access)).map(|(_, access)| access.clone());
         let Some(access) = widest else {
             let reason = match live.expiry.is_due(self.moment.clock) {
                 true => DeletionReason::Expired,
@@ -70,9 +68,7 @@ impl Applier<'_> {
             return Ok(Outcome::Removed(seq));
         };
         declarations.choose(|declaration| {
-            wholes
-                .iter()
-                .any(|(whole, of_whole, _)| Some(whole.as_str()) == declaration.document() && *of_whole == access)
+            wholes.iter().any(|(whole, of_whole)| Some(whole.as_str()) == declaration.document() && *of_whole == access)
         });
         let expiry = self.last_expiry(&declarations)?;
         let next = self.rendered(id, (access, expiry), declarations, edits, brought)?;
@@ -84,7 +80,7 @@ impl Applier<'_> {
         let mut last: Option<Expiry> = None;
         let order = |expiry: &Expiry| (expiry.expires.is_none(), expiry.expires, expiry.ttl);
         for document in declarations.documents() {
-            if let Some((_, expiry, _)) = self.whole(document)? {
+            if let Some((_, expiry)) = self.whole(document)? {
                 last = Some(last.map_or(expiry, |last| std::cmp::max_by_key(last, expiry, order)));
             }
         }
@@ -102,7 +98,7 @@ impl Applier<'_> {
     ) -> Result<Outcome> {
         let id = particulars.id;
         // One that expires at once has no parts.
-        let Some((whole_access, whole_expiry, _)) = self.whole(&document)? else {
+        let Some((whole_access, whole_expiry)) = self.whole(&document)? else {
             return Ok(Outcome::Renewed(live.map_or(Seq::ZERO, |live| live.record.seq)));
         };
         let by = Declarer::Document(document);
@@ -206,7 +202,7 @@ impl Applier<'_> {
 
     /// Makes a record a part of the document of another, where both are there and have one owner.
     pub(super) fn join(&mut self, document: &str, id: &str, actor: &Option<String>) -> Result<()> {
-        let Some((whole, ..)) = self.whole(document)? else { return Ok(()) };
+        let Some((whole, _)) = self.whole(document)? else { return Ok(()) };
         let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(()) };
         let found = self.found(id, &bytes)?;
         let mut declarations = found.record.declared()?;
@@ -264,7 +260,7 @@ impl Applier<'_> {
 
     /// Gives the parts of a document what its record has now: its access, owner and expiry.
     pub(super) fn let_parts_follow(&mut self, document: &str, before: &Found<'_>) -> Result<()> {
-        let Some((access, expiry, _)) = self.whole(document)? else { return Ok(()) };
+        let Some((access, expiry)) = self.whole(document)? else { return Ok(()) };
         if access == before.access && expiry == before.expiry {
             return Ok(());
         }

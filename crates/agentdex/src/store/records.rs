@@ -56,7 +56,7 @@ pub struct Record {
 pub struct DeclaredTexts {
     /// The declarations, each with its text and what it was converted from; the served one first.
     pub declarations: Vec<(Declaration, String, Option<Original>)>,
-    /// What was edited by hand, over the text of the served one.
+    /// The edits by hand, over the text of the served one.
     pub edits: Option<Edits>,
     /// The last change of the record.
     pub seq: Seq,

@@ -27,7 +27,7 @@ pub(super) struct Brought {
     pub original: Option<(IVec, String)>,
 }
 
-/// What a record is to be.
+/// A record as it is to be.
 pub(super) struct Next {
     pub text: String,
     pub capabilities: Vec<String>,
@@ -51,7 +51,7 @@ pub fn capability_keys(thing: &Value) -> Vec<String> {
 }
 
 impl Applier<'_> {
-    /// What is served of declarations, of which the first is the best.
+    /// Renders declarations, of which the first is the best.
     pub(super) fn rendered(
         &mut self,
         id: &str,

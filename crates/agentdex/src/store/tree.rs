@@ -32,7 +32,7 @@ pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
 
 /// The longest key in bytes that the end of a damaged page is looked for with.
 const LONGEST_KEY: usize = 2048;
-/// What no key has behind a page's last one.
+/// Bytes that no key has behind a page's last one.
 const HIGHEST: [u8; 16] = [u8::MAX; 16];
 
 /// How long a close waits for those who read.

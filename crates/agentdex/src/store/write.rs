@@ -25,7 +25,7 @@ pub enum Operation {
         original: Option<Original>,
         /// When a record that isn't there was created elsewhere; none: now.
         created: Option<Timestamp>,
-        /// Who says so.
+        /// The declarer.
         declares: Declares,
     },
     /// Moves the expiry and nothing else; no `Change`.
@@ -45,7 +45,7 @@ pub enum Operation {
     RemoveVersion {
         /// The version.
         version: String,
-        /// What must hold of it.
+        /// The precondition on it.
         expected: Option<Precondition>,
     },
     /// Says which parts the document of a record declares in a version: what it declared before and no longer does ends, and
@@ -95,7 +95,7 @@ pub enum Declares {
 pub struct OwnDeclaration {
     /// The version, where there may be others beside it.
     pub version: Option<String>,
-    /// What must hold of that version, whose seq is that of its text.
+    /// The precondition on that version, whose seq is that of its text.
     pub expected: Option<Precondition>,
     /// True if there is no version but this afterwards.
     pub is_sole: bool,
@@ -121,7 +121,7 @@ impl Declares {
 /// The edits by hand of what was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edits {
-    /// Who saw the record when they were made.
+    /// The access under which they were made.
     pub access: Access,
     /// The merge patch from the text of the declaration to what is served.
     pub patch: String,
@@ -279,12 +279,12 @@ impl From<Vec<Write>> for Transaction {
     }
 }
 
-/// What became of a transaction.
+/// The result of a transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
     /// One outcome a write.
     pub outcomes: Vec<Outcome>,
-    /// What else is to be said of it.
+    /// The remarks on it.
     pub remarks: Vec<Remark>,
 }
 
@@ -302,7 +302,7 @@ impl<const N: usize> PartialEq<[Outcome; N]> for Applied {
     }
 }
 
-/// What came of a write beside its outcome.
+/// A remark: what came of a write beside its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
     /// A part of a document went with its last declaration.
@@ -316,7 +316,7 @@ pub enum Remark {
         /// The documents.
         documents: Vec<String>,
     },
-    /// What was edited by hand stays, where an import says something else.
+    /// Edits by hand stay, where an import says something else.
     EditsKept {
         /// The record.
         id: String,

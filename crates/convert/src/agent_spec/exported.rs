@@ -75,7 +75,7 @@ fn root() -> Spot {
     Spot { pointer: String::new(), document: 0 }
 }
 
-/// Whether a configuration is about the component that a Thing is exported as.
+/// True if a configuration is about the component that a Thing is exported as.
 fn is_of(exported: &Value, sent: &Value) -> bool {
     ["component_type", "id"].iter().all(|name| exported.get(*name) == sent.get(*name))
 }
@@ -110,7 +110,7 @@ fn without_description(mut configuration: Value) -> Value {
 struct Search<'s> {
     sent: &'s Value,
     best: Value,
-    /// What the best one is exported as.
+    /// The export of the best one.
     exported: Value,
     left: usize,
 }
@@ -158,7 +158,7 @@ impl Search<'_> {
     }
 }
 
-/// Where a value has a text, the id aside.
+/// The places where a value has a text, the id aside.
 fn collect_texts(value: &Value, text: &str, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
     if value.as_str() == Some(text) && pointer(path) != "/id" {
         places.push(path.clone());

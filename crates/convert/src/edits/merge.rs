@@ -128,13 +128,13 @@ impl<'t> Parts<'t> {
         Parts { text, spans: spans.collect(), around, out, is_first: true }
     }
 
-    /// What is in front of the first.
+    /// The text in front of the first.
     fn lead(&self) -> &'t str {
         let start = self.around.start + 1;
         self.spans.first().and_then(|first| self.text.get(start..first.start)).unwrap_or_default()
     }
 
-    /// What is between one and the next.
+    /// The text between one and the next.
     fn gap(&self, index: usize) -> Option<&'t str> {
         let (before, after) = (self.spans.get(index.checked_sub(1)?)?, self.spans.get(index)?);
         self.text.get(before.end..after.start)

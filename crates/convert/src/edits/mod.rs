@@ -42,7 +42,7 @@ pub(crate) struct Attempt {
     pub(crate) json: String,
     /// The Thing that importing it gives.
     pub(crate) thing: Value,
-    /// How far that is from the edited Thing.
+    /// Its distance from the edited Thing.
     distance: usize,
 }
 
@@ -291,7 +291,7 @@ impl<'e> Search<'e> {
     }
 }
 
-/// Where a document has a text as a value.
+/// The places where a document has a text as a value.
 fn collect_texts(node: &Node<'_>, text: &str, spans: &mut Vec<std::ops::Range<usize>>) {
     if node.text() == Some(text) {
         spans.push(node.span());

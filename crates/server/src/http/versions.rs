@@ -6,7 +6,7 @@ use agentdex_api::Version;
 use super::{address::thing_id_before, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 use crate::registry::ThingVersion;
 
-/// What comes behind the id of the Thing.
+/// The path behind the id of the Thing.
 pub(super) const END: &str = "/versions";
 
 /// List the versions of a Thing
