@@ -371,3 +371,44 @@ fn versions_of_a_description_are_put_under_conditions() {
     put("1.0.0", Some(("if-match", &etag))).expect(204);
     assert_eq!(registry.get("/things/urn:a").json()["version"]["instance"], "2.0.0");
 }
+
+#[test]
+fn records_bring_parts_edits_and_versions_in_any_order() {
+    let from = TestRegistry::start();
+    let me = anybody(&from);
+    me.import(&swarm("one", &["a", "b"])).expect(201);
+    me.import(&swarm("two", &["c", "b"])).expect(201);
+    me.call("PATCH", &path("b"), &json!({"support": "urn:edit"})).expect(204);
+    for version in ["1.0.0", "2.0.0", "1.5.0"] {
+        let server = json!({"name": "com.example/w", "description": "d", "version": version});
+        from.call("POST", "/import/mcp-server").body(JSON, server.to_string()).send();
+    }
+    let records = from.get("/records").expect(200).text().to_owned();
+    let mut lines: Vec<&str> = records.lines().collect();
+    for _ in 0..2 {
+        lines.reverse();
+        let to = TestRegistry::start();
+        let other = anybody(&to);
+        let sent = to.call("POST", "/records").body("application/x-ndjson", lines.join("\n"));
+        let answer = sent.send().expect(200);
+        assert!(!answer.text().contains("\"error\""), "{}", answer.text());
+        assert_eq!(to.get("/things").json().as_array().unwrap().len(), lines.len());
+        assert_eq!(["a", "b", "c"].map(|id| other.part_of(id)), [vec!["one"], vec!["one", "two"], vec!["two"]]);
+        assert_eq!(other.get("b")["support"], "urn:edit");
+        let export = |registry: &By<'_>, more: &str| {
+            registry.call("GET", &format!("{}/agent-spec{more}", path("b")), &Value::Null).expect(200).json()
+        };
+        assert_eq!(export(&other, "?edits=false"), export(&me, "?edits=false"));
+        let versions = |registry: &TestRegistry| -> Vec<(Value, Value)> {
+            let versions = registry.get("/things/urn:agentdex:mcp:com.example%2Fw/versions").expect(200).json();
+            versions.as_array().unwrap().iter().map(|one| (one["version"].clone(), one["served"].clone())).collect()
+        };
+        assert_eq!(versions(&to), versions(&from));
+        assert!(to.registry().check().unwrap().faults.is_empty());
+        // They go on as what they are.
+        other.import(&swarm("one", &["a", "d"])).expect(201);
+        assert_eq!(other.part_of("b"), ["two"]);
+        other.call("DELETE", &path("two"), &Value::Null).expect(204);
+        assert!(!other.is_there("b") && other.is_there("a"));
+    }
+}
