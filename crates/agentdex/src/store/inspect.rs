@@ -1,6 +1,8 @@
 //! Inspecting a copy of a store: all that can be read of it, compared with itself and with its witness.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
+
+use uuid::Uuid;
 
 use super::{
     check::{self, Checked, Fault},
@@ -8,16 +10,20 @@ use super::{
     directory::{STORE, check_version, open_tree},
     held::Held,
     layout,
-    open::{check_end, identity},
     options::Options,
     panics,
+    recovery::Undo,
     sum::Sum,
-    tree::{Tree, guarded},
+    tear,
+    tree::{Tree, guarded, reading},
     upgrade,
-    value::State,
+    value::{Entry, State},
     witness::{self, Seen, Slot},
 };
-use crate::{Error, Result, change::Seq};
+use crate::{
+    Error, Result,
+    change::{Epoch, Seq},
+};
 
 /// The result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +60,10 @@ pub enum Verdict {
 /// [`Error::UnsupportedStoreFormat`], [`Error::Io`].
 pub fn inspect(copy: &CopiedDirectory) -> Result<Inspection> {
     let (directory, seen) = (copy.path(), seen(copy)?);
+    let failed = |source| Error::Io { doing: "preparing a copy of the store".into(), source };
+    prepare(directory, &seen).and_then(Undo::forget).map_err(failed)?;
     let inspected = read(directory, |tree| {
-        let db = tree.db()?;
-        let checked = check::check(tree.pairs(&db, &[], layout::AFTER_ALL), || tree.damage.gaps())?;
+        let checked = check_all(tree)?;
         Ok((judge(directory, tree, &seen), checked))
     });
     let (judged, mut checked) = match inspected {
@@ -81,6 +88,24 @@ pub fn inspect(copy: &CopiedDirectory) -> Result<Inspection> {
 pub(super) fn read<T>(directory: &Path, read: impl FnOnce(&Tree) -> Result<T>) -> Result<T> {
     let outcome = panics::caught_opening(|| read(&open(directory)?));
     outcome.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())))
+}
+
+/// Keeps what the recovery of a store will overwrite, and takes from its log what a power cut has left of the last writes.
+/// Nobody may have it open.
+pub(super) fn prepare(directory: &Path, seen: &Seen) -> io::Result<Undo> {
+    let is_whole = |copy: &Path| {
+        let checked = read(copy, |tree| {
+            judge(copy, tree, seen)?;
+            check_all(tree)
+        });
+        checked.is_ok_and(|checked| checked.faults.is_empty())
+    };
+    tear::prepare(directory, seen, is_whole)
+}
+
+fn check_all(tree: &Tree) -> Result<Checked> {
+    let db = tree.db()?;
+    check::check(tree.pairs(&db, &[], layout::AFTER_ALL), || tree.damage.gaps())
 }
 
 /// The reason of an error, without what was being done.
@@ -117,4 +142,25 @@ pub(super) fn judge(directory: &Path, tree: &Tree, seen: &Seen) -> Result<()> {
     let sum = || panics::caught(|| Sum::read(&db)).unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
     witness::judge(directory, seen, &Slot::of(epoch, registry, &state), sum)?;
     check_end(directory, &db, &state)
+}
+
+/// Fails where the log doesn't end as the state of the store says.
+pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> Result<()> {
+    let last = tree.get(layout::log_key(state.last)).map_err(reading)?;
+    match last.map(|entry| Entry::decode(state.last, &entry)) {
+        Some(Ok(_)) => Ok(()),
+        None if state.entries == 0 => Ok(()),
+        _ => {
+            let found = format!("its last change, {}, is missing", state.last);
+            Err(Error::StoreDamaged { path: directory.to_owned(), found })
+        }
+    }
+}
+
+pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
+    let epoch = tree.get(layout::EPOCH_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
+    let registry = tree.get(layout::REGISTRY_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
+    let epoch = epoch.as_ref().try_into().map_err(|_| layout::corrupt())?;
+    let registry = Uuid::from_slice(&registry).map_err(|_| layout::corrupt())?;
+    Ok((Epoch(u64::from_be_bytes(epoch)), registry))
 }

@@ -4,7 +4,8 @@
 //!   whatever bytes
 //! - `upgrade`: the format before made into this one
 //! - `sum`: by which damage is noticed
-//! - `witness`, `recovery`: what the store had come to, beside it; what sled's recovery overwrites, until it is compared
+//! - `witness`, `recovery`, `tear`: what the store had come to, beside it; what sled's recovery overwrites, until it is
+//!   compared; what a power cut has left of a commit
 //! - `directory`, `open`, `sync`: the lock and the format version; what is loaded; what sled leaves out of a flush
 //! - `held`: the directories that this process has open
 //! - `tree`: what readers see, which is nothing that a crash could take back
@@ -76,6 +77,7 @@ mod snapshot;
 mod space;
 mod sum;
 mod sync;
+mod tear;
 mod tree;
 mod upgrade;
 mod value;

@@ -13,6 +13,7 @@ use super::{
     directory::{FOREIGN, STORE, check_version, create_directory, lock_opening, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
     held::Held,
+    inspect::{self, check_end, identity},
     layout::{self, FORMAT_VERSION},
     local::Local,
     log::{Log, Start},
@@ -21,7 +22,6 @@ use super::{
     overlay::Overlay,
     panics,
     past::Past,
-    recovery::{self, Undo},
     restricted::Restricted,
     saving::Saving,
     space::Space,
@@ -29,7 +29,7 @@ use super::{
     sync::DataFiles,
     tree::{Tree, reading},
     upgrade,
-    value::{Entry, Origin, State},
+    value::{Origin, State},
     view::View,
     witness::{self, Seen, Slot, Witness},
 };
@@ -64,7 +64,11 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
         create_directory(directory)?;
         return load(directory, options, &seen, false);
     }
-    let undo = keep(directory)?;
+    // Without room for what a recovery overwrites nothing is opened: it would be lost if the store is refused.
+    let undo = inspect::prepare(directory, &seen).map_err(|source| Error::Io {
+        doing: format!("keeping what the recovery of the store in {} overwrites", directory.display()),
+        source,
+    })?;
     let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
     let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
     let loaded = loaded.map_err(|error| as_damage(directory, error));
@@ -77,19 +81,6 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     }
     drop(opening);
     loaded
-}
-
-/// Keeps what a recovery overwrites. Without room for that nothing is opened: it would be lost if the store is refused.
-fn keep(directory: &Path) -> Result<Undo> {
-    Undo::keep(directory).map_err(|source| {
-        if let Err(error) = recovery::clean(directory) {
-            tracing::warn!(%error, "what was kept of the store can't be removed");
-        }
-        Error::Io {
-            doing: format!("keeping what the recovery of the store in {} overwrites", directory.display()),
-            source,
-        }
-    })
 }
 
 /// The error of a store that is there, as damage where it is that.
@@ -166,27 +157,6 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
     let witness = Witness::open(directory, seen, slot)
         .map_err(|source| Error::Io { doing: "writing the witness of the store".into(), source })?;
     Ok(Opened { view, files, witness, state })
-}
-
-/// Fails where the log doesn't end as the state of the store says.
-pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> Result<()> {
-    let last = tree.get(layout::log_key(state.last)).map_err(reading)?;
-    match last.map(|entry| Entry::decode(state.last, &entry)) {
-        Some(Ok(_)) => Ok(()),
-        None if state.entries == 0 => Ok(()),
-        _ => {
-            let found = format!("its last change, {}, is missing", state.last);
-            Err(Error::StoreDamaged { path: directory.to_owned(), found })
-        }
-    }
-}
-
-pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
-    let epoch = tree.get(layout::EPOCH_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
-    let registry = tree.get(layout::REGISTRY_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
-    let epoch = epoch.as_ref().try_into().map_err(|_| layout::corrupt())?;
-    let registry = Uuid::from_slice(&registry).map_err(|_| layout::corrupt())?;
-    Ok((Epoch(u64::from_be_bytes(epoch)), registry))
 }
 
 fn initialize(directory: &Path, tree: &sled::Db, seen: &Seen) -> Result<(Epoch, Uuid)> {

@@ -48,23 +48,39 @@ pub(super) struct Undo {
     parts: Vec<(u64, u64)>,
     snapshots: BTreeSet<String>,
     blobs: Vec<String>,
+    /// The parts that tell what is behind the end that the log was given: places in its file, and lengths.
+    behind: Vec<(u64, u64)>,
+    /// The positions at which what is complete may end, if it isn't where a recovery ends: from the likely one on.
+    pub ends: Vec<i64>,
 }
 
 impl Undo {
-    /// Keeps what the recovery of a store will overwrite. Nobody may have it open.
-    pub fn keep(directory: &Path) -> io::Result<Undo> {
+    /// Keeps what the recovery of a store will overwrite, with a log that ends at a position if one is given.
+    pub fn keep(directory: &Path, end: Option<i64>) -> io::Result<Undo> {
+        let kept = Undo::keep_in(directory, end);
+        if kept.is_err()
+            && let Err(error) = clean(directory)
+        {
+            tracing::warn!(%error, "what was kept of the store can't be removed");
+        }
+        kept
+    }
+
+    fn keep_in(directory: &Path, end: Option<i64>) -> io::Result<Undo> {
         let (store, kept) = (directory.join(STORE), directory.join(FOLDER));
         clean(directory)?;
         fs::create_dir(&kept)?;
         let log = File::open(store.join("db"))?;
         let (inode, length) = (log.metadata()?.ino(), log.metadata()?.len());
         let snapshots = names(&store)?.into_iter().filter(|name| lsn_of_snapshot(name).is_some()).collect();
-        let mut undo = Undo { store, kept, inode, length, parts: Vec::new(), snapshots, blobs: Vec::new() };
+        let (parts, blobs, behind) = (Vec::new(), Vec::new(), Vec::new());
+        let mut undo = Undo { store, kept, inode, length, parts, snapshots, blobs, behind, ends: Vec::new() };
         for name in &undo.snapshots {
             copy(&undo.store.join(name), &undo.kept.join(name))?;
         }
         let begin = undo.snapshots.iter().filter_map(|name| lsn_of_snapshot(name)).max().unwrap_or_default();
-        let end = Log { file: &log, length, blobs: undo.store.join("blobs") }.end(begin)?;
+        let end = Log { file: &log, length, blobs: undo.store.join("blobs") }.end(begin, end)?;
+        (undo.behind, undo.ends) = (end.behind, end.ends);
         let copy_of_log = File::create(undo.kept.join("db"))?;
         for (start, length) in end.overwritten {
             if copy_part(&log, &copy_of_log, start, length.min(undo.length.saturating_sub(start)))? {
@@ -78,6 +94,15 @@ impl Undo {
             }
         }
         Ok(undo)
+    }
+
+    /// Ends the log at the position that was given, by overwriting what tells that there is something behind it.
+    pub fn end_log(&self) -> io::Result<()> {
+        let log = File::options().write(true).open(self.store.join("db"))?;
+        for (start, length) in &self.behind {
+            log.write_all_at(&vec![0; *length as usize], *start)?;
+        }
+        log.sync_all()
     }
 
     /// Puts everything back. Nobody may have the store open any more.
@@ -128,6 +153,10 @@ struct End {
     lsn: i64,
     /// The parts of the file that it overwrites: start and length.
     overwritten: Vec<(u64, u64)>,
+    /// The parts that tell what is behind the end that was given: places, and lengths.
+    behind: Vec<(u64, u64)>,
+    /// The positions at which what is complete may end.
+    ends: Vec<i64>,
 }
 
 /// sled's log, as its recovery reads it.
@@ -141,6 +170,8 @@ pub(super) struct Log<'f> {
 pub(super) enum Message {
     /// A message that can be read, with its length in bytes.
     Whole(u64),
+    /// The same of one with a large page, of which the file isn't there.
+    WithoutPage(u64),
     /// The last position of a batch that begins here, and the bytes of the message.
     Manifest(i64, u64),
     /// The segment ends here.
@@ -165,14 +196,52 @@ struct Walk {
     last: Option<i64>,
     /// True to go on in the next segment after what can't be read.
     passes_over_bad: bool,
+    /// The last two batches, and what is missing from them on.
+    before: Batch,
+    batch: Batch,
+}
+
+/// A batch of writes: those of a commit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Batch {
+    /// Its first position, and its last.
+    first: i64,
+    last: i64,
+    /// The first position at which something is missing since it began, and since it ended.
+    missing: Option<i64>,
+    missing_behind: Option<i64>,
+}
+
+impl Walk {
+    fn new(segments: BTreeMap<i64, u64>, last: Option<i64>, passes_over_bad: bool) -> Walk {
+        let (before, batch) = (Batch::default(), Batch::default());
+        Walk { segments, current: None, lsn: None, last, passes_over_bad, before, batch }
+    }
+
+    /// The positions at which what is complete may end.
+    fn ends(&self) -> Vec<i64> {
+        let Batch { first, missing, .. } = self.batch;
+        let without_last = missing.and(Some(first)).filter(|first| *first > 0);
+        [missing, without_last, self.before.missing_behind].into_iter().flatten().collect()
+    }
+}
+
+impl Batch {
+    /// Notes that something is missing at a position.
+    fn miss(&mut self, lsn: i64) {
+        self.missing.get_or_insert(lsn);
+        if lsn > self.last {
+            self.missing_behind.get_or_insert(lsn);
+        }
+    }
 }
 
 impl Log<'_> {
-    /// The end of a recovery that goes on from a snapshot.
-    fn end(&self, begin: i64) -> io::Result<End> {
+    /// The end of a recovery that goes on from a snapshot, with a log that ends at a position if one is given.
+    fn end(&self, begin: i64, end: Option<i64>) -> io::Result<End> {
         let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
         let begin = begin / size * size;
-        let (segments, stable) = self.segments(begin)?;
+        let (segments, mut behind, stable) = self.segments(begin, end.unwrap_or(i64::MAX))?;
         let lowest = (stable / size * size).max(0);
         let (mut expected, mut missing) = (lowest, None);
         let mut tail = BTreeMap::new();
@@ -184,33 +253,43 @@ impl Log<'_> {
             tail.insert(*lsn, *offset);
             expected += size;
         }
-        let walk = Walk { segments: tail, current: None, lsn: None, last: missing, passes_over_bad: false };
-        let last = self.walk(walk)?.lsn.unwrap_or(0) - 1;
-        let walk = Walk { segments, current: None, lsn: None, last: Some(last), passes_over_bad: true };
-        let walk = self.walk(walk)?;
+        let last = [missing, end.map(|end| end - 1)].into_iter().flatten().min();
+        let last = self.walk(Walk::new(tail, last, false))?.lsn.unwrap_or(0) - 1;
+        let walk = self.walk(Walk::new(segments, Some(last), true))?;
         let lsn = walk.lsn.unwrap_or(begin);
-        let mut overwritten: Vec<(u64, u64)> = walk.segments.into_values().map(|offset| (offset, SEGMENT)).collect();
+        let ends = walk.ends();
+        let not_taken = walk.segments.into_values().map(|offset| (offset, SEGMENT));
+        let mut overwritten: Vec<(u64, u64)> =
+            not_taken.chain(behind.iter().map(|(offset, _)| (*offset, SEGMENT))).collect();
         let progress = lsn.rem_euclid(size) as u64;
-        if let Some(segment) = walk.current.filter(|_| progress + MESSAGE_HEAD < SEGMENT) {
+        if let Some(segment) = walk.current.filter(|_| progress + MESSAGE_HEAD <= SEGMENT) {
             overwritten.push((segment.offset + progress, SEGMENT - progress));
+            if end == Some(lsn) {
+                behind.push((segment.offset + progress, MESSAGE_HEAD));
+            }
         }
-        Ok(End { lsn, overwritten })
+        Ok(End { lsn, overwritten, behind, ends })
     }
 
-    /// The segments from a position on, and the highest one that any of them knows to be stable.
-    fn segments(&self, begin: i64) -> io::Result<(BTreeMap<i64, u64>, i64)> {
-        let (mut segments, mut stable) = (BTreeMap::new(), begin);
+    /// The segments between two positions, the heads of those behind, and the highest position that one between them knows to
+    /// be stable.
+    fn segments(&self, begin: i64, end: i64) -> io::Result<(BTreeMap<i64, u64>, Vec<(u64, u64)>, i64)> {
+        let (mut segments, mut behind, mut stable) = (BTreeMap::new(), Vec::new(), begin);
         let mut offset = 0;
         while self.length.saturating_sub(offset) >= SEGMENT_HEAD {
             let mut head = [0; SEGMENT_HEAD as usize];
             self.file.read_exact_at(&mut head, offset)?;
             if let Some((lsn, known)) = head_of_segment(&head).filter(|(lsn, _)| *lsn >= begin) {
-                stable = stable.max(known);
-                segments.insert(lsn, offset);
+                if lsn >= end {
+                    behind.push((offset, SEGMENT_HEAD));
+                } else {
+                    stable = stable.max(known);
+                    segments.insert(lsn, offset);
+                }
             }
             offset += SEGMENT;
         }
-        Ok((segments, stable))
+        Ok((segments, behind, stable))
     }
 
     fn walk(&self, mut walk: Walk) -> io::Result<Walk> {
@@ -228,6 +307,9 @@ impl Log<'_> {
                 let length = SEGMENT.min(self.length.saturating_sub(offset));
                 let mut bytes = vec![0; length as usize];
                 self.file.read_exact_at(&mut bytes, offset)?;
+                if let Some(gap) = walk.lsn.filter(|before| (before - 1) / size * size + size != lsn) {
+                    walk.batch.miss(gap);
+                }
                 walk.lsn = Some(lsn + SEGMENT_HEAD as i64);
                 walk.current = Some(Segment { offset, bytes });
                 walk.segments.remove(&lsn);
@@ -239,14 +321,23 @@ impl Log<'_> {
             let (place, number) = (lsn.rem_euclid(size) as usize, lsn / size);
             match self.message(&segment.bytes, place, number as u64) {
                 Message::Whole(length) => walk.lsn = Some(lsn + length as i64),
+                Message::WithoutPage(length) => {
+                    walk.batch.miss(lsn);
+                    walk.lsn = Some(lsn + length as i64);
+                }
                 Message::Manifest(last, length) => {
                     if walk.last.is_some_and(|end| last > end) {
                         return Ok(walk);
                     }
+                    walk.before = walk.batch;
+                    walk.batch = Batch { first: lsn, last, ..Batch::default() };
                     walk.lsn = Some(lsn + length as i64);
                 }
                 Message::Cap => walk.current = None,
-                Message::Bad if walk.passes_over_bad => walk.current = None,
+                Message::Bad if walk.passes_over_bad => {
+                    walk.current = None;
+                    walk.batch.miss(lsn);
+                }
                 Message::Bad | Message::Fatal => return Ok(walk),
             }
         }
@@ -281,7 +372,7 @@ impl Log<'_> {
             }
             kind if BLOBS.contains(&kind) => match body.first_chunk().map(|lsn| self.blob(i64::from_le_bytes(*lsn))) {
                 Some(Ok(())) => Message::Whole(whole),
-                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Message::Whole(whole),
+                Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Message::WithoutPage(whole),
                 _ => Message::Fatal,
             },
             _ => Message::Whole(whole),
@@ -293,7 +384,7 @@ impl Log<'_> {
         let place = SEGMENT_HEAD as usize;
         let (head, _) = Head::read(segment.get(place..)?)?;
         match self.message(segment, place, head.segment) {
-            Message::Whole(_) | Message::Manifest(..) | Message::Cap => Some(head.segment),
+            Message::Whole(_) | Message::WithoutPage(_) | Message::Manifest(..) | Message::Cap => Some(head.segment),
             Message::Bad | Message::Fatal => None,
         }
     }

@@ -94,7 +94,9 @@ enum Next {
 fn next_place(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> Option<Next> {
     bytes.get(place)?;
     match log.message(bytes, place, number) {
-        Message::Whole(length) | Message::Manifest(_, length) => Some(Next::At(place + length as usize)),
+        Message::Whole(length) | Message::WithoutPage(length) | Message::Manifest(_, length) => {
+            Some(Next::At(place + length as usize))
+        }
         Message::Cap => None,
         Message::Bad | Message::Fatal => Some(Next::Bad),
     }
@@ -103,7 +105,10 @@ fn next_place(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> Option<
 fn next_is_whole(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> bool {
     // Most places are excluded by their kind.
     bytes.get(place + KIND).is_some_and(|kind| (CANCELED..=LAST_KIND).contains(kind))
-        && matches!(log.message(bytes, place, number), Message::Whole(_) | Message::Manifest(..) | Message::Cap)
+        && matches!(
+            log.message(bytes, place, number),
+            Message::Whole(_) | Message::WithoutPage(_) | Message::Manifest(..) | Message::Cap
+        )
 }
 
 /// The head of a canceled message that reaches from one place of a segment to another; none where there is no room for one.

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{
     directory::{STORE, check_version, create_directory, open_tree},
+    inspect::identity,
     layout,
-    open::identity,
     options::Options,
     overlay::Overlay,
     sum::Sum,

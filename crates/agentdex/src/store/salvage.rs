@@ -22,9 +22,8 @@ use super::{
     copy::CopiedDirectory,
     declaration::{Declaration, Declarer},
     directory::{create_directory, lock_opening, open_tree, wait_for_lock},
-    inspect,
+    inspect::{self, identity},
     layout::{self, FORMAT_VERSION},
-    open::identity,
     options::Options,
     overlay::Overlay,
     panics,
@@ -80,7 +79,7 @@ pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
 fn best(directory: &Path) -> Result<CopiedDirectory> {
     let mut best: Option<(u64, CopiedDirectory)> = None;
     let mut reason = None;
-    let ways: [fn(&Path) -> io::Result<()>; 3] = [|_| Ok(()), repair, forget];
+    let ways: [fn(&Path) -> io::Result<()>; 3] = [take_last_writes, repair, forget];
     for (number, way) in ways.into_iter().enumerate() {
         let copy = CopiedDirectory::of(directory)?;
         if let Err(error) = way(copy.path()) {
@@ -106,6 +105,11 @@ fn best(directory: &Path) -> Result<CopiedDirectory> {
     let reason = reason.map_or_else(String::new, |error| format!(" ({})", inspect::cause(&error)));
     let found = format!("nothing of it can be read{reason}");
     best.map(|(_, copy)| copy).ok_or_else(|| Error::StoreDamaged { path: directory.to_owned(), found })
+}
+
+/// Leaves a copy as it is, but for what a power cut has left of the last writes.
+fn take_last_writes(copy: &Path) -> io::Result<()> {
+    inspect::prepare(copy, &Seen::read(copy)?).and_then(Undo::forget)
 }
 
 /// The number of records that can be decoded.
@@ -433,7 +437,7 @@ pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     let failed = |source| Error::Io { doing: format!("accepting {}", directory.display()), source };
     let _opening = lock_opening(directory)?;
     wait_for_lock(directory)?;
-    let undo = Undo::keep(directory).map_err(failed)?;
+    let undo = inspect::prepare(directory, &Seen::Missing).map_err(failed)?;
     let accepted = panics::caught_opening(|| {
         let tree = inspect::open(directory)?;
         inspect::judge(directory, &tree, &Seen::Missing)?;

@@ -5,6 +5,9 @@
 //! acknowledged write back. So each flush ends with an `fdatasync` of sled's file. And pages that are
 //! too large for a segment of the log go to files of their own in `blobs`, which sled doesn't sync
 //! at all.
+//!
+//! sled removes such a file as soon as its page is written anew, and a power cut may take the new one back. So each has a
+//! second name in `blobs.kept` until the flush after that.
 
 use std::{
     collections::BTreeSet,
@@ -15,10 +18,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+/// The folder of large pages, and that of their second names, in sled's.
+const BLOBS: &str = "blobs";
+const KEPT_BLOBS: &str = "blobs.kept";
+
 /// What sled writes to.
 pub(super) struct DataFiles {
     log: File,
     blobs: PathBuf,
+    kept: PathBuf,
     blobs_changed: SystemTime,
     synced_blobs: BTreeSet<OsString>,
 }
@@ -26,8 +34,10 @@ pub(super) struct DataFiles {
 impl DataFiles {
     /// Opens the files that sled has made in `directory`, and syncs them and their names.
     pub fn open(directory: &Path) -> io::Result<DataFiles> {
-        let (log, blobs) = (File::open(directory.join("db"))?, directory.join("blobs"));
-        let mut files = DataFiles { log, blobs, blobs_changed: SystemTime::UNIX_EPOCH, synced_blobs: BTreeSet::new() };
+        let (blobs, kept) = (directory.join(BLOBS), directory.join(KEPT_BLOBS));
+        let (log, synced_blobs) = (File::open(directory.join("db"))?, names(&kept)?);
+        fs::create_dir_all(&kept)?;
+        let mut files = DataFiles { log, blobs, kept, blobs_changed: SystemTime::UNIX_EPOCH, synced_blobs };
         files.sync()?;
         for ancestor in directory.ancestors().take(2) {
             File::open(ancestor)?.sync_all()?;
@@ -37,38 +47,77 @@ impl DataFiles {
 
     /// Returns when everything that was written is on disk.
     pub fn sync(&mut self) -> io::Result<()> {
-        self.sync_blobs()?;
-        self.log.sync_data()
+        let removed = self.sync_blobs()?;
+        self.log.sync_data()?;
+        removed.iter().try_for_each(|name| remove_if_there(&self.kept.join(name)))
     }
 
-    fn sync_blobs(&mut self) -> io::Result<()> {
+    /// Syncs new large pages, and returns those that are there no more.
+    fn sync_blobs(&mut self) -> io::Result<Vec<OsString>> {
         // The clock of the file system ticks slowly: two files can come at the same time.
         const TICK: Duration = Duration::from_millis(50);
         let changed = fs::metadata(&self.blobs)?.modified()?;
         if changed == self.blobs_changed && changed.elapsed().is_ok_and(|age| age > TICK) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut present = BTreeSet::new();
-        for entry in fs::read_dir(&self.blobs)? {
-            let entry = entry?;
-            if !self.synced_blobs.contains(&entry.file_name()) {
-                sync_if_there(&entry.path())?;
+        let mut has_new = false;
+        for name in names(&self.blobs)? {
+            if !self.synced_blobs.contains(&name) {
+                // sled removes a file once its page has been rewritten, also in between.
+                let blob = self.blobs.join(&name);
+                unless_gone(File::open(&blob).and_then(|file| file.sync_data()))?;
+                unless_gone(link(&blob, &self.kept.join(&name)))?;
+                has_new = true;
             }
-            present.insert(entry.file_name());
+            present.insert(name);
         }
-        if present.difference(&self.synced_blobs).next().is_some() {
+        if has_new {
             File::open(&self.blobs)?.sync_all()?;
+            File::open(&self.kept)?.sync_all()?;
         }
+        let removed = self.synced_blobs.difference(&present).cloned().collect();
         (self.synced_blobs, self.blobs_changed) = (present, changed);
-        Ok(())
+        Ok(removed)
     }
 }
 
-/// sled removes a file once its page has been rewritten, also in between.
-fn sync_if_there(path: &Path) -> io::Result<()> {
-    match File::open(path).and_then(|file| file.sync_data()) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+/// The large pages that are there by their second names alone.
+pub(super) fn removed_blobs(store: &Path) -> io::Result<Vec<OsString>> {
+    let (kept, present) = (names(&store.join(KEPT_BLOBS))?, names(&store.join(BLOBS))?);
+    Ok(kept.difference(&present).cloned().collect())
+}
+
+/// Gives large pages that were removed their first names back.
+pub(super) fn put_back_blobs(store: &Path, names: &[OsString]) -> io::Result<()> {
+    names.iter().try_for_each(|name| link(&store.join(KEPT_BLOBS).join(name), &store.join(BLOBS).join(name)))
+}
+
+/// The names of the files in a folder; none where there is no such folder.
+fn names(folder: &Path) -> io::Result<BTreeSet<OsString>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        entries => entries?.map(|entry| Ok(entry?.file_name())).collect(),
+    }
+}
+
+/// Gives a file that is never written again a second name, or makes a copy where the file system has no such.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => fs::copy(from, to).map(drop),
+        linked => linked,
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    unless_gone(fs::remove_file(path))
+}
+
+fn unless_gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 
@@ -91,6 +140,26 @@ mod tests {
         fs::remove_file(blob("1"))?;
         files.sync()?;
         assert_eq!(files.synced_blobs, BTreeSet::from(["2".into()]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_removed_blob_can_be_put_back_until_the_next_flush() -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
+        let blob = directory.path().join("blobs/1");
+        fs::create_dir(directory.path().join("blobs"))?;
+        fs::write(directory.path().join("db"), "")?;
+        let mut files = DataFiles::open(directory.path())?;
+        fs::write(&blob, "one")?;
+        files.sync()?;
+        fs::remove_file(&blob)?;
+        let removed = removed_blobs(directory.path())?;
+        assert_eq!(removed, ["1"]);
+        put_back_blobs(directory.path(), &removed)?;
+        assert_eq!(fs::read(&blob)?, b"one");
+        fs::remove_file(&blob)?;
+        DataFiles::open(directory.path())?;
+        assert!(removed_blobs(directory.path())?.is_empty());
         Ok(())
     }
 }

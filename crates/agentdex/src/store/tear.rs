@@ -1,0 +1,76 @@
+//! Torn writes: what a power cut leaves of a commit that wasn't acknowledged, taken from a store before it is opened.
+//!
+//! sled overwrites its log from the first message on that it can't read. But of a write that goes over the end of a segment
+//! the later part may be there without the earlier one, and of one with large pages the log without their files; sled
+//! takes that for written. A page that is missing in the middle may as well be one that is needed no more: only the whole
+//! store tells. So where something is missing in the last batch or behind the one before, copies are opened: that as it is,
+//! and others of which the log ends there. The first that is whole, and as far as its witness saw, is what the store is
+//! made.
+
+use std::{io, path::Path};
+
+use super::{
+    copy::CopiedDirectory,
+    directory::STORE,
+    recovery::Undo,
+    sync::{put_back_blobs, removed_blobs},
+    witness::Seen,
+};
+
+/// Keeps what the recovery of a store will overwrite, and takes from its log what a power cut has left of the last commit, if
+/// there is such. Nobody may have it open.
+///
+/// # Errors
+/// It can't be kept, or the log can't be written.
+pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) -> bool) -> io::Result<Undo> {
+    let undo = Undo::keep(directory, None)?;
+    let removed = !removed_blobs(&directory.join(STORE))?.is_empty();
+    let was_closed = seen.slot().is_none_or(|slot| slot.is_closed);
+    if was_closed || (undo.ends.is_empty() && !removed) {
+        return Ok(undo);
+    }
+    let as_it_is = Way { puts_back: false, end: None };
+    let others = [None].into_iter().filter(|_| removed).chain(undo.ends.iter().copied().map(Some));
+    let others = others.map(|end| Way { puts_back: removed, end });
+    let whole = [as_it_is].into_iter().chain(others).find(|way| {
+        let copied = CopiedDirectory::of(directory).map_err(io::Error::other);
+        let tried = copied.and_then(|copy| way.take(copy.path())?.forget().map(|()| is_whole(copy.path())));
+        tried.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a copy of the store can't be made to see how far it is whole");
+            false
+        })
+    });
+    match whole.filter(|way| *way != as_it_is) {
+        None => Ok(undo),
+        Some(way) => {
+            tracing::info!("the last commit wasn't written whole, and is left out: it wasn't acknowledged");
+            way.take(directory)
+        }
+    }
+}
+
+/// What is made of a store before it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    /// True if large pages that were removed get their files back.
+    puts_back: bool,
+    /// The position at which the log ends.
+    end: Option<i64>,
+}
+
+impl Way {
+    fn take(self, directory: &Path) -> io::Result<Undo> {
+        let store = directory.join(STORE);
+        if self.puts_back {
+            put_back_blobs(&store, &removed_blobs(&store)?)?;
+        }
+        let undo = Undo::keep(directory, self.end)?;
+        match undo.end_log() {
+            Ok(()) => Ok(undo),
+            Err(error) => {
+                undo.put_back()?;
+                Err(error)
+            }
+        }
+    }
+}
