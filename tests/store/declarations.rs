@@ -1,4 +1,5 @@
-//! Records that documents declare, against a model of sets: eight threads import, edit, remove and hide them at random.
+//! Records that documents declare, against a model of sets: eight threads import, edit, remove, hide, expire and renew them at
+//! random.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,12 +19,28 @@ const DOCUMENTS: [&str; 3] = ["urn:d0", "urn:d1", "urn:d2"];
 const PARTS: [&str; 4] = ["urn:p0", "urn:p1", "urn:p2", "urn:p3"];
 const OWNERS: [&str; 2] = ["alice", "bob"];
 
+/// A document or a part.
+#[derive(Debug, Clone, Copy)]
+enum Record {
+    Document(usize),
+    Part(usize),
+}
+
+/// An expiry, in days from the start of the test: no run takes a day. In order, with the last as the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Expires {
+    Ago(i64),
+    Ahead(i64),
+    Never,
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Import {
         document: usize,
         members: BTreeSet<usize>,
         number: u64,
+        expires: Expires,
     },
     /// By hand: an edit of what is there.
     Edit {
@@ -44,6 +61,15 @@ enum Step {
         document: usize,
         visibility: Visibility,
     },
+    /// Also into the past: as if the time had come.
+    Renew {
+        record: Record,
+        expires: Expires,
+    },
+    /// What the clock does with what has expired.
+    Purge {
+        record: Record,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +79,21 @@ struct Part {
     documents: BTreeSet<usize>,
     /// The number of the last edit.
     edit: Option<u64>,
+    expires: Expires,
 }
 
+#[derive(Debug, Clone)]
+struct Document {
+    owner: usize,
+    visibility: Visibility,
+    members: BTreeSet<usize>,
+    expires: Expires,
+}
+
+/// What was registered, with what has expired and isn't purged yet.
 #[derive(Debug, Default)]
 struct Model {
-    /// Owner, visibility and members.
-    documents: BTreeMap<usize, (usize, Visibility, BTreeSet<usize>)>,
+    documents: BTreeMap<usize, Document>,
     parts: BTreeMap<usize, Part>,
 }
 
@@ -70,96 +105,197 @@ fn width(visibility: Visibility) -> u8 {
     }
 }
 
+impl Expires {
+    fn is_due(self) -> bool {
+        matches!(self, Expires::Ago(_))
+    }
+
+    fn expiry(self, start: Timestamp) -> Expiry {
+        const DAY_MS: i64 = 24 * 3600 * 1000;
+        let expires = match self {
+            Expires::Ago(days) | Expires::Ahead(days) => Some(Timestamp(start.0 + days * DAY_MS)),
+            Expires::Never => None,
+        };
+        Expiry { ttl: None, expires }
+    }
+}
+
 impl Model {
     /// True if the step is refused.
     fn refuses(&mut self, caller: usize, step: &Step) -> bool {
-        let is_others = |owner: Option<usize>| owner.is_some_and(|owner| owner != caller);
         match step {
-            Step::Import { document, members, .. } => {
-                if is_others(self.documents.get(document).map(|(owner, ..)| *owner)) {
-                    return true;
-                }
-                let visibility =
-                    self.documents.get(document).map_or(Visibility::Public, |(_, visibility, _)| *visibility);
-                let before = self.documents.remove(document).map(|(.., members)| members).unwrap_or_default();
-                let mut declared = BTreeSet::new();
-                for part in members {
-                    let fresh = Part { owner: caller, visibility, documents: BTreeSet::new(), edit: None };
-                    let part_of = self.parts.entry(*part).or_insert(Part { documents: [*document].into(), ..fresh });
-                    if !part_of.documents.is_empty() && part_of.owner == caller {
-                        part_of.documents.insert(*document);
-                        declared.insert(*part);
+            Step::Import { document, members, expires, .. } => {
+                return self.import(caller, *document, members, *expires);
+            }
+            Step::Edit { part, number } => match self.live_part(*part) {
+                Some(part) if part.owner != caller => return true,
+                Some(part) => {
+                    part.edit = Some(*number);
+                    if part.documents.is_empty() {
+                        part.expires = Expires::Never;
                     }
                 }
-                self.documents.insert(*document, (caller, visibility, declared));
-                self.release(*document, before.difference(members).copied().collect());
-                self.settle();
-            }
-            Step::Edit { part, number } => match self.parts.get_mut(part) {
-                Some(part) if part.owner != caller => return true,
-                Some(part) => part.edit = Some(*number),
-                None => {
-                    let visibility = Visibility::Public;
-                    let own = Part { owner: caller, visibility, documents: BTreeSet::new(), edit: Some(*number) };
-                    self.parts.insert(*part, own);
-                }
+                None => self.register(caller, *part, Some(*number), Visibility::Public),
             },
             Step::Replace { part } => {
-                if is_others(self.parts.get(part).map(|part| part.owner)) {
+                let live = self.live_part(*part);
+                if live.as_ref().is_some_and(|live| live.owner != caller) {
                     return true;
                 }
-                let visibility = self.parts.get(part).map_or(Visibility::Public, |part| part.visibility);
-                for (_, _, members) in self.documents.values_mut() {
-                    members.remove(part);
-                }
-                let own = Part { owner: caller, visibility, documents: BTreeSet::new(), edit: None };
-                self.parts.insert(*part, own);
+                let visibility = live.map_or(Visibility::Public, |live| live.visibility);
+                self.register(caller, *part, None, visibility);
             }
             Step::Remove { part } => {
-                if self.parts.get(part).is_none_or(|part| part.owner != caller) {
+                if self.live_part(*part).is_none_or(|part| part.owner != caller) {
                     return true;
                 }
-                self.parts.remove(part);
-                for (_, _, members) in self.documents.values_mut() {
-                    members.remove(part);
-                }
+                self.remove_part(*part);
             }
             Step::RemoveDocument { document } => {
-                if self.documents.get(document).is_none_or(|(owner, ..)| *owner != caller) {
+                if self.live_document(*document).is_none_or(|document| document.owner != caller) {
                     return true;
                 }
-                let members = self.documents.remove(document).map(|(.., members)| members).unwrap_or_default();
-                self.release(*document, members);
+                self.remove_document(*document);
             }
             Step::Show { document, visibility } => {
-                let Some(found) = self.documents.get_mut(document).filter(|(owner, ..)| *owner == caller) else {
+                let Some(found) = self.live_document(*document).filter(|document| document.owner == caller) else {
                     return true;
                 };
-                found.1 = *visibility;
-                self.settle();
+                if found.visibility != *visibility {
+                    found.visibility = *visibility;
+                    let members = found.members.clone();
+                    members.into_iter().for_each(|part| self.reconcile(part));
+                }
+            }
+            Step::Renew { record: Record::Document(document), expires } => {
+                match self.live_document(*document).filter(|document| document.owner == caller) {
+                    Some(document) => document.expires = *expires,
+                    None => return true,
+                }
+                self.follow(*document);
+            }
+            Step::Renew { record: Record::Part(part), expires } => {
+                match self.live_part(*part).filter(|part| part.owner == caller) {
+                    Some(part) if part.documents.is_empty() => part.expires = *expires,
+                    Some(_) => {}
+                    None => return true,
+                }
+            }
+            Step::Purge { record: Record::Document(document) } => {
+                if self.documents.get(document).is_some_and(|document| document.expires.is_due()) {
+                    self.remove_document(*document);
+                }
+            }
+            Step::Purge { record: Record::Part(part) } => {
+                if self.parts.get(part).is_some_and(|part| part.expires.is_due()) {
+                    self.remove_part(*part);
+                }
             }
         }
         false
     }
 
-    fn release(&mut self, document: usize, parts: BTreeSet<usize>) {
-        for id in parts {
-            let Some(part) = self.parts.get_mut(&id) else { continue };
-            if part.documents.remove(&document) && part.documents.is_empty() {
-                self.parts.remove(&id);
+    fn import(&mut self, caller: usize, id: usize, members: &BTreeSet<usize>, expires: Expires) -> bool {
+        match self.live_document(id) {
+            Some(document) if document.owner != caller => return true,
+            Some(document) => document.expires = expires,
+            None => {
+                self.remove_document(id);
+                let visibility = Visibility::Public;
+                self.documents.insert(id, Document { owner: caller, visibility, members: BTreeSet::new(), expires });
             }
         }
-        self.settle();
+        self.follow(id);
+        for part in members {
+            if self.live_part(*part).is_none() {
+                self.remove_part(*part);
+            }
+            let document = &self.documents[&id];
+            if document.expires.is_due() {
+                continue;
+            }
+            let Document { visibility, expires, .. } = *document;
+            let fresh = Part { owner: caller, visibility, documents: [id].into(), edit: None, expires };
+            let declared = self.parts.entry(*part).or_insert(fresh);
+            if !declared.documents.is_empty() && declared.owner == caller {
+                declared.documents.insert(id);
+                self.documents.get_mut(&id).unwrap().members.insert(*part);
+                self.reconcile(*part);
+            }
+        }
+        if !expires.is_due() {
+            let left: Vec<usize> = self.documents[&id].members.difference(members).copied().collect();
+            left.into_iter().for_each(|part| self.release(id, part));
+        }
+        false
     }
 
-    /// A part is seen by as many as the document of it that most see.
-    fn settle(&mut self) {
-        for part in self.parts.values_mut().filter(|part| !part.documents.is_empty()) {
-            let seen = part.documents.iter().filter_map(|document| self.documents.get(document));
-            if let Some(widest) = seen.map(|(_, visibility, _)| *visibility).max_by_key(|widest| width(*widest)) {
-                part.visibility = widest;
-            }
+    fn live_document(&mut self, document: usize) -> Option<&mut Document> {
+        self.documents.get_mut(&document).filter(|document| !document.expires.is_due())
+    }
+
+    fn live_part(&mut self, part: usize) -> Option<&mut Part> {
+        self.parts.get_mut(&part).filter(|part| !part.expires.is_due())
+    }
+
+    /// Makes a part a record of its own.
+    fn register(&mut self, owner: usize, part: usize, edit: Option<u64>, visibility: Visibility) {
+        self.remove_part(part);
+        let own = Part { owner, visibility, documents: BTreeSet::new(), edit, expires: Expires::Never };
+        self.parts.insert(part, own);
+    }
+
+    fn remove_part(&mut self, part: usize) {
+        self.parts.remove(&part);
+        for document in self.documents.values_mut() {
+            document.members.remove(&part);
         }
+    }
+
+    fn remove_document(&mut self, document: usize) {
+        let members = self.documents.remove(&document).map(|document| document.members).unwrap_or_default();
+        members.into_iter().for_each(|part| self.release(document, part));
+    }
+
+    fn release(&mut self, document: usize, part: usize) {
+        if let Some(released) = self.parts.get_mut(&part) {
+            released.documents.remove(&document);
+            if let Some(document) = self.documents.get_mut(&document) {
+                document.members.remove(&part);
+            }
+            self.reconcile(part);
+        }
+    }
+
+    /// Makes a part what those of its documents say that haven't expired; it goes with the last of them.
+    fn reconcile(&mut self, id: usize) {
+        let Some(part) = self.parts.get_mut(&id) else { return };
+        let documents = &self.documents;
+        let is_live = |id: &usize| documents.get(id).is_some_and(|document| !document.expires.is_due());
+        part.documents.retain(is_live);
+        let seen = part.documents.iter().map(|document| documents[document].visibility);
+        let Some(widest) = seen.max_by_key(|seen| width(*seen)) else { return self.remove_part(id) };
+        part.visibility = widest;
+        part.expires = part.documents.iter().map(|document| documents[document].expires).max().unwrap();
+        let left = self.documents.iter_mut().filter(|(document, _)| !part.documents.contains(document));
+        for (_, document) in left {
+            document.members.remove(&id);
+        }
+    }
+
+    /// Gives the parts of a document the last expiry of all their documents.
+    fn follow(&mut self, document: usize) {
+        for part in &self.documents[&document].members {
+            let part = self.parts.get_mut(part).unwrap();
+            part.expires = part.documents.iter().map(|document| self.documents[document].expires).max().unwrap();
+        }
+    }
+
+    /// The ids of what has expired.
+    fn expired(&self) -> BTreeSet<&'static str> {
+        let documents = self.documents.iter().filter(|(_, document)| document.expires.is_due());
+        let parts = self.parts.iter().filter(|(_, part)| part.expires.is_due());
+        documents.map(|(document, _)| DOCUMENTS[*document]).chain(parts.map(|(part, _)| PARTS[*part])).collect()
     }
 }
 
@@ -170,13 +306,17 @@ fn text(id: &str, title: &str, more: &str) -> String {
 }
 
 fn put_as(id: &str, text: String, declares: Declares) -> Write {
+    put_until(id, text, declares, Expiry::default())
+}
+
+fn put_until(id: &str, text: String, declares: Declares, expiry: Expiry) -> Write {
     let original = matches!(declares, Declares::Itself(_) | Declares::Document { .. });
     let original = original.then(|| Original {
         format: "agent-spec".into(),
         media_type: "application/json".into(),
         bytes: text.clone().into_bytes(),
     });
-    let (capabilities, expiry) = (Vec::new(), Expiry::default());
+    let capabilities = Vec::new();
     let operation = Operation::Put { text, capabilities, expiry, patch: None, original, created: None, declares };
     write(id, Precondition::Any, operation)
 }
@@ -185,13 +325,14 @@ fn by_hand(replaces: bool) -> Declares {
     Declares::ByHand { replaces, only_related: false }
 }
 
-fn writes(step: &Step) -> (AccessRequest, Vec<Write>) {
+fn writes(step: &Step, start: Timestamp) -> (AccessRequest, Vec<Write>) {
     let mut access = AccessRequest::default();
     let writes = match step {
-        Step::Import { document, members, number } => {
+        Step::Import { document, members, number, expires } => {
             let id = DOCUMENTS[*document];
             let description = format!(r#","description":"{number}""#);
-            let own = put_as(id, text(id, id, &description), Declares::Itself(OwnDeclaration::default()));
+            let declares = Declares::Itself(OwnDeclaration::default());
+            let own = put_until(id, text(id, id, &description), declares, expires.expiry(start));
             let part = |part: &usize| {
                 let declares = Declares::Document { id: id.to_owned(), version: None };
                 put_as(PARTS[*part], text(PARTS[*part], PARTS[*part], &description), declares)
@@ -211,29 +352,60 @@ fn writes(step: &Step) -> (AccessRequest, Vec<Write>) {
             access.visibility = Some(*visibility);
             vec![write(DOCUMENTS[*document], Precondition::Any, Operation::Access)]
         }
+        Step::Renew { record, expires } => {
+            vec![write(record.id(), Precondition::Any, Operation::Renew { expiry: expires.expiry(start) })]
+        }
+        Step::Purge { record } => vec![write(record.id(), Precondition::Any, Operation::Purge)],
     };
     (access, writes)
+}
+
+impl Record {
+    fn id(self) -> &'static str {
+        match self {
+            Record::Document(document) => DOCUMENTS[document],
+            Record::Part(part) => PARTS[part],
+        }
+    }
 }
 
 fn remove() -> Operation {
     Operation::Remove(DeletionReason::Removed)
 }
 
+fn expires(random: &mut Random) -> Expires {
+    match random.below(6) {
+        0 => Expires::Ago(-2),
+        1 => Expires::Ago(-1),
+        2 => Expires::Ahead(1),
+        3 => Expires::Ahead(2),
+        _ => Expires::Never,
+    }
+}
+
 fn step(random: &mut Random) -> Step {
     let (document, part, number) = (random.below(3) as usize, random.below(4) as usize, random.below(1000));
-    match random.below(10) {
-        0..=3 => {
+    let record = match random.below(3) {
+        0 => Record::Part(part),
+        _ => Record::Document(document),
+    };
+    match random.below(14) {
+        0..=4 => {
             let members = (0..4).filter(|_| random.below(2) == 0).collect();
-            Step::Import { document, members, number }
+            // Most last.
+            let expires = if random.below(2) == 0 { Expires::Never } else { expires(random) };
+            Step::Import { document, members, number, expires }
         }
-        4 => Step::Edit { part, number },
-        5 => Step::Replace { part },
-        6 => Step::Remove { part },
-        7 => Step::RemoveDocument { document },
-        _ => {
+        5 => Step::Edit { part, number },
+        6 => Step::Replace { part },
+        7 => Step::Remove { part },
+        8 => Step::RemoveDocument { document },
+        9 | 10 => {
             let visibility = if random.below(2) == 0 { Visibility::Private } else { Visibility::Public };
             Step::Show { document, visibility }
         }
+        11 | 12 => Step::Renew { record, expires: expires(random) },
+        _ => Step::Purge { record },
     }
 }
 
@@ -243,9 +415,11 @@ fn author(owner: usize, access: AccessRequest) -> Author {
     Author::new(Caller::Principal(principal.into()), access)
 }
 
-fn assert_is(store: &Store, model: &Model, seed: u64) {
+/// What readers get: what has expired is no longer among it.
+fn assert_is(store: &Store, model: &Model, start: Timestamp, seed: u64) {
     for (part, id) in PARTS.iter().enumerate() {
         let record = store.find(id).unwrap();
+        let mut expected = model.parts.get(&part).filter(|part| !part.expires.is_due()).cloned();
         let found = record.as_ref().map(|record| Part {
             owner: OWNERS.iter().position(|owner| record.access.owner.as_ref().unwrap().as_str() == *owner).unwrap(),
             visibility: record.access.visibility,
@@ -255,8 +429,8 @@ fn assert_is(store: &Store, model: &Model, seed: u64) {
                 .map(|id| DOCUMENTS.iter().position(|document| document == id).unwrap())
                 .collect(),
             edit: record.text.split_once("urn:edit:").map(|(_, rest)| rest.split('"').next().unwrap().parse().unwrap()),
+            expires: expires_of(record.expiry, start),
         });
-        let mut expected = model.parts.get(&part).cloned();
         if let (Some(expected), Some(found)) = (&mut expected, &found)
             && found.edit.is_none()
             && expected.edit.is_some()
@@ -269,16 +443,28 @@ fn assert_is(store: &Store, model: &Model, seed: u64) {
         assert_eq!(found, expected, "seed {seed}: {id}");
     }
     for (document, id) in DOCUMENTS.iter().enumerate() {
-        let found = store.find(id).unwrap().map(|record| record.access.visibility);
-        assert_eq!(found, model.documents.get(&document).map(|(_, visibility, _)| *visibility), "seed {seed}: {id}");
+        let found = store.find(id).unwrap();
+        let found = found.map(|record| (record.access.visibility, expires_of(record.expiry, start)));
+        let expected = model.documents.get(&document).filter(|document| !document.expires.is_due());
+        assert_eq!(found, expected.map(|document| (document.visibility, document.expires)), "seed {seed}: {id}");
     }
+    let expired = store.all_expired(Timestamp::now()).unwrap();
+    let expired: BTreeSet<&str> = expired.iter().map(String::as_str).collect();
+    assert_eq!(expired, model.expired(), "seed {seed}");
     let faults = store.check().unwrap().faults;
     assert!(faults.is_empty(), "seed {seed}: {faults:#?}");
 }
 
+fn expires_of(expiry: Expiry, start: Timestamp) -> Expires {
+    let all = [Expires::Ago(-2), Expires::Ago(-1), Expires::Ahead(1), Expires::Ahead(2), Expires::Never];
+    all.into_iter().find(|expires| expires.expiry(start) == expiry).unwrap()
+}
+
 #[test]
 fn records_are_what_a_model_of_sets_says() {
-    for seed in 1..=super::damage::number("AGENTDEX_DECLARATIONS", 25) {
+    let start = Timestamp::now();
+    let mut purged = 0;
+    for seed in 1..=super::damage::number("AGENTDEX_DECLARATIONS", 40) {
         let mut store = TestStore::open();
         let model = Mutex::new(Model::default());
         thread::scope(|scope| {
@@ -289,7 +475,7 @@ fn records_are_what_a_model_of_sets_says() {
                     random.below(1);
                     for _ in 0..12 {
                         let (owner, step) = (random.below(2) as usize, step(&mut random));
-                        let (access, writes) = writes(&step);
+                        let (access, writes) = writes(&step, start);
                         // The order of submission is that of the log.
                         let mut model = model.lock().unwrap();
                         let is_refused = model.refuses(owner, &step);
@@ -301,11 +487,24 @@ fn records_are_what_a_model_of_sets_says() {
                 });
             }
         });
-        let model = model.into_inner().unwrap();
-        assert_is(&store, &model, seed);
+        let mut model = model.into_inner().unwrap();
+        assert_is(&store, &model, start, seed);
         store.reopen();
-        assert_is(&store, &model, seed);
+        assert_is(&store, &model, start, seed);
+        // As the clock purges; what goes with what comes before it isn't due any more.
+        for id in store.expired(Timestamp::now(), 100).unwrap() {
+            let record = match DOCUMENTS.iter().position(|document| *document == id) {
+                Some(document) => Record::Document(document),
+                None => Record::Part(PARTS.iter().position(|part| *part == id).unwrap()),
+            };
+            model.refuses(0, &Step::Purge { record });
+            store.write(write(&id, Precondition::Any, Operation::Purge)).unwrap();
+            assert_is(&store, &model, start, seed);
+            purged += 1;
+        }
+        assert_eq!(store.records_unpurged(None).count() as u64, store.len(), "seed {seed}");
     }
+    assert!(purged > 0);
 }
 
 #[test]

@@ -22,10 +22,15 @@ use crate::{
 impl Applier<'_> {
     /// The access and the expiry of the record of a document; none where it isn't there.
     pub(super) fn whole(&mut self, document: &str) -> Result<Option<(Access, Expiry)>> {
+        let clock = self.moment.clock;
+        Ok(self.whole_unpurged(document)?.filter(|(_, expiry)| !expiry.is_due(clock)))
+    }
+
+    /// The same also of a document that has expired and isn't purged yet.
+    fn whole_unpurged(&mut self, document: &str) -> Result<Option<(Access, Expiry)>> {
         let Some(bytes) = self.overlay.get(&layout::record_key(document))? else { return Ok(None) };
         let found = self.found(document, &bytes)?;
-        let is_gone = found.expiry.is_due(self.moment.clock);
-        Ok((!is_gone).then_some((found.access, found.expiry)))
+        Ok(Some((found.access, found.expiry)))
     }
 
     /// Makes a part what its documents say; it goes with the last of them.
@@ -80,7 +85,7 @@ impl Applier<'_> {
         let mut last: Option<Expiry> = None;
         let order = |expiry: &Expiry| (expiry.expires.is_none(), expiry.expires, expiry.ttl);
         for document in declarations.documents() {
-            if let Some((_, expiry)) = self.whole(document)? {
+            if let Some((_, expiry)) = self.whole_unpurged(document)? {
                 last = Some(last.map_or(expiry, |last| std::cmp::max_by_key(last, expiry, order)));
             }
         }
@@ -260,7 +265,7 @@ impl Applier<'_> {
 
     /// Gives the parts of a document what its record has now: its access, owner and expiry.
     pub(super) fn let_parts_follow(&mut self, document: &str, before: &Found<'_>) -> Result<()> {
-        let Some((access, expiry)) = self.whole(document)? else { return Ok(()) };
+        let Some((access, expiry)) = self.whole_unpurged(document)? else { return Ok(()) };
         if access == before.access && expiry == before.expiry {
             return Ok(());
         }
