@@ -260,3 +260,30 @@ fn edited_files_of_which_no_id_is_made_replace_their_agents() {
     let replaced = first.map(|(_, id)| ("replaced".to_owned(), id));
     assert_eq!(again, replaced);
 }
+
+#[test]
+fn version_is_removed_and_with_the_last_one_the_agent() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let id = "urn:example:greeter";
+    for version in ["1.0.0", "2.0.0"] {
+        let mut card = card("Greeter");
+        card["version"] = json!(version);
+        let path = write(folder.path(), "card.json", card);
+        let registered = run(&["register", &path, "--id", id, "--url", server.url()]);
+        assert!(registered.status.success(), "{}", stderr(&registered));
+    }
+    let remove = |version: &str| run(&["remove", id, "--version", version, "--url", server.url()]);
+    let versions = || stdout(&run(&["get", id, "--versions", "--url", server.url()]));
+    let unknown = remove("3.0.0");
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stderr(&unknown).contains("3.0.0"), "{}", stderr(&unknown));
+    assert_eq!(versions().lines().count(), 2, "{}", versions());
+    let removed = remove("2.0.0");
+    assert_eq!((stdout(&removed), stderr(&removed)), (format!("removed {id} 2.0.0\n"), String::new()));
+    assert_eq!(versions(), "1.0.0  a2a  served\n");
+    let removed = remove("1.0.0");
+    assert_eq!((stdout(&removed), stderr(&removed)), (format!("removed {id} 1.0.0, its last one\n"), String::new()));
+    let gone = run(&["get", id, "--url", server.url()]);
+    assert!(stderr(&gone).contains("there is no agent"), "{gone:?}");
+}

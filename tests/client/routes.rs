@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use agentdex_client::{
     Error, EventFilter, RegistryClient,
     api::{
-        QueryName, Turn,
+        Effect, QueryName, Turn,
         access::{AccessRequest, Visibility},
     },
 };
@@ -138,6 +138,14 @@ fn methods_return_what_the_registry_answers() {
         let versions = client.versions("urn:example:a").await.unwrap();
         assert!(versions.len() == 1 && versions[0].is_served, "{versions:?}");
         assert!(client.find_version("urn:example:a", "latest").await.unwrap().contains("urn:example:a"));
+        for version in ["1.0.0", "2.0.0"] {
+            let description = agent("urn:example:v", "Versions");
+            client.put_with("urn:example:v", description, &[("version", version)]).await.unwrap();
+        }
+        for (version, effect) in [("1.0.0", Effect::Unchanged), ("2.0.0", Effect::Removed)] {
+            let written = client.remove_version("urn:example:v", version).await.unwrap();
+            assert_eq!((written.id.as_str(), written.effect), ("urn:example:v", effect), "{version}");
+        }
         let none = client.find_version("urn:example:a", "9.9.9").await;
         assert!(matches!(&none, Err(Error::Refused(problem)) if problem.code == "no-such-version"), "{none:?}");
         assert_eq!(
@@ -166,6 +174,13 @@ fn methods_return_what_the_registry_answers() {
         let query = serde_json::from_value(json!({"q": "weather"})).unwrap();
         client.save_query("w", &query).await.unwrap();
         assert_eq!(client.saved_query("w").await.unwrap().name, "w");
+        let other = serde_json::from_value(json!({"q": "tides"})).unwrap();
+        let refused = client.save_new_query("w", &other, &AccessRequest::default()).await;
+        assert!(matches!(&refused, Err(Error::Refused(problem)) if problem.status == 412), "{refused:?}");
+        assert_eq!(client.saved_query("w").await.unwrap().query.q, query.q);
+        let new = client.save_new_query("new", &other, &AccessRequest::default()).await.unwrap();
+        assert_eq!((new.name.as_str(), &new.query.q), ("new", &other.q));
+        client.remove_query("new").await.unwrap();
         let private = AccessRequest { visibility: Some(Visibility::Private), ..AccessRequest::default() };
         let of_team = QueryName::new("w").of("team".parse().unwrap());
         let saved = client.save_query_with(of_team.clone(), &query, &private).await.unwrap();

@@ -281,6 +281,14 @@ impl RegistryClient {
         Ok(removed.warnings)
     }
 
+    /// Removes a version of a Thing, and the Thing with its last one; its effect says which.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn remove_version(&self, id: &str, version: &str) -> Result<Written> {
+        self.write(self.request(Method::DELETE, &thing_path(id), &[("version", version)]), Some(id)).await
+    }
+
     /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
     /// `limit`, `offset` and the search filters. Where the registry serves a large `limit` in pages, all of
     /// them are read.

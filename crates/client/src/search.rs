@@ -2,7 +2,7 @@
 
 use agentdex_api::Answer;
 use percent_encoding::utf8_percent_encode;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder, header};
 
 use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::{
@@ -132,13 +132,39 @@ impl RegistryClient {
         query: &QueryParameters,
         access: &AccessRequest,
     ) -> Result<NamedQuery> {
-        let name = name.into();
-        let mut parameters = owner_of(&name);
+        read(&text(self.send(self.saving(&name.into(), query, access)).await?).await?, "a saved query")
+    }
+
+    /// Saves a query as [`RegistryClient::save_query_with`] does, and refuses a name that the caller has a query of (412): no
+    /// query is replaced, whoever saves at the same time.
+    ///
+    /// ```no_run
+    /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// use agentdex_api::{QueryParameters, access::AccessRequest};
+    ///
+    /// let query = QueryParameters { q: Some("tides".into()), ..QueryParameters::default() };
+    /// client.save_new_query("tides", &query, &AccessRequest::default()).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RegistryClient::save_query`]. Where an attempt that saved the query broke off, the next one is refused, too.
+    pub async fn save_new_query(
+        &self,
+        name: impl Into<QueryName>,
+        query: &QueryParameters,
+        access: &AccessRequest,
+    ) -> Result<NamedQuery> {
+        let request = self.saving(&name.into(), query, access).header(header::IF_NONE_MATCH, "*");
+        read(&text(self.send(request).await?).await?, "a saved query")
+    }
+
+    fn saving(&self, name: &QueryName, query: &QueryParameters, access: &AccessRequest) -> RequestBuilder {
+        let mut parameters = owner_of(name);
         parameters.extend(access.visibility.map(|visibility| ("visibility", visibility.as_str())));
         let namespace = access.namespace.as_ref();
         parameters.extend(namespace.map(|name| ("namespace", name.as_ref().map_or("", |name| name.as_str()))));
-        let request = self.request(Method::PUT, &query_path(&name), &parameters).json(query);
-        read(&text(self.send(request).await?).await?, "a saved query")
+        self.request(Method::PUT, &query_path(name), &parameters).json(query)
     }
 
     /// The saved queries that the caller sees, by name.

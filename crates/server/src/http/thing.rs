@@ -200,7 +200,7 @@ pub(super) async fn patch(
     ),
     responses(
         (status = 204, description = "Removed, and with it the Things of parts of its document that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
-        (status = 200, description = "What was done, where `Prefer: return=representation` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
+        (status = 200, description = "What was done, where `Prefer: return=representation` or `return=effect` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
         (status = 409, description = "`part-of-document`: versions of a part of documents are theirs", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
@@ -290,10 +290,14 @@ fn respond_to_write(
             let answer = json!(Created { id: written.id.clone(), warnings: written.warnings.clone() });
             Ok(HttpResponse::Created().insert_header(etag).insert_header((LOCATION, location)).json(answer))
         }
-        Effect::Removed if prefers_representation() => {
-            Ok(HttpResponse::Ok().insert_header(PREFERENCE_APPLIED).json(effect(written, false)))
+        Effect::Removed => {
+            let applied = match prefers_representation() {
+                true => PREFERENCE_APPLIED,
+                false if body::prefers(request, RETURN_EFFECT) => ("preference-applied", RETURN_EFFECT),
+                false => return Ok(HttpResponse::NoContent().finish()),
+            };
+            Ok(HttpResponse::Ok().insert_header(applied).json(effect(written, false)))
         }
-        Effect::Removed => Ok(HttpResponse::NoContent().finish()),
         _ => {
             if body::prefers(request, RETURN_EFFECT) {
                 let mut response = HttpResponse::Ok();
