@@ -229,6 +229,34 @@ await run({
     await page.close();
   },
 
+  async "parts that an import leaves out are named as that, and removed"() {
+    const member = (id) => ({
+      component_type: "Agent", id, name: id, description: "Answers questions", metadata: {}, inputs: [], outputs: [], system_prompt: "Answer.", tools: [],
+      llm_config: { component_type: "VllmConfig", id: `${id}-llm`, name: "llm", url: "https://llm.example/v1", model_id: "small" },
+    });
+    const swarm = {
+      component_type: "Swarm", agentspec_version: "26.1.0", id: "front-desk", name: "Front desk", inputs: [], outputs: [],
+      first_agent: { $component_ref: "kim" }, relationships: [[{ $component_ref: "kim" }, { $component_ref: "lee" }]],
+      $referenced_components: { kim: member("kim"), lee: member("lee") },
+    };
+    const { created } = await (await call("POST", "/import/agent-spec?nested=true", swarm, "application/json")).json();
+    assert.deepEqual(created, ["front-desk", "kim", "lee"].map((id) => `urn:agentspec:local:${id}`));
+    const page = await add(swarm);
+    await outcome(page, "Removes, since this import makes no agent of it: lee");
+    await outcome(page, "if the document still has them, import it with the options");
+    await click(page, "#option-nested");
+    await until(page, () => document.querySelector(".outcome").textContent.includes("Changes nothing") && !document.querySelector(".outcome").textContent.includes("Removes"));
+    await click(page, "#option-nested");
+    await outcome(page, "Removes, since this import makes no agent of it: lee");
+    assert.equal((await things("urn:agentspec:local:lee")).title, "lee");
+    await go(page);
+    await click(page, "dialog[open] button[value=yes]");
+    await outcome(page, "Removed");
+    for (const id of ["kim", "lee"]) assert.equal((await fetch(`${url}/things/urn:agentspec:local:${id}`)).status, 404, id);
+    assert.equal((await things("urn:agentspec:local:front-desk")).title, "Front desk");
+    await page.close();
+  },
+
   async "what was typed survives other views, the back button, and an edit its version"() {
     const page = await add('{"title": "half an hour of work"');
     await page.type("#own-id", "urn:example:half");

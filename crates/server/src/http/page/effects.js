@@ -5,7 +5,7 @@ import { diff, differences } from "./difference.js";
 import { dim, e, fold, link, who } from "./dom.js";
 
 const MOST = 20;
-const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", unchanged: "Changes nothing:", removed: "Removes, since the document no longer has it:" };
+const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
 const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", unchanged: "Nothing changed:", removed: "Removed" };
 const EDITED = { before: "Changes", after: "Saved" };
 
