@@ -172,6 +172,94 @@ fn things_that_never_were_servers_are_told_what_is_missing() {
     assert_eq!(rules(&rendition.warnings), [("server-name", ""), ("version", "/version")]);
 }
 
+/// The rules of the schema of 2025-12-11 that what is written in a Thing can break.
+fn assert_registries_take(server: &Value, case: &str) {
+    let length = |name: &str| server[name].as_str().map_or(0, |text| text.chars().count());
+    let (space, own) = server["name"].as_str().unwrap().split_once('/').unwrap_or_else(|| panic!("{case}: {server}"));
+    let is_plain = |half: &str, more: &str| half.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+    assert!(!space.is_empty() && is_plain(space, ".-") && !own.is_empty() && is_plain(own, "._-"), "{case}: {server}");
+    assert!((3..=200).contains(&length("name")) && (1..=100).contains(&length("description")), "{case}: {server}");
+    assert!(server.get("title").is_none() || (1..=100).contains(&length("title")), "{case}: {server}");
+    assert!(server.get("websiteUrl").is_none_or(|url| url.as_str().unwrap().contains("://")), "{case}: {server}");
+    for icon in server["icons"].as_array().into_iter().flatten() {
+        assert!(icon["src"].as_str().unwrap().contains(':') && icon["src"].as_str().unwrap().len() <= 255, "{case}");
+        assert!(icon.get("mimeType").is_none_or(|name| name == "image/png"), "{case}: {icon}");
+    }
+    for variable in server["remotes"][0]["variables"].as_object().into_iter().flatten().map(|(_, variable)| variable) {
+        let choices = variable["choices"].as_array().into_iter().flatten();
+        assert!(choices.chain(variable.get("default")).all(Value::is_string), "{case}: {variable}");
+    }
+}
+
+#[test]
+fn what_is_made_of_any_thing_is_what_registries_take() {
+    let thing = |title: &str, href: &str| {
+        json!({
+            "id": "urn:example:a", "title": title, "version": {"instance": "1.0.0"},
+            "actions": {"ask": {"forms": [{"href": href, "subprotocol": "mcp"}]}},
+        })
+    };
+    let with = |more: Value| {
+        let mut thing = thing("Trains", "https://trains.example/{n}/mcp");
+        thing.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        thing
+    };
+    let export = |thing: &Value, case: &str| {
+        let rendition = from_thing(thing, DocumentKind::ServerJson).unwrap();
+        let server = parsed(&rendition.bytes);
+        assert_registries_take(&server, case);
+        (server, rendition.warnings)
+    };
+    let (server, warnings) = export(&thing(&"x".repeat(300), "https://trains.example/mcp"), "a long title");
+    assert_eq!(server["title"].as_str().unwrap().chars().count(), 100);
+    assert!(rules(&warnings).contains(&("title-length", "/title")), "{warnings:?}");
+    for (href, name) in [
+        ("http://[2001:db8::1]:80/mcp", "2001-db8--1/trains"),
+        ("https://me:secret@trains.example:8443/mcp", "example.trains/trains"),
+        ("https://my_trains.example/mcp", "example.my-trains/trains"),
+        ("https://züge.example/mcp", "example.z-ge/trains"),
+        (&format!("https://{}.example/mcp", "a".repeat(250)), &format!("example.{}/trains", "a".repeat(92))),
+    ] {
+        assert_eq!(export(&thing("Trains", href), href).0["name"], name);
+    }
+    assert_eq!(export(&thing("", "https://trains.example/mcp"), "no title").0["name"], "example.trains/server");
+    for (id, name) in
+        [("com.example/a", "com.example/a"), ("a", "example.trains/trains"), ("a/b/c", "example.trains/trains")]
+    {
+        assert_eq!(export(&with(json!({"id": format!("urn:agentdex:mcp:{id}")})), id).0["name"], name);
+    }
+    let links = json!([
+        {"rel": "service-doc", "href": "/docs"},
+        {"rel": "service-doc", "href": "https://trains.example/docs"},
+        {"rel": "icon", "href": "https://trains.example/favicon.ico", "type": "image/x-icon"},
+        {"rel": "icon", "href": "https://trains.example/i.png", "type": "image/png"},
+        {"rel": "icon", "href": "/i.png"},
+        {"rel": "icon", "href": format!("data:image/png;base64,{}", "A".repeat(300))},
+    ]);
+    let (server, _) = export(&with(json!({"links": links})), "links");
+    assert_eq!(server["websiteUrl"], "https://trains.example/docs");
+    let [ico, png] = ["favicon.ico", "i.png"].map(|name| format!("https://trains.example/{name}"));
+    assert_eq!(server["icons"], json!([{"src": ico}, {"src": png, "mimeType": "image/png"}]));
+
+    // A document with such an input, whose remotes are others since.
+    let mut document = parsed(&fixture("remote"));
+    let variables = json!({
+        "n": {"format": "number", "default": "1.5", "choices": ["1.5", "2"], "description": "Times"},
+        "b": {"format": "boolean", "default": "true"},
+    });
+    document["remotes"] = json!([{"type": "sse", "url": "https://trains.example/{n}/{b}/sse", "variables": variables}]);
+    document.as_object_mut().unwrap().remove("tools");
+    let (mut imported, _) = self::thing(document.to_string().as_bytes());
+    for (_, action) in imported["actions"].as_object_mut().unwrap() {
+        action["forms"][0]["href"] = "https://new.example/{n}/{b}/sse".into();
+    }
+    let (server, _) = export(&imported, "inputs");
+    assert_eq!(
+        server["remotes"],
+        json!([{"type": "sse", "url": "https://new.example/{n}/{b}/sse", "variables": variables}])
+    );
+}
+
 #[test]
 fn values_of_secret_inputs_are_not_kept() {
     let mut document = parsed(&fixture("remote"));

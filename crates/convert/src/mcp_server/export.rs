@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fluent_uri::Uri;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -20,6 +21,12 @@ type Object = Map<String, Value>;
 
 /// The most characters of a description.
 const LONGEST_DESCRIPTION: usize = 100;
+/// The most characters of a title, and of either half of a name that is made.
+pub(super) const LONGEST_TITLE: usize = 100;
+/// The most bytes of the URL of an icon.
+const LONGEST_ICON: usize = 255;
+/// The media types that an icon may have (schema of 2025-12-11).
+const ICON_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
 /// The most remotes.
 const MOST_REMOTES: usize = 100;
 /// The most bytes of variables and headers of all remotes: each may repeat what the Thing says once.
@@ -92,18 +99,23 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
     let of_thing = |name: &str| text(thing, name).map(str::to_owned);
     let title = of_thing("title").unwrap_or_default();
     let name = server.get("name").and_then(Value::as_str).map(str::to_owned);
-    let name = name.or_else(|| of_thing("id")?.strip_prefix(MCP_NAMESPACE).map(str::to_owned));
-    let name = name.unwrap_or_else(|| made_name(server, &title, findings));
-    if title != name {
-        server.insert("title".to_owned(), title.as_str().into());
+    let of_id = || Some(of_thing("id")?.strip_prefix(MCP_NAMESPACE)?.to_owned()).filter(|name| is_name(name));
+    let name = name.or_else(of_id).unwrap_or_else(|| made_name(server, &title, findings));
+    let mut cut = |text: String, member: &str, rule: &'static str, longest: usize| {
+        if text.chars().count() <= longest {
+            return text;
+        }
+        findings.add(&Path::ROOT.member(member), rule, || {
+            format!("only its first {longest} characters are in the document")
+        });
+        text.chars().take(longest - 1).chain(['…']).collect()
+    };
+    let description = of_thing("description").or_else(|| of_thing("title")).unwrap_or_else(|| name.clone());
+    let description = cut(description, "description", "description-length", LONGEST_DESCRIPTION);
+    if !title.is_empty() && title != name {
+        server.insert("title".to_owned(), cut(title, "title", "title-length", LONGEST_TITLE).into());
     }
     server.insert("name".to_owned(), name.into());
-    let mut description = of_thing("description").unwrap_or(title);
-    if description.chars().count() > LONGEST_DESCRIPTION {
-        let message = || format!("only its first {LONGEST_DESCRIPTION} characters are in the document");
-        findings.add(&Path::ROOT.member("description"), "description-length", message);
-        description = description.chars().take(LONGEST_DESCRIPTION - 1).chain(['…']).collect();
-    }
     server.insert("description".to_owned(), description.into());
     let version = thing.get("version").and_then(|version| version.get("instance")?.as_str()).unwrap_or_else(|| {
         findings.add(&Path::ROOT.member("version"), "version", || "there is none; 0.0.0 stands for it".into());
@@ -114,12 +126,13 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
     let related = |relations: &'static [&'static str]| {
         links().filter(move |link| text(link, "rel").is_some_and(|rel| relations.contains(&rel)))
     };
-    if let Some(url) = related(&["service-doc", "help"]).find_map(|link| text(link, "href")) {
+    let address = |link: &'_ Object| text(link, "href").filter(|href| Uri::parse(*href).is_ok()).map(str::to_owned);
+    if let Some(url) = related(&["service-doc", "help"]).find_map(address) {
         server.insert("websiteUrl".to_owned(), url.into());
     }
     let icon = |link: &Object| {
-        let mut icon = json!({"src": text(link, "href")?});
-        if let Some(media_type) = text(link, "type") {
+        let mut icon = json!({"src": address(link).filter(|url| url.len() <= LONGEST_ICON)?});
+        if let Some(media_type) = text(link, "type").filter(|media_type| ICON_TYPES.contains(media_type)) {
             icon["mimeType"] = media_type.into();
         }
         Some(icon)
@@ -133,14 +146,34 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
 /// A name of a Thing that has none: the host of its first remote in reverse, and its title.
 fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
     let url = objects(server, "remotes").find_map(|remote| text(remote, "url")).unwrap_or_default();
-    let host = url.split("//").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or("localhost");
-    let space: Vec<&str> = host.rsplit('.').collect();
+    let authority = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    // Brackets are around an address that has colons itself.
+    let host = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let own: String = title.chars().map(plain).collect();
-    let own = own.trim_matches('-');
-    let name = format!("{}/{}", space.join("."), if own.is_empty() { "server" } else { own });
+    let half = |text: &str| -> String {
+        let plain: String = text.chars().map(plain).collect();
+        plain.trim_matches('-').chars().take(LONGEST_TITLE - 1).collect()
+    };
+    let labels = host.rsplit('.').map(half).filter(|label| !label.is_empty());
+    let space: String = labels.collect::<Vec<String>>().join(".").chars().take(LONGEST_TITLE).collect();
+    let space = if space.is_empty() { "localhost" } else { space.trim_end_matches('.') };
+    let own = half(title);
+    let name = format!("{space}/{}", if own.is_empty() { "server" } else { &own });
     findings.add(&Path::ROOT, "server-name", || format!("the Thing has no name of a server; {name:?} stands for it"));
     name
+}
+
+/// True for a name as registries take it: a namespace and a name in it.
+fn is_name(name: &str) -> bool {
+    let is_plain = |half: &str, more: &str| {
+        !half.is_empty() && half.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    name.split_once('/').is_some_and(|(space, own)| is_plain(space, ".-") && is_plain(own, "._-"))
+        && name.len() <= 2 * LONGEST_TITLE
 }
 
 /// The remotes that the forms of actions lead to, each once.
@@ -231,14 +264,12 @@ impl RemoteWriter<'_> {
                 continue;
             }
             let schema = variables.and_then(|variables| variables.get(name)?.as_object());
-            let members = [("description", "description"), ("default", "default"), ("enum", "choices")]
-                .map(|(from, to)| Some((to.to_owned(), schema?.get(from)?)));
-            let members = members.into_iter().flatten();
-            if !self.spend(name.len() + members.clone().map(|(_, value)| size(value, self.left)).sum::<usize>()) {
+            if !self.spend(
+                name.len() + schema.into_iter().flatten().map(|(_, value)| size(value, self.left)).sum::<usize>(),
+            ) {
                 break;
             }
-            let input: Object = members.map(|(name, value)| (name, value.clone())).collect();
-            inputs.insert(name.to_owned(), input.into());
+            inputs.insert(name.to_owned(), schema.map(input).unwrap_or_default().into());
         }
         inputs
     }
@@ -250,6 +281,27 @@ impl RemoteWriter<'_> {
         self.is_complete &= is_there;
         is_there
     }
+}
+
+/// A data schema as an input, whose values are texts.
+fn input(schema: &Object) -> Object {
+    let format = match text(schema, "type") {
+        Some("number" | "integer") => Some("number"),
+        Some("boolean") => Some("boolean"),
+        _ => None,
+    };
+    let written = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let description = text(schema, "description").map(Value::from);
+    let default = schema.get("default").and_then(written).map(Value::from);
+    let choices =
+        schema.get("enum").and_then(Value::as_array).map(|choices| choices.iter().filter_map(written).collect());
+    let members =
+        [("description", description), ("format", format.map(Value::from)), ("default", default), ("choices", choices)];
+    members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// The header that a security definition asks for.

@@ -2,16 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::{DocumentKind, Options, Server, export, from_thing, read::is_answer};
+use super::{
+    DocumentKind, Options, Server,
+    export::{self, LONGEST_TITLE},
+    from_thing,
+    read::is_answer,
+};
 use crate::{
     Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
     Tracking,
     descriptor::{Edit, Sign, nothing_to_supply, report_on},
     edits::through_export,
 };
-
-/// The most characters of a title (schema of 2025-12-11).
-const LONGEST_TITLE: usize = 100;
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
     name: "mcp-server",
