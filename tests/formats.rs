@@ -26,11 +26,14 @@ struct Fixture {
 /// - a directory and a backup with agents of two owners: one was made private, one id was given up and taken by another
 ///   owner, one is in a namespace, one in a namespace whose name was given up and claimed by another owner, one in a
 ///   namespace that is nobody's;
+/// - a directory with three configurations of two parts each, whose expiries changed after their import: without their parts,
+///   before format 4;
 /// - a directory with a configuration of three parts, one of which was edited by hand, two parts whose document was edited and
 ///   removed, an agent that was imported and edited, a tracked card and a `server.json`.
 ///
 /// Of format 4: a directory with the same, all documents there, and with two versions of the `server.json`.
-const FIXTURES: [Fixture; 5] = [
+const FIXTURES: [Fixture; 6] = [
+    Fixture { file: "format-3-expiries.tar.gz", check: check_expiries },
     Fixture { file: "format-3-parts.tar.gz", check: check_parts },
     Fixture { file: "format-4.tar.gz", check: check_declarations },
     Fixture { file: "format-3.tar.gz", check },
@@ -151,6 +154,25 @@ fn check_parts(directory: &Path) {
     let removed = registry.write_blocking(Write::remove("urn:agentspec:local:one").dry_run(true)).unwrap();
     let [warning] = removed.warnings.as_slice() else { panic!("{:?}", removed.warnings) };
     assert!(warning.message.ends_with("urn:agentspec:local:b, urn:agentspec:local:c"), "{warning:?}");
+    registry.close();
+}
+
+fn check_expiries(directory: &Path) {
+    let registry = Registry::open(directory).unwrap();
+    eventually("the index is there", || registry.check().is_ok());
+    assert_eq!(registry.check().unwrap().faults, vec![]);
+    assert_eq!(registry.len(), 9);
+    for (document, parts, ttl) in [
+        ("one", ["a", "b"], Some(1_000_000_000)),
+        ("two", ["c", "d"], None),
+        ("three", ["e", "f"], Some(1_000_000_000)),
+    ] {
+        let expiry = |id: &str| registry.find(&format!("urn:agentspec:local:{id}")).unwrap().unwrap().expiry();
+        assert_eq!((expiry(document).ttl, expiry(document).expires.is_some()), (ttl, ttl.is_some()), "{document}");
+        for id in parts {
+            assert_eq!((expiry(id), part(&registry, id).1), (expiry(document), vec![document.to_owned()]), "{id}");
+        }
+    }
     registry.close();
 }
 

@@ -28,6 +28,7 @@ use super::{
     sync::DataFiles,
     tree::reading,
     value::{self, Body, ChangeEntry, Content, Entry, Reader, State, StoredRecord},
+    write::Expiry,
 };
 use crate::{
     Error, Result,
@@ -138,21 +139,16 @@ struct Upgrade<'o> {
     /// The numbers of namespaces that only accesses name.
     unclaimed: BTreeMap<Namespace, NamespaceNumber>,
     ids: HashMap<String, Known>,
-    /// By the seqs of their texts: what records are that say that they are parts.
-    parts: BTreeMap<Seq, Part>,
+    /// The documents of records that say that they are parts, by the seqs of their texts; none where its Thing isn't there, or is
+    /// another's.
+    parts: BTreeMap<Seq, Option<String>>,
     /// The ids of parts by document.
     documents: BTreeMap<String, Vec<String>>,
+    /// The expiries of parts, which are those of their documents.
+    expiries: BTreeMap<String, Expiry>,
     state: State,
     batch: Batch,
     bytes: usize,
-}
-
-/// A record that says that it is a part.
-struct Part {
-    /// The document; none where its Thing isn't there, or is another's.
-    document: Option<String>,
-    /// The text without that.
-    text: IVec,
 }
 
 impl<'o> Upgrade<'o> {
@@ -160,9 +156,9 @@ impl<'o> Upgrade<'o> {
         let state = old.get(layout::STATE_KEY).map_err(reading)?;
         let state = state.map_or(Ok(State::default()), |bytes| state_of(&bytes))?;
         let (claimed, namespaces, unclaimed, ids, batch) = Default::default();
-        let (parts, documents) = Default::default();
+        let (parts, documents, expiries) = Default::default();
         let mut upgrade =
-            Upgrade { old, claimed, namespaces, unclaimed, ids, parts, documents, state, batch, bytes: 0 };
+            Upgrade { old, claimed, namespaces, unclaimed, ids, parts, documents, expiries, state, batch, bytes: 0 };
         for pair in old.scan_prefix(layout::NAMESPACES) {
             let (_, value) = pair.map_err(reading)?;
             let claimed: ClaimedNamespace = serde_json::from_slice(&value).map_err(|_| corrupt())?;
@@ -194,13 +190,14 @@ impl<'o> Upgrade<'o> {
                 None => false,
             };
             let document = is_its.then(|| document.to_owned());
-            let nothing = serde_json::json!({ PART_OF: null }).to_string();
-            let without = crate::td::merge_patch::apply(text, &nothing)?;
             if let Some(document) = &document {
                 let id = layout::name_of(&key, layout::RECORDS)?;
+                let expiry = self.old.get(layout::expiry_key(document)).map_err(reading)?;
+                let expiry = expiry.map_or(Ok(Expiry::default()), |expiry| value::decode_expiry(&expiry))?;
+                self.expiries.insert(id.clone(), expiry);
                 self.documents.entry(document.clone()).or_default().push(id);
             }
-            self.parts.insert(record.seq, Part { document, text: IVec::from(without.as_bytes()) });
+            self.parts.insert(record.seq, document);
         }
         Ok(())
     }
@@ -252,10 +249,12 @@ impl<'o> Upgrade<'o> {
                 Some(layout::LOG | layout::RESTRICTED) => continue,
                 _ if key.starts_with(layout::NAMESPACES) => continue,
                 _ if key == layout::STATE_KEY || key == layout::FORMAT_KEY => continue,
-                Some(layout::RECORDS) => self.record(&layout::name_of(&key, layout::RECORDS)?, &value)?,
-                Some(layout::TEXTS) => {
-                    self.parts.get(&layout::seq_of_key(&key)?).map_or(value, |part| part.text.clone())
+                Some(layout::EXPIRIES) if self.expiries.contains_key(&layout::name_of(&key, layout::EXPIRIES)?) => {
+                    continue;
                 }
+                Some(layout::DUE) if self.expiries.contains_key(layout::id_of_due_key(&key)?) => continue,
+                Some(layout::RECORDS) => self.record(&layout::name_of(&key, layout::RECORDS)?, &value)?,
+                Some(layout::TEXTS) if self.parts.contains_key(&layout::seq_of_key(&key)?) => without_part_of(&value)?,
                 _ => value,
             };
             self.put(new, key, value)?;
@@ -270,6 +269,14 @@ impl<'o> Upgrade<'o> {
         }
         for (document, parts) in std::mem::take(&mut self.documents) {
             self.put(new, layout::parts_key(&document), value::block_of(&parts).into())?;
+        }
+        for (id, expiry) in std::mem::take(&mut self.expiries) {
+            if let Some(moment) = expiry.expires {
+                self.put(new, layout::due_key(moment, &id), IVec::default())?;
+            }
+            if expiry != Expiry::default() {
+                self.put(new, layout::expiry_key(&id), value::encode_expiry(&expiry))?;
+            }
         }
         self.state.commit = 1;
         let state = self.state.encode();
@@ -339,18 +346,21 @@ impl<'o> Upgrade<'o> {
             None => self.access(access, record.created),
         };
         record.life = self.ids.get(id).map_or(Seq::ZERO, |known| known.life);
-        let text = match self.parts.get(&record.seq) {
-            Some(part) => Some(part.text.clone()),
-            None => self.old.get(layout::text_key(record.seq)).map_err(reading)?,
-        };
+        let mut text = self.old.get(layout::text_key(record.seq)).map_err(reading)?;
+        if self.parts.contains_key(&record.seq) {
+            text = text.as_deref().map(without_part_of).transpose()?;
+        }
         record.text = text.map(|text| Digest::of(&text)).unwrap_or_default();
         if record.original.is_some() {
             let original = self.old.get(layout::original_key(record.seq)).map_err(reading)?;
             record.original = Some(original.map(|original| Digest::of(&original)).unwrap_or_default());
         }
         record.has_parts = self.documents.contains_key(id);
+        if let Some(expiry) = self.expiries.get(id) {
+            record.has_expiry = *expiry != Expiry::default();
+        }
         let mut declarations = Declarations::default();
-        if let Some(document) = self.parts.get(&record.seq).and_then(|part| part.document.clone()) {
+        if let Some(document) = self.parts.get(&record.seq).cloned().flatten() {
             let Declaration { version, base, format, text, original, .. } = record.declared()?.0.remove(0);
             let by = Declarer::Document(document);
             declarations.0.push(Declaration { by, version, base, format, text, original });
@@ -358,6 +368,13 @@ impl<'o> Upgrade<'o> {
         let (access, declarations) = (value::encode_access(&access), declarations.encode());
         Ok(StoredRecord { access: &access, declarations: &declarations, ..record }.encode())
     }
+}
+
+/// A text without the member that says of which document it is a part.
+fn without_part_of(stored: &[u8]) -> Result<IVec> {
+    let nothing = serde_json::json!({ PART_OF: null }).to_string();
+    let without = crate::td::merge_patch::apply(value::text(stored)?, &nothing)?;
+    Ok(IVec::from(without.as_bytes()))
 }
 
 /// True if two accesses are the same but for the numbers of their namespaces.
