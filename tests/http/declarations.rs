@@ -412,3 +412,82 @@ fn records_bring_parts_edits_and_versions_in_any_order() {
         assert!(!other.is_there("b") && other.is_there("a"));
     }
 }
+
+/// Three documents that share their parts, one of which was edited, and the records of all.
+fn shared_parts() -> Vec<Value> {
+    let from = TestRegistry::guarded();
+    let alice = By { registry: &from, key: Some(from.key("alice", Role::Register)) };
+    alice.import(&swarm("one", &["a", "b"])).expect(201);
+    let import = "/import/agent-spec?nested=true&visibility=private&ttl=100000";
+    for (id, members) in [("two", ["b", "c"]), ("three", ["c", "a"])] {
+        alice.call("POST", import, &swarm(id, &members)).expect(201);
+    }
+    alice.call("PATCH", &path("b"), &json!({"support": "urn:edit"})).expect(204);
+    let records = records(&from);
+    assert_eq!(records.len(), 6);
+    records
+}
+
+fn records(registry: &TestRegistry) -> Vec<Value> {
+    let admin = By { registry, key: Some(registry.key("root", Role::Admin)) };
+    let records = admin.call("GET", "/records", &Value::Null).expect(200);
+    records.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn bring(registry: &TestRegistry, key: &str, record: &Value) {
+    let call = registry.call("POST", "/records").header("authorization", &format!("Bearer {key}"));
+    let answer = call.body("application/x-ndjson", record.to_string()).send().expect(200);
+    let result: Value = serde_json::from_str(answer.text().trim()).unwrap();
+    assert!(result["status"].as_u64().unwrap() < 300, "{result}");
+}
+
+#[test]
+fn records_that_come_twice_in_any_order_join_the_same_documents() {
+    let brought = shared_parts();
+    for seed in 1..=12_u64 {
+        let mut state = seed;
+        let mut below = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        let to = TestRegistry::guarded();
+        let key = to.key("root", Role::Admin);
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            let mut left: Vec<&Value> = brought.iter().collect();
+            while !left.is_empty() {
+                let record = left.swap_remove(below(left.len()));
+                bring(&to, &key, record);
+                said.push(record["td"]["id"].as_str().unwrap());
+                assert_eq!(to.registry().check().unwrap().faults, [], "{seed}: {said:?}");
+            }
+        }
+        assert_eq!(records(&to), brought, "{seed}: {said:?}");
+    }
+}
+
+#[test]
+fn records_that_two_admins_bring_at_once_join_the_same_documents() {
+    let brought = shared_parts();
+    for round in 0..4 {
+        let to = TestRegistry::guarded();
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            for admin in 0..2 {
+                let (to, start, mut lines) = (&to, &start, brought.clone());
+                // Documents before parts, after them, and in other orders.
+                lines.rotate_left(round * admin);
+                if admin == 1 {
+                    lines.reverse();
+                }
+                let key = to.key(&format!("admin-{admin}"), Role::Admin);
+                scope.spawn(move || {
+                    start.wait();
+                    lines.iter().for_each(|record| bring(to, &key, record));
+                });
+            }
+        });
+        assert_eq!(to.registry().check().unwrap().faults, [], "{round}");
+        assert_eq!(records(&to), brought, "{round}");
+    }
+}

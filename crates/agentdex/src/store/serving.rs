@@ -124,16 +124,18 @@ impl Applier<'_> {
         if changes {
             let texts = (Some(&*held), Some(text.as_bytes()));
             self.audit(ChangeKind::Updated, id, texts, (Some(&live.access), Some(&access)));
-            // The text that was served moves to the position of the change, if it is served still.
+            // The text that was served moves to the position of the change, if it is served still. Several may declare it.
+            let mut has_original = false;
             for declaration in &mut declarations.0 {
                 if declaration.base == old.seq && declaration.text == served {
                     declaration.base = seq;
-                    if declaration.original.is_some() {
-                        let original = self.overlay.get(&layout::original_key(old.seq))?;
-                        self.overwrite(layout::original_key(old.seq), None)?;
-                        self.set(layout::original_key(seq), original);
-                    }
+                    has_original |= declaration.original.is_some();
                 }
+            }
+            if has_original {
+                let original = self.overlay.get(&layout::original_key(old.seq))?;
+                self.overwrite(layout::original_key(old.seq), None)?;
+                self.set(layout::original_key(seq), original);
             }
             self.leave_served(id, old, declarations.0.iter().any(|declaration| declaration.base == old.seq))?;
             self.set(layout::text_key(seq), Some(IVec::from(text.as_bytes())));
@@ -153,7 +155,8 @@ impl Applier<'_> {
             is_creation: old.is_creation && !changes,
             seq,
             modified: if changes { self.modified(old.created) } else { old.modified },
-            text: served,
+            // What differs by the order of its members alone isn't written.
+            text: if changes { served } else { old.text },
             original,
             format: format.as_deref(),
             capabilities: &value::block_of(&capabilities),
