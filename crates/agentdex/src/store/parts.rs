@@ -231,9 +231,9 @@ impl Applier<'_> {
         // What comes from elsewhere was changed there when it says so, not when the other of the two was.
         let modified = self.author.modified;
         self.author.modified = modified.map(|_| found.record.modified);
-        let settled = self.settle_part(id, &found, (declarations, edits), None, actor.clone());
+        let done = self.settle_part(id, &found, (declarations, edits), None, actor.clone());
         self.author.modified = modified;
-        settled?;
+        done?;
         self.list_part(document, id, true)
     }
 
