@@ -491,3 +491,56 @@ fn records_that_two_admins_bring_at_once_join_the_same_documents() {
         assert_eq!(records(&to), brought, "{round}");
     }
 }
+
+/// A document of each format, and members of its Thing that have a place in it.
+const EDITED: [(&str, &str, &[&str]); 5] = [
+    ("a2a", "a2a/exchange.json", &["/title", "/description", "/lmos:capabilities/1/lmos:tags/0"]),
+    ("agent-spec", "agent-spec/support.json", &["/title", "/description", "/lmos:capabilities/1/lmos:description"]),
+    (
+        "lmos-capabilities",
+        "lmos/capabilities.json",
+        &["/description", "/lmos:capabilities/0/lmos:description", "/lmos:capabilities/1/lmos:name"],
+    ),
+    ("mcp-server", "mcp/server.json", &["/title", "/description", "/links/0/href"]),
+    ("aos", "aos/travel.json", &["/title", "/description", "/lmos:capabilities/0/lmos:description"]),
+];
+
+#[test]
+fn edited_agents_of_every_format_are_the_same_where_their_exports_are_imported() {
+    let (from, to) = (TestRegistry::start(), TestRegistry::start());
+    assert_eq!(EDITED.len() + 1, agentdex::convert::Format::ALL.len(), "all but descriptions themselves");
+    for (format, file, pointers) in EDITED {
+        let document = std::fs::read(format!("{}/examples/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let import = |registry: &TestRegistry, id: &str, document: Vec<u8>| {
+            let imported = registry.call("POST", &format!("/import/{format}{id}")).body(JSON, document);
+            format!("/things/{}", imported.send().expect(201).json()["ids"][0].as_str().unwrap().replace('/', "%2F"))
+        };
+        let described = |registry: &TestRegistry, path: &str| {
+            let mut thing = registry.get(path).expect(200).json();
+            // What a registry says of it.
+            for name in ["registration", "agentdex:signature"] {
+                thing.as_object_mut().unwrap().remove(name);
+            }
+            thing
+        };
+        let path = import(&from, "", document);
+        let export = format!("{path}/{}", if format == "a2a" { "agent-card" } else { format });
+        let unedited = from.get(&export).expect(200);
+        let (original, warnings) = (unedited.text(), unedited.header("agentdex-warnings"));
+        let mut edited = described(&from, &path);
+        for pointer in pointers {
+            let place = edited.pointer_mut(pointer).unwrap_or_else(|| panic!("{format} {pointer}"));
+            *place = format!("{}-edited", place.as_str().unwrap()).into();
+        }
+        let put = from.call("PUT", &path).body("application/td+json", edited.to_string());
+        put.send().expect(204);
+        let exported = from.get(&export).expect(200);
+        assert_eq!(exported.header("agentdex-warnings"), warnings, "{format}: {}", exported.text());
+        assert_ne!(exported.text(), original, "{format}");
+        assert_eq!(from.get(&format!("{export}?edits=false")).expect(200).text(), original, "{format}");
+        // Ids of cards are made of their names.
+        let id = format!("?id={}", &path["/things/".len()..]);
+        assert_eq!(import(&to, &id, exported.text().into()), path, "{format}");
+        assert_eq!(described(&to, &path), edited, "{format}");
+    }
+}
