@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench registration` prints a table; nothing is asserted. All
 //! rows of a table take turns, so that a noisy machine is noisy for all of them; medians are compared.
-//! `-- --small` does a tenth, to see that it works; `-- --memory` leaves the comparison out.
+//! `-- --small` does a tenth, to see that it works; `-- --memory` leaves the comparison out; `-- --queries` measures a
+//! change with saved queries alone.
 
 use std::{
     fs::File,
@@ -13,7 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex::{Registry, search::Search};
+use agentdex::{
+    Registry, Seq,
+    registry::QueryParameters,
+    search::{Filters, Mode, Search},
+};
+use serde_json::{Value, json};
 
 mod support;
 
@@ -21,6 +27,8 @@ use support::{Outcome, document, rss_anon, word};
 
 const ROUNDS: usize = 9;
 const WRITERS: usize = 64;
+/// Agents whose words descriptions and saved queries are made of.
+const EVERYDAY: &str = include_str!("../tests/fixtures/everyday/agents.jsonl");
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,9 +38,14 @@ fn main() -> Outcome {
     if asked("--memory") {
         return memory(directory.path(), 100_000 / scale);
     }
+    if asked("--queries") {
+        return queries(directory.path(), scale);
+    }
     compare(directory.path(), scale)?;
     // In a process of its own, which has held nothing else.
-    Command::new(std::env::current_exe()?).args(&arguments).arg("--memory").status()?;
+    for part in ["--memory", "--queries"] {
+        Command::new(std::env::current_exe()?).args(&arguments).arg(part).status()?;
+    }
     Ok(())
 }
 
@@ -102,6 +115,177 @@ fn memory(directory: &Path, things: usize) -> Outcome {
     println!("1000 searches of two words in {:.1?}", started.elapsed());
     println!("RssAnon after 1000 searches: {} MB (goal 500 MB)", rss_anon(std::process::id())?);
     Ok(())
+}
+
+/// What a change costs where queries of each mode are saved, until it is known which of them it concerns: of two words,
+/// as people write them, and of one word that must be there, beginnings and filters. Registries take turns.
+fn queries(directory: &Path, scale: usize) -> Outcome {
+    const THINGS: usize = 5000;
+    const OF_EACH_MODE: usize = 1000;
+    const CHANGES: usize = 100;
+    let texts = Texts::new()?;
+    let kinds: [(&str, fn(&Texts, usize) -> QueryParameters); 2] =
+        [("of two words", Texts::two_words), ("with `+word`, `word*` and filters", Texts::picky)];
+    let mut cases = Vec::new();
+    for (number, kind) in [None].into_iter().chain(kinds.map(Some)).enumerate() {
+        let registry = Registry::builder(directory.join(format!("queries-{number}"))).open()?;
+        let documents: Vec<_> = (0..THINGS / scale).map(|number| texts.document(number, 0)).collect();
+        register(&registry, &documents, WRITERS)?;
+        catch_up(&registry);
+        for mode in Mode::ALL {
+            let Some((_, make)) = kind else { continue };
+            let (mut saved, mut queries) = (0, 0..);
+            while let Some(number) = queries.next().filter(|_| saved < OF_EACH_MODE / scale) {
+                let query = QueryParameters { mode: Some(mode), ..make(&texts, number) };
+                match registry.save_query(&*format!("{}-{number}", mode.name()), query) {
+                    Ok(_) => saved += 1,
+                    // Words without a meaning.
+                    Err(agentdex::Error::InvalidQuery { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        let name = kind.map_or_else(|| "none".to_owned(), |(name, _)| name.to_owned());
+        cases.push(Case { name, registry, events: Vec::new(), figures: Default::default() });
+    }
+    for round in 1..=ROUNDS {
+        for case in &mut cases {
+            case.change(&texts, round, CHANGES)?;
+        }
+    }
+    println!(
+        "\na change among {} agents, with saved queries; medians of {ROUNDS} rounds, the lowest and highest\n",
+        THINGS / scale
+    );
+    println!(
+        "| saved queries | events of a change | acknowledged p50 | p90 | its events known p50 | p90 (goal 5 ms) |"
+    );
+    println!("|---|---|---|---|---|---|");
+    cases.iter().for_each(Case::print);
+    Ok(())
+}
+
+/// A registry with saved queries, and how long its changes took.
+struct Case {
+    name: String,
+    registry: Registry,
+    /// How many events changes were.
+    events: Vec<usize>,
+    /// In ms, of each round: until a change was durable, p50 and p90, and until its events were known.
+    figures: [Vec<f64>; 4],
+}
+
+impl Case {
+    fn change(&mut self, texts: &Texts, round: usize, changes: usize) -> Outcome {
+        let (mut durable, mut known) = (Vec::new(), Vec::new());
+        let things = usize::try_from(self.registry.len())?;
+        for number in 0..changes {
+            let (_, document) = texts.document((round * changes + number) * 7 % things, round);
+            let started = Instant::now();
+            let written = self.registry.put(document)?;
+            durable.push(started.elapsed());
+            for change in &self.registry.changes(Seq(written.seq.0 - 1), 1)?.changes {
+                self.events.push(self.registry.saved_query_events(change)?.len());
+            }
+            known.push(started.elapsed());
+        }
+        for (at, times) in [&mut durable, &mut known].into_iter().enumerate() {
+            times.sort_unstable();
+            for (percentile, percent) in [50, 90].into_iter().enumerate() {
+                self.figures[2 * at + percentile].push(times[times.len() * percent / 100].as_secs_f64() * 1e3);
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self) {
+        let Case { name, events, figures, .. } = self;
+        let cells: Vec<String> = figures
+            .iter()
+            .map(|figures| {
+                let mut sorted = figures.clone();
+                sorted.sort_by(f64::total_cmp);
+                format!("{:.2} ms ({:.2}–{:.2})", sorted[sorted.len() / 2], sorted[0], sorted[sorted.len() - 1])
+            })
+            .collect();
+        let average = events.iter().sum::<usize>() / events.len().max(1);
+        println!("| {name} | {average} | {} |", cells.join(" | "));
+    }
+}
+
+/// Descriptions and queries of the words of everyday agents.
+struct Texts {
+    /// Of each agent.
+    words: Vec<Vec<String>>,
+}
+
+impl Texts {
+    fn new() -> Outcome<Texts> {
+        let words = EVERYDAY.lines().map(|line| {
+            let agent: Value = serde_json::from_str(line)?;
+            let capabilities = agent["capabilities"].as_array().into_iter().flatten();
+            let texts = [&agent["title"], &agent["description"]].into_iter();
+            let texts =
+                texts.chain(capabilities.map(|capability| &capability["description"])).filter_map(Value::as_str);
+            let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
+            Ok(words.filter(|word| word.len() > 3).map(str::to_lowercase).collect())
+        });
+        Ok(Texts { words: words.collect::<Outcome<_>>()? })
+    }
+
+    /// A word of the agent of that number, the same for the same two numbers.
+    fn word(&self, agent: usize, number: usize) -> &str {
+        let words = &self.words[agent % self.words.len()];
+        &words[((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % words.len()]
+    }
+
+    /// A description of 3 KB of the words of two agents, with its id; of two others in another round.
+    fn document(&self, number: usize, round: usize) -> (String, String) {
+        let id = format!("urn:example:agent:{number}");
+        let agents = [number + round, number / 7 + round * 5];
+        let sentence = |first: usize, words: usize| {
+            let words = (0..words).map(|index| self.word(agents[index % 2], number + first * 100 + index));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let action = |index: usize| {
+            let action = json!({
+                "title": sentence(index, 3),
+                "description": sentence(4 + index, 30),
+                "input": {"type": "object", "properties": {sentence(8 + index, 1): {"type": "string", "description": sentence(12 + index, 12)}}},
+                "forms": [{"href": format!("https://agents.example/{number}/actions/{index}"), "contentType": "application/json"}],
+            });
+            (format!("{}{index}", sentence(16 + index, 1)), action)
+        };
+        let document = json!({
+            "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+            "@type": "lmos:Agent",
+            "id": id,
+            "title": sentence(20, 3),
+            "description": sentence(21, 50),
+            "tags": [sentence(22, 1), sentence(23, 1)],
+            "securityDefinitions": {"none": {"scheme": "nosec"}},
+            "security": "none",
+            "actions": (0..4).map(action).collect::<serde_json::Map<_, _>>(),
+        });
+        (id, document.to_string())
+    }
+
+    fn two_words(&self, number: usize) -> QueryParameters {
+        let q = format!("{} {}", self.word(number, number), self.word(number, number + 1));
+        QueryParameters { q: Some(q), ..Default::default() }
+    }
+
+    fn picky(&self, number: usize) -> QueryParameters {
+        let [word, other] = [number, number + 1].map(|at| self.word(number, at));
+        let q = match number % 4 {
+            0 => format!("+{word} {other}"),
+            1 => format!("{other} {}*", &word[..word.floor_char_boundary(4)]),
+            2 => format!("\"{word} {other}\" {other}"),
+            _ => word.to_owned(),
+        };
+        let tag = if number % 4 == 3 { vec![other.to_owned()] } else { Vec::new() };
+        QueryParameters { q: Some(q), filters: Filters { tag, ..Filters::default() }, ..Default::default() }
+    }
 }
 
 struct RawSled {
