@@ -1,10 +1,11 @@
 //! What the HTTP API costs: a read against bare actix handlers, with the pattern of the API and with
-//! one fixed path, and how soon a change is heard of.
+//! one fixed path, how soon a change is heard of, and how soon the page lists what is typed.
 //!
 //! `cargo bench --bench http` prints a table; nothing is
 //! asserted. The servers are processes of their own, pinned to one core with `taskset` where that
 //! is there; what counts is their CPU time, so that the load's own doesn't. They take turns, so that
-//! a noisy machine is noisy for both; medians are compared. `-- --small` does a tenth.
+//! a noisy machine is noisy for both; medians are compared. `-- --small` does a tenth, `-- --page` the page alone, which needs
+//! node and Chromium as the tests of the page do.
 
 use std::{
     fs,
@@ -18,15 +19,21 @@ use std::{
 };
 
 use actix_web::{App, HttpResponse, HttpServer, web};
-use agentdex::Registry;
+use agentdex::{Registry, search::Search};
 use agentdex_server::http;
+
+#[path = "support/everyday.rs"]
+mod everyday;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const ROUNDS: usize = 15;
 const REQUESTS: usize = 20_000;
 const CONNECTIONS: usize = 32;
+const PAGE_ROUNDS: usize = 5;
 const PATH: &str = "/things/urn:example:bench";
+/// Types in the page.
+const TYPING: &str = concat!(include_str!("../tests/page/browser.mjs"), include_str!("support/typing.mjs"));
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,8 +45,11 @@ fn main() -> Outcome {
     }
     let scale = if words.contains(&"--small") { 10 } else { 1 };
     let directory = tempfile::tempdir_in(std::env::var_os("AGENTDEX_BENCH_DIR").unwrap_or(".".into()))?;
-    compare_reads(directory.path(), REQUESTS / scale)?;
-    event_latency(&directory.path().join("events"), 1000 / scale)
+    if !words.contains(&"--page") {
+        compare_reads(directory.path(), REQUESTS / scale)?;
+        event_latency(&directory.path().join("events"), 1000 / scale)?;
+    }
+    page_latency(&directory.path().join("page"), 5000 / scale)
 }
 
 /// `GET /things/{id}`, and the same bytes from memory.
@@ -84,11 +94,7 @@ fn event_latency(data: &Path, changes: usize) -> Outcome {
     let registry = Registry::builder(data).open()?;
     let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
     let address = server.local_addr();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(server.run(async { drop(stopped.await) })).map_err(std::io::Error::other)
-    });
+    let serving = Serving::start(server);
     let heard = listen(address)?;
     let (mut since_call, mut since_durable) = (Vec::new(), Vec::new());
     for number in 0..changes {
@@ -109,10 +115,70 @@ fn event_latency(data: &Path, changes: usize) -> Outcome {
         println!("{name:24} {:6.3} ms p50  {late:.3} ms p99", median(&times));
     }
     println!("(goal: durable change to SSE, p50 at most 1 ms)");
-    let _ = stop.send(());
-    serving.join().map_err(|_| "the server panicked")??;
+    serving.stop()?;
     registry.close();
     Ok(())
+}
+
+/// From a key that is pressed in the page to the list that answers it.
+fn page_latency(data: &Path, agents: usize) -> Outcome {
+    let Some(folder) = std::env::var_os("AGENTDEX_BROWSER") else {
+        println!("\nthe page isn't measured: AGENTDEX_BROWSER names no folder with puppeteer-core");
+        return Ok(());
+    };
+    let registry = Registry::builder(data).open()?;
+    let texts = everyday::Everyday::new()?;
+    thread::scope(|scope| {
+        for first in 0..CONNECTIONS {
+            let (registry, texts) = (&registry, &texts);
+            scope.spawn(move || {
+                (first..agents)
+                    .step_by(CONNECTIONS)
+                    .try_for_each(|number| registry.put(texts.document(number, 0).1).map(drop))
+            });
+        }
+    });
+    registry.search(Search::words("anything").consistent())?;
+    let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
+    let input = format!(r#"{{"url": "http://{}"}}"#, server.local_addr());
+    let serving = Serving::start(server);
+    println!(
+        "\nfrom a key to the list of the page, {} agents, 76 keys a round, in ms: p50 / p90 (goal: 50, pauses included)\n",
+        registry.len()
+    );
+    for _ in 0..PAGE_ROUNDS {
+        let mut node = Command::new("node");
+        node.args(["--input-type=module", "--eval", TYPING]).current_dir(&folder);
+        let mut node = node.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        node.stdin.take().ok_or("no input")?.write_all(input.as_bytes())?;
+        let printed = node.wait_with_output()?;
+        println!("{}", String::from_utf8_lossy(&printed.stdout).trim());
+    }
+    serving.stop()?;
+    registry.close();
+    Ok(())
+}
+
+/// A server in a thread of its own.
+struct Serving {
+    stop: tokio::sync::oneshot::Sender<()>,
+    thread: thread::JoinHandle<std::io::Result<()>>,
+}
+
+impl Serving {
+    fn start(server: http::Server) -> Serving {
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(server.run(async { drop(stopped.await) })).map_err(std::io::Error::other)
+        });
+        Serving { stop, thread }
+    }
+
+    fn stop(self) -> Outcome {
+        let _ = self.stop.send(());
+        Ok(self.thread.join().map_err(|_| "the server panicked")??)
+    }
 }
 
 /// The moments at which events arrive.

@@ -19,16 +19,16 @@ use agentdex::{
     registry::QueryParameters,
     search::{Filters, Mode, Search},
 };
-use serde_json::{Value, json};
 
+#[path = "support/everyday.rs"]
+mod everyday;
 mod support;
 
+use everyday::Everyday;
 use support::{Outcome, document, rss_anon, word};
 
 const ROUNDS: usize = 9;
 const WRITERS: usize = 64;
-/// Agents whose words descriptions and saved queries are made of.
-const EVERYDAY: &str = include_str!("../tests/fixtures/everyday/agents.jsonl");
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -123,9 +123,9 @@ fn queries(directory: &Path, scale: usize) -> Outcome {
     const THINGS: usize = 5000;
     const OF_EACH_MODE: usize = 1000;
     const CHANGES: usize = 100;
-    let texts = Texts::new()?;
-    let kinds: [(&str, fn(&Texts, usize) -> QueryParameters); 2] =
-        [("of two words", Texts::two_words), ("with `+word`, `word*` and filters", Texts::picky)];
+    let texts = Everyday::new()?;
+    let kinds: [(&str, fn(&Everyday, usize) -> QueryParameters); 2] =
+        [("of two words", two_words), ("with `+word`, `word*` and filters", picky)];
     let mut cases = Vec::new();
     for (number, kind) in [None].into_iter().chain(kinds.map(Some)).enumerate() {
         let registry = Registry::builder(directory.join(format!("queries-{number}"))).open()?;
@@ -176,7 +176,7 @@ struct Case {
 }
 
 impl Case {
-    fn change(&mut self, texts: &Texts, round: usize, changes: usize) -> Outcome {
+    fn change(&mut self, texts: &Everyday, round: usize, changes: usize) -> Outcome {
         let (mut durable, mut known) = (Vec::new(), Vec::new());
         let things = usize::try_from(self.registry.len())?;
         for number in 0..changes {
@@ -213,79 +213,23 @@ impl Case {
     }
 }
 
-/// Descriptions and queries of the words of everyday agents.
-struct Texts {
-    /// Of each agent.
-    words: Vec<Vec<String>>,
+/// A query as people write it.
+fn two_words(texts: &Everyday, number: usize) -> QueryParameters {
+    let q = format!("{} {}", texts.word(number, number), texts.word(number, number + 1));
+    QueryParameters { q: Some(q), ..Default::default() }
 }
 
-impl Texts {
-    fn new() -> Outcome<Texts> {
-        let words = EVERYDAY.lines().map(|line| {
-            let agent: Value = serde_json::from_str(line)?;
-            let capabilities = agent["capabilities"].as_array().into_iter().flatten();
-            let texts = [&agent["title"], &agent["description"]].into_iter();
-            let texts =
-                texts.chain(capabilities.map(|capability| &capability["description"])).filter_map(Value::as_str);
-            let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
-            Ok(words.filter(|word| word.len() > 3).map(str::to_lowercase).collect())
-        });
-        Ok(Texts { words: words.collect::<Outcome<_>>()? })
-    }
-
-    /// A word of the agent of that number, the same for the same two numbers.
-    fn word(&self, agent: usize, number: usize) -> &str {
-        let words = &self.words[agent % self.words.len()];
-        &words[((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % words.len()]
-    }
-
-    /// A description of 3 KB of the words of two agents, with its id; of two others in another round.
-    fn document(&self, number: usize, round: usize) -> (String, String) {
-        let id = format!("urn:example:agent:{number}");
-        let agents = [number + round, number / 7 + round * 5];
-        let sentence = |first: usize, words: usize| {
-            let words = (0..words).map(|index| self.word(agents[index % 2], number + first * 100 + index));
-            words.collect::<Vec<_>>().join(" ")
-        };
-        let action = |index: usize| {
-            let action = json!({
-                "title": sentence(index, 3),
-                "description": sentence(4 + index, 30),
-                "input": {"type": "object", "properties": {sentence(8 + index, 1): {"type": "string", "description": sentence(12 + index, 12)}}},
-                "forms": [{"href": format!("https://agents.example/{number}/actions/{index}"), "contentType": "application/json"}],
-            });
-            (format!("{}{index}", sentence(16 + index, 1)), action)
-        };
-        let document = json!({
-            "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
-            "@type": "lmos:Agent",
-            "id": id,
-            "title": sentence(20, 3),
-            "description": sentence(21, 50),
-            "tags": [sentence(22, 1), sentence(23, 1)],
-            "securityDefinitions": {"none": {"scheme": "nosec"}},
-            "security": "none",
-            "actions": (0..4).map(action).collect::<serde_json::Map<_, _>>(),
-        });
-        (id, document.to_string())
-    }
-
-    fn two_words(&self, number: usize) -> QueryParameters {
-        let q = format!("{} {}", self.word(number, number), self.word(number, number + 1));
-        QueryParameters { q: Some(q), ..Default::default() }
-    }
-
-    fn picky(&self, number: usize) -> QueryParameters {
-        let [word, other] = [number, number + 1].map(|at| self.word(number, at));
-        let q = match number % 4 {
-            0 => format!("+{word} {other}"),
-            1 => format!("{other} {}*", &word[..word.floor_char_boundary(4)]),
-            2 => format!("\"{word} {other}\" {other}"),
-            _ => word.to_owned(),
-        };
-        let tag = if number % 4 == 3 { vec![other.to_owned()] } else { Vec::new() };
-        QueryParameters { q: Some(q), filters: Filters { tag, ..Filters::default() }, ..Default::default() }
-    }
+/// A query with a word that must be there, one that is begun, a phrase or a filter.
+fn picky(texts: &Everyday, number: usize) -> QueryParameters {
+    let [word, other] = [number, number + 1].map(|at| texts.word(number, at));
+    let q = match number % 4 {
+        0 => format!("+{word} {other}"),
+        1 => format!("{other} {}*", &word[..word.floor_char_boundary(4)]),
+        2 => format!("\"{word} {other}\" {other}"),
+        _ => word.to_owned(),
+    };
+    let tag = if number % 4 == 3 { vec![other.to_owned()] } else { Vec::new() };
+    QueryParameters { q: Some(q), filters: Filters { tag, ..Filters::default() }, ..Default::default() }
 }
 
 struct RawSled {
