@@ -1,6 +1,9 @@
 //! A description in an index of its own.
 
-use tantivy::{IndexBuilder, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory};
+use tantivy::{
+    IndexBuilder, IndexSettings, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory,
+    store::Compressor,
+};
 
 use super::SavedQuery;
 use crate::search::hidden::Hidden;
@@ -34,8 +37,14 @@ impl Document {
     pub fn new(entry: Entry<'_>) -> Result<Document> {
         let (schema, fields) = schema::build();
         let (document, _) = entry::document(&fields, &entry)?;
+        // Nobody reads what is stored of it, and a thread for that takes longer than all the rest.
+        let settings = IndexSettings {
+            docstore_compression: Compressor::None,
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        };
         let searcher = (|| {
-            let builder = IndexBuilder::new().schema(schema).tokenizers(text::analyzers());
+            let builder = IndexBuilder::new().schema(schema).settings(settings).tokenizers(text::analyzers());
             let mut writer = builder.single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)?;
             writer.add_document(document)?;
             let reader = writer.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
