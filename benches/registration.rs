@@ -124,8 +124,7 @@ fn queries(directory: &Path, scale: usize) -> Outcome {
     const OF_EACH_MODE: usize = 1000;
     const CHANGES: usize = 100;
     let texts = Everyday::new()?;
-    let kinds: [(&str, fn(&Everyday, usize) -> QueryParameters); 2] =
-        [("of two words", two_words), ("with `+word`, `word*` and filters", picky)];
+    let kinds: [(&str, Kind); 2] = [("of two words", two_words), ("with `+word`, `word*` and filters", picky)];
     let mut cases = Vec::new();
     for (number, kind) in [None].into_iter().chain(kinds.map(Some)).enumerate() {
         let registry = Registry::builder(directory.join(format!("queries-{number}"))).open()?;
@@ -164,6 +163,9 @@ fn queries(directory: &Path, scale: usize) -> Outcome {
     cases.iter().for_each(Case::print);
     Ok(())
 }
+
+/// Makes the query of a number.
+type Kind = fn(&Everyday, usize) -> QueryParameters;
 
 /// A registry with saved queries, and how long its changes took.
 struct Case {
