@@ -6,7 +6,7 @@
 //! too large for a segment of the log go to files of their own in `blobs`, which sled doesn't sync
 //! at all.
 //!
-//! sled removes such a file as soon as its page is written anew, and a power cut may take the new one back. So each has a
+//! sled removes such a file as soon as its page is rewritten, and a power cut may take the new one back. So each has a
 //! second name in `blobs.kept` until the flush after that.
 
 use std::{
