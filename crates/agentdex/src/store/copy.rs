@@ -28,19 +28,29 @@ impl CopiedDirectory {
     /// [`Error::StoreInUse`]; [`Error::DiskFull`] with what is needed in the folder for temporary files (`TMPDIR`);
     /// [`Error::Io`].
     pub fn of(directory: &Path) -> Result<CopiedDirectory> {
+        let to = env::temp_dir().join(format!("agentdex-{}", Uuid::new_v4()));
+        CopiedDirectory::make(directory, to, &[STORE, SEARCH])
+    }
+
+    /// Copies store and witness to a directory that isn't there.
+    pub(super) fn of_store(directory: &Path, to: PathBuf) -> Result<CopiedDirectory> {
+        CopiedDirectory::make(directory, to, &[STORE])
+    }
+
+    fn make(directory: &Path, to: PathBuf, folders: &[&str]) -> Result<CopiedDirectory> {
         let failed = |source| Error::Io { doing: format!("copying {}", directory.display()), source };
         if directory.join(STORE).join("db").exists() {
             wait_for_lock(directory)?;
         }
-        let within = env::temp_dir();
-        let needed = [STORE, SEARCH].iter().try_fold(0, |sum, folder| Ok(sum + size(&directory.join(folder))?));
-        let needed = needed.map_err(failed)?;
-        if let Some(free) = Space::of(&within).free().filter(|free| *free < needed) {
-            return Err(Error::DiskFull { path: within, free, needed });
+        let needed =
+            folders.iter().try_fold(0, |sum, folder| Ok(sum + size(&directory.join(folder))?)).map_err(failed)?;
+        let within = to.parent().unwrap_or(&to);
+        if let Some(free) = Space::of(within).free().filter(|free| *free < needed) {
+            return Err(Error::DiskFull { path: within.into(), free, needed });
         }
-        let copy = CopiedDirectory(within.join(format!("agentdex-{}", Uuid::new_v4())));
-        create_directory(&copy.0)?;
-        for folder in [STORE, SEARCH] {
+        create_directory(&to)?;
+        let copy = CopiedDirectory(to);
+        for folder in folders {
             copy_folder(&directory.join(folder), &copy.0.join(folder)).map_err(failed)?;
         }
         match fs::copy(directory.join(witness::FILE), copy.0.join(witness::FILE)) {

@@ -7,7 +7,7 @@
 //! and others of which the log ends there. The first that is whole, and as far as its witness saw, is what the store is
 //! made.
 
-use std::{io, path::Path};
+use std::{fs, io, path::Path};
 
 use super::{
     copy::CopiedDirectory,
@@ -17,12 +17,16 @@ use super::{
     witness::Seen,
 };
 
+/// The folder of a copy that is opened, in the data directory.
+const TRIED: &str = "store.tried";
+
 /// Keeps what the recovery of a store will overwrite, and takes from its log what a power cut has left of the last commit, if
 /// there is such. Nobody may have it open.
 ///
 /// # Errors
 /// It can't be kept, or the log can't be written.
 pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) -> bool) -> io::Result<Undo> {
+    clean(directory)?;
     let undo = Undo::keep(directory, None)?;
     let removed = !removed_blobs(&directory.join(STORE))?.is_empty();
     let was_closed = seen.slot().is_none_or(|slot| slot.is_closed);
@@ -33,7 +37,8 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
     let others = [None].into_iter().filter(|_| removed).chain(undo.ends.iter().copied().map(Some));
     let others = others.map(|end| Way { puts_back: removed, end });
     let whole = [as_it_is].into_iter().chain(others).find(|way| {
-        let copied = CopiedDirectory::of(directory).map_err(io::Error::other);
+        let copied = clean(directory)
+            .and_then(|()| CopiedDirectory::of_store(directory, directory.join(TRIED)).map_err(io::Error::other));
         let tried = copied.and_then(|copy| way.take(copy.path())?.forget().map(|()| is_whole(copy.path())));
         tried.unwrap_or_else(|error| {
             tracing::warn!(%error, "a copy of the store can't be made to see how far it is whole");
@@ -46,6 +51,14 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
             tracing::info!("the last commit wasn't written whole, and is left out: it wasn't acknowledged");
             way.take(directory)
         }
+    }
+}
+
+/// Removes what a process has left that was killed while it opened a copy.
+fn clean(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory.join(TRIED)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
