@@ -182,6 +182,16 @@ pub(super) enum Message {
     Fatal,
 }
 
+/// The segments of a log.
+struct Segments {
+    /// The places in the file of those that a recovery takes, by their positions.
+    taken: BTreeMap<i64, u64>,
+    /// The heads of those behind the end: place and length.
+    heads_behind: Vec<(u64, u64)>,
+    /// The highest position that one of them knows to be stable.
+    stable: i64,
+}
+
 /// A segment that is being read.
 struct Segment {
     offset: u64,
@@ -241,7 +251,8 @@ impl Log<'_> {
     fn end(&self, begin: i64, end: Option<i64>) -> io::Result<End> {
         let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
         let begin = begin / size * size;
-        let (segments, mut behind, stable) = self.segments(begin, end.unwrap_or(i64::MAX))?;
+        let found = self.segments(begin, end.unwrap_or(i64::MAX))?;
+        let Segments { taken: segments, heads_behind: mut behind, stable } = found;
         let lowest = (stable / size * size).max(0);
         let (mut expected, mut missing) = (lowest, None);
         let mut tail = BTreeMap::new();
@@ -271,25 +282,24 @@ impl Log<'_> {
         Ok(End { lsn, overwritten, behind, ends })
     }
 
-    /// The segments between two positions, the heads of those behind, and the highest position that one between them knows to
-    /// be stable.
-    fn segments(&self, begin: i64, end: i64) -> io::Result<(BTreeMap<i64, u64>, Vec<(u64, u64)>, i64)> {
-        let (mut segments, mut behind, mut stable) = (BTreeMap::new(), Vec::new(), begin);
+    /// The segments from a position on, up to an end.
+    fn segments(&self, begin: i64, end: i64) -> io::Result<Segments> {
+        let mut found = Segments { taken: BTreeMap::new(), heads_behind: Vec::new(), stable: begin };
         let mut offset = 0;
         while self.length.saturating_sub(offset) >= SEGMENT_HEAD {
             let mut head = [0; SEGMENT_HEAD as usize];
             self.file.read_exact_at(&mut head, offset)?;
             if let Some((lsn, known)) = head_of_segment(&head).filter(|(lsn, _)| *lsn >= begin) {
                 if lsn >= end {
-                    behind.push((offset, SEGMENT_HEAD));
+                    found.heads_behind.push((offset, SEGMENT_HEAD));
                 } else {
-                    stable = stable.max(known);
-                    segments.insert(lsn, offset);
+                    found.stable = found.stable.max(known);
+                    found.taken.insert(lsn, offset);
                 }
             }
             offset += SEGMENT;
         }
-        Ok((segments, behind, stable))
+        Ok(found)
     }
 
     fn walk(&self, mut walk: Walk) -> io::Result<Walk> {
