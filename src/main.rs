@@ -13,7 +13,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Some systems use pages of 2 MB unasked. The heap of an idle server is spread over them: 62 MB instead of 10.
+    // Some systems use pages of 2 MB unasked. The heap of an idle server is spread over them: 62 MB instead of 19.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     cli::run()
