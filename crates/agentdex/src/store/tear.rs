@@ -48,7 +48,12 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
     match whole.filter(|way| *way != as_it_is) {
         None => Ok(undo),
         Some(way) => {
-            tracing::info!("the last commit wasn't written whole, and is left out: it wasn't acknowledged");
+            if way.puts_back {
+                tracing::info!("large pages are put back that were removed before their successors were on disk");
+            }
+            if way.end.is_some() {
+                tracing::info!("the last commit wasn't written whole, and is left out: it wasn't acknowledged");
+            }
             way.take(directory)
         }
     }
