@@ -18,7 +18,7 @@ use agentdex_client::{RegistryClient, Version};
 pub(super) struct Arguments {
     /// Its id, or its title if no other agent has it
     id: String,
-    /// Which version: one, a range as npm writes it, or latest; as it was registered, without edits
+    /// The version: one, a range as npm writes it, or latest; as it was registered, without edits
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
     /// List its versions, the one that everybody gets first

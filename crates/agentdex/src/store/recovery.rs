@@ -141,7 +141,12 @@ impl Undo {
 
 /// Removes what a process has left that was killed while it opened the store.
 pub(super) fn clean(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory.join(FOLDER)) {
+    remove_folder(&directory.join(FOLDER))
+}
+
+/// Removes a folder, if it is there.
+pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
@@ -486,7 +491,8 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
 }
 
-fn put(from: &Path, to: &Path) -> io::Result<()> {
+/// The same where it isn't there yet.
+pub(super) fn put(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() { Ok(()) } else { copy(from, to) }
 }
 

@@ -11,12 +11,13 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
+
+use super::recovery::{names, put};
 
 /// The folder of large pages, and that of their second names, in sled's.
 const BLOBS: &str = "blobs";
@@ -28,14 +29,14 @@ pub(super) struct DataFiles {
     blobs: PathBuf,
     kept: PathBuf,
     blobs_changed: SystemTime,
-    synced_blobs: BTreeSet<OsString>,
+    synced_blobs: BTreeSet<String>,
 }
 
 impl DataFiles {
     /// Opens the files that sled has made in `directory`, and syncs them and their names.
     pub fn open(directory: &Path) -> io::Result<DataFiles> {
         let (blobs, kept) = (directory.join(BLOBS), directory.join(KEPT_BLOBS));
-        let (log, synced_blobs) = (File::open(directory.join("db"))?, names(&kept)?);
+        let (log, synced_blobs) = (File::open(directory.join("db"))?, names(&kept)?.into_iter().collect());
         fs::create_dir_all(&kept)?;
         let mut files = DataFiles { log, blobs, kept, blobs_changed: SystemTime::UNIX_EPOCH, synced_blobs };
         files.sync()?;
@@ -49,11 +50,11 @@ impl DataFiles {
     pub fn sync(&mut self) -> io::Result<()> {
         let removed = self.sync_blobs()?;
         self.log.sync_data()?;
-        removed.iter().try_for_each(|name| remove_if_there(&self.kept.join(name)))
+        removed.iter().try_for_each(|name| unless_gone(fs::remove_file(self.kept.join(name))))
     }
 
     /// Syncs new large pages, and returns those that are there no more.
-    fn sync_blobs(&mut self) -> io::Result<Vec<OsString>> {
+    fn sync_blobs(&mut self) -> io::Result<Vec<String>> {
         // The clock of the file system ticks slowly: two files can come at the same time.
         const TICK: Duration = Duration::from_millis(50);
         let changed = fs::metadata(&self.blobs)?.modified()?;
@@ -67,7 +68,7 @@ impl DataFiles {
                 // sled removes a file once its page has been rewritten, also in between.
                 let blob = self.blobs.join(&name);
                 unless_gone(File::open(&blob).and_then(|file| file.sync_data()))?;
-                unless_gone(link(&blob, &self.kept.join(&name)))?;
+                unless_gone(put(&blob, &self.kept.join(&name)))?;
                 has_new = true;
             }
             present.insert(name);
@@ -83,35 +84,14 @@ impl DataFiles {
 }
 
 /// The large pages that are there by their second names alone.
-pub(super) fn removed_blobs(store: &Path) -> io::Result<Vec<OsString>> {
-    let (kept, present) = (names(&store.join(KEPT_BLOBS))?, names(&store.join(BLOBS))?);
-    Ok(kept.difference(&present).cloned().collect())
+pub(super) fn removed_blobs(store: &Path) -> io::Result<Vec<String>> {
+    let present: BTreeSet<String> = names(&store.join(BLOBS))?.into_iter().collect();
+    Ok(names(&store.join(KEPT_BLOBS))?.into_iter().filter(|name| !present.contains(name)).collect())
 }
 
 /// Gives large pages that were removed their first names back.
-pub(super) fn put_back_blobs(store: &Path, names: &[OsString]) -> io::Result<()> {
-    names.iter().try_for_each(|name| link(&store.join(KEPT_BLOBS).join(name), &store.join(BLOBS).join(name)))
-}
-
-/// The names of the files in a folder; none where there is no such folder.
-fn names(folder: &Path) -> io::Result<BTreeSet<OsString>> {
-    match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-        entries => entries?.map(|entry| Ok(entry?.file_name())).collect(),
-    }
-}
-
-/// Gives a file that is never written again a second name, or makes a copy where the file system has no such.
-fn link(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::hard_link(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => fs::copy(from, to).map(drop),
-        linked => linked,
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    unless_gone(fs::remove_file(path))
+pub(super) fn put_back_blobs(store: &Path, names: &[String]) -> io::Result<()> {
+    names.iter().try_for_each(|name| put(&store.join(KEPT_BLOBS).join(name), &store.join(BLOBS).join(name)))
 }
 
 fn unless_gone(done: io::Result<()>) -> io::Result<()> {

@@ -7,12 +7,12 @@
 //! and others of which the log ends there. The first that is whole, and as far as its witness saw, is what the store is
 //! made.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use super::{
     copy::CopiedDirectory,
     directory::STORE,
-    recovery::Undo,
+    recovery::{Undo, remove_folder},
     sync::{put_back_blobs, removed_blobs},
     witness::Seen,
 };
@@ -26,7 +26,8 @@ const TRIED: &str = "store.tried";
 /// # Errors
 /// It can't be kept, or the log can't be written.
 pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) -> bool) -> io::Result<Undo> {
-    clean(directory)?;
+    let tried = directory.join(TRIED);
+    remove_folder(&tried)?;
     let undo = Undo::keep(directory, None)?;
     let removed = !removed_blobs(&directory.join(STORE))?.is_empty();
     let was_closed = seen.slot().is_none_or(|slot| slot.is_closed);
@@ -37,10 +38,10 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
     let others = [None].into_iter().filter(|_| removed).chain(undo.ends.iter().copied().map(Some));
     let others = others.map(|end| Way { puts_back: removed, end });
     let whole = [as_it_is].into_iter().chain(others).find(|way| {
-        let copied = clean(directory)
-            .and_then(|()| CopiedDirectory::of_store(directory, directory.join(TRIED)).map_err(io::Error::other));
-        let tried = copied.and_then(|copy| way.take(copy.path())?.forget().map(|()| is_whole(copy.path())));
-        tried.unwrap_or_else(|error| {
+        let copied = remove_folder(&tried)
+            .and_then(|()| CopiedDirectory::of_store(directory, tried.clone()).map_err(io::Error::other));
+        let found = copied.and_then(|copy| way.take(copy.path())?.forget().map(|()| is_whole(copy.path())));
+        found.unwrap_or_else(|error| {
             tracing::warn!(%error, "a copy of the store can't be made to see how far it is whole");
             false
         })
@@ -59,15 +60,7 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
     }
 }
 
-/// Removes what a process has left that was killed while it opened a copy.
-fn clean(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory.join(TRIED)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// What is made of a store before it is opened.
+/// A change of a store before it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
     /// True if large pages that were removed get their files back.
