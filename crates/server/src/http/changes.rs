@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header::LINK},
+    http::{
+        StatusCode,
+        header::{ContentType, LINK},
+    },
     web::Data,
 };
 use serde::Serialize;
@@ -49,6 +52,16 @@ struct Page {
     last: Seq,
     oldest: Seq,
     truncated: bool,
+}
+
+impl Page {
+    /// The body. A buffer that grew by doubling would copy megabytes.
+    fn to_json(&self) -> Result<Vec<u8>, Problem> {
+        let room = self.changes.iter().map(|change| change.weight()).sum();
+        let mut body = Vec::with_capacity(room);
+        serde_json::to_writer(&mut body, self).map_err(|_| Problem::of_status(StatusCode::INTERNAL_SERVER_ERROR))?;
+        Ok(body)
+    }
 }
 
 /// Read the change log
@@ -102,7 +115,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
         let next = escape(&next);
         response.insert_header((LINK, format!("<{base}/changes?since={next}&limit={limit}>; rel=\"next\"")));
     }
-    Ok(response.json(page))
+    Ok(response.content_type(ContentType::json()).body(page.to_json()?))
 }
 
 /// Waits until the end of the log is another one than `since`, but no longer than `wait`.
