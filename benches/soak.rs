@@ -250,6 +250,8 @@ impl Soak {
     async fn run(self: Arc<Self>, server: &Server, time: Duration, (before, writes): (u64, f64)) -> Outcome<Vec<u64>> {
         self.stop.store(false, Relaxed);
         self.subscribed.store(0, Relaxed);
+        self.events.store(0, Relaxed);
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.clone().fill(before).await?;
         let mut subscribers = JoinSet::new();
         for number in 0..SSE_SUBSCRIBERS {

@@ -76,7 +76,7 @@ fn query() -> impl Strategy<Value = (String, Filters)> {
         2 => word().prop_map(|word| format!("+{word}")),
         2 => word().prop_map(|word| format!("-{word}")),
         2 => (word(), word()).prop_map(|(one, two)| format!("\"{one} {two}\"")),
-        1 => Just("fore*".to_owned()),
+        2 => prop::sample::select(&["fore*", "pay*", "paybill*", "bills*", "wett*", "+wetter*", "-pr*", "天*", "the*", "title:fo*", "a-b*"][..]).prop_map(str::to_owned),
         1 => word().prop_map(|word| format!("title:{word}")),
         1 => prop::sample::select(&["tag:beta", "-tag:beta", "+tag:alpha", "capability:pay*", "id:urn:t:1"][..]).prop_map(str::to_owned),
     ];

@@ -50,7 +50,7 @@ impl Languages {
 }
 
 /// The languages other than English that descriptions in an index declare.
-pub(in crate::search) fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Language>> {
+fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Language>> {
     let mut present = Vec::new();
     for segment in searcher.segment_readers() {
         let index = segment.inverted_index(fields.exact(ExactField::Language))?;

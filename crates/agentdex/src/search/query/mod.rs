@@ -29,7 +29,6 @@ mod words;
 pub(super) use compile::{Compiled, compile};
 pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
-pub(super) use languages::languages_of;
 pub(super) use parse::{parse, parse_typed};
 pub(super) use telling::Telling;
 pub(super) use wording::Wording;

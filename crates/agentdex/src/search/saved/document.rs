@@ -1,8 +1,14 @@
-//! A description in an index of its own.
+//! A description that queries are asked about: its terms, and an index of its own.
+
+use std::{cell::OnceCell, collections::HashSet};
 
 use tantivy::{
-    IndexBuilder, IndexSettings, ReloadPolicy, Searcher, Term, collector::Count, directory::RamDirectory,
+    IndexBuilder, IndexSettings, ReloadPolicy, Searcher, TantivyDocument, Term,
+    collector::Count,
+    directory::RamDirectory,
+    schema::{FieldType, Schema, Value},
     store::Compressor,
+    tokenizer::TokenStream,
 };
 
 use super::SavedQuery;
@@ -24,37 +30,23 @@ const MEMORY_BYTES: usize = 1024 * 1024;
 
 /// A description that queries can be asked about.
 pub struct Document {
-    searcher: Searcher,
+    document: TantivyDocument,
+    schema: Schema,
     fields: Fields,
+    /// Made for the first query that its terms alone don't answer: it takes longer than all the rest.
+    searcher: OnceCell<Searcher>,
     vectors: Vec<Quantized>,
 }
 
 impl Document {
-    /// Indexes a description.
+    /// Reads the words of a description.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn new(entry: Entry<'_>) -> Result<Document> {
         let (schema, fields) = schema::build();
         let (document, _) = entry::document(&fields, &entry)?;
-        // Nobody reads what is stored of it, and a thread for that takes longer than all the rest.
-        let settings = IndexSettings {
-            docstore_compression: Compressor::None,
-            docstore_compress_dedicated_thread: false,
-            ..IndexSettings::default()
-        };
-        let searcher = (|| {
-            let builder = IndexBuilder::new().schema(schema).settings(settings).tokenizers(text::analyzers());
-            let mut writer = builder.single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)?;
-            writer.add_document(document)?;
-            let reader = writer.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            tantivy::Result::Ok(reader.searcher())
-        })();
-        Ok(Document {
-            searcher: searcher.map_err(index_error("indexing a description by itself"))?,
-            fields,
-            vectors: Vec::new(),
-        })
+        Ok(Document { document, schema, fields, searcher: OnceCell::new(), vectors: Vec::new() })
     }
 
     /// Adds the vectors, without which no query by meaning matches.
@@ -88,40 +80,91 @@ impl Document {
     pub(super) fn satisfies(&self, clauses: &[Clause], filters: &Filters) -> Result<bool> {
         let nothing = Hidden::default();
         let spelling = Spelling::Exact(&nothing);
-        let compiled = query::compile(&self.searcher, &self.fields, clauses, filters, spelling)?;
-        let count = self.searcher.search(compiled.query.as_ref(), &Count);
+        let searcher = self.searcher()?;
+        let compiled = query::compile(searcher, &self.fields, clauses, filters, spelling)?;
+        let count = searcher.search(compiled.query.as_ref(), &Count);
         Ok(count.map_err(index_error("comparing a description with a query"))? > 0)
     }
 
-    /// The languages that its texts are declared to be in.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub(super) fn languages(&self) -> Result<Vec<Language>> {
-        query::languages_of(&self.searcher, &self.fields).map_err(index_error("reading the languages of a description"))
+    /// An index that has nothing but the description.
+    fn searcher(&self) -> Result<&Searcher> {
+        if let Some(searcher) = self.searcher.get() {
+            return Ok(searcher);
+        }
+        // Nobody reads what is stored of it, and a thread for that takes longer than all the rest.
+        let settings = IndexSettings {
+            docstore_compression: Compressor::None,
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        };
+        let index = || {
+            let builder =
+                IndexBuilder::new().schema(self.schema.clone()).settings(settings).tokenizers(text::analyzers());
+            let mut writer = builder.single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)?;
+            writer.add_document(self.document.clone())?;
+            let reader = writer.finalize()?.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            tantivy::Result::Ok(reader.searcher())
+        };
+        let searcher = index().map_err(index_error("indexing a description by itself"))?;
+        Ok(self.searcher.get_or_init(|| searcher))
     }
 
-    /// Passes on each of its terms, more than once if it is in several fields.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub(super) fn for_each_term(&self, mut each: impl FnMut(&Term)) -> Result<()> {
-        let indexed = self.searcher.schema().fields().filter(|(_, entry)| entry.is_indexed());
-        let fields: Vec<_> = indexed.map(|(field, _)| field).collect();
-        for segment in self.searcher.segment_readers() {
-            for field in &fields {
-                let read = || {
-                    let inverted = segment.inverted_index(*field)?;
-                    let mut terms = inverted.terms().stream()?;
-                    while terms.advance() {
-                        each(&Term::from_field_text(*field, &String::from_utf8_lossy(terms.key())));
-                    }
-                    tantivy::Result::Ok(())
-                };
-                let mut read = read;
-                read().map_err(index_error("reading the terms of a description"))?;
+    #[cfg(test)]
+    pub(super) fn is_indexed(&self) -> bool {
+        self.searcher.get().is_some()
+    }
+
+    /// Its terms in all fields, as an index of it has them.
+    pub(super) fn terms(&self) -> HashSet<Term> {
+        let analyzers = text::analyzers();
+        let mut terms = HashSet::new();
+        for (field, value) in self.document.field_values() {
+            let FieldType::Str(options) = self.schema.get_field_entry(field).field_type() else { continue };
+            let analyzer = options.get_indexing_options().and_then(|indexing| analyzers.get(indexing.tokenizer()));
+            if let Some((mut analyzer, text)) = analyzer.zip(value.as_str()) {
+                analyzer.token_stream(text).process(&mut |token| {
+                    terms.insert(Term::from_field_text(field, &token.text));
+                });
             }
         }
-        Ok(())
+        terms
+    }
+
+    /// The languages that its texts are declared to be in.
+    pub(super) fn languages(&self) -> impl Iterator<Item = Language> {
+        self.document.get_all(self.fields.language).filter_map(|tag| Language::of_tag(tag.as_str()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::Format;
+
+    #[test]
+    fn its_terms_are_those_of_its_index() {
+        let text = r#"{
+            "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"@language": "de"}], "@type": ["lmos:Agent", "Tool"],
+            "title": "Die Vorhersagen von getWeather_v2", "description": "天気予報 und mehr", "tags": ["Beta", "beta"],
+            "descriptions": {"fr-CA": "Prévisions météo"}, "version": {"instance": "1.2.0"},
+            "actions": {"payBill": {"input": {"type": "object", "properties": {"IBAN": {"title": "the account"}}}}},
+            "lmos:capabilities": [{"lmos:id": "billing@2", "lmos:version": "2.0.1"}], "lmos:supportedChannels": "web"
+        }"#;
+        let terms = Format::search_terms();
+        let entry = Entry { id: "urn:example:pay", text, format: None, terms, access: None, moments: None };
+        let document = Document::new(entry).unwrap();
+        let mut indexed = HashSet::new();
+        for segment in document.searcher().unwrap().segment_readers() {
+            for (field, entry) in document.schema.fields().filter(|(_, entry)| entry.is_indexed()) {
+                assert!(matches!(entry.field_type(), FieldType::Str(_)), "{}", entry.name());
+                let inverted = segment.inverted_index(field).unwrap();
+                let mut terms = inverted.terms().stream().unwrap();
+                while terms.advance() {
+                    indexed.insert(Term::from_field_text(field, std::str::from_utf8(terms.key()).unwrap()));
+                }
+            }
+        }
+        assert!(indexed.len() > 50, "{}", indexed.len());
+        assert_eq!(document.terms(), indexed);
     }
 }

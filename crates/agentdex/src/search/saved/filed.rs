@@ -1,7 +1,7 @@
 //! Queries, filed under the terms of which a description must have one.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -16,11 +16,16 @@ use crate::{
 /// Maximum number of different filters and restrictions whose answers are remembered for a description.
 const MOST_ANSWERS: usize = 64;
 
+/// Numbers of queries by term.
+type Filed = HashMap<Term, Vec<u32>>;
+
 /// Queries by number.
 #[derive(Debug, Default)]
 pub struct QueryIndex {
     queries: HashMap<u32, Arc<SavedQuery>>,
-    by_term: HashMap<Term, Vec<u32>>,
+    by_term: Filed,
+    /// By the beginning of a term; beginnings by their length.
+    by_beginning: BTreeMap<usize, Filed>,
     /// The languages that queries are also filed in: those of descriptions that came so far.
     languages: BTreeSet<Language>,
     /// Those that are asked about every description.
@@ -35,10 +40,14 @@ impl QueryIndex {
         match query.trigger() {
             None => {}
             Some(Trigger::Always) => drop(self.always.insert(number)),
-            Some(trigger @ Trigger::Terms { terms, .. }) => {
+            Some(trigger @ Trigger::Terms { terms, beginnings, .. }) => {
                 let in_languages = self.languages.iter().flat_map(|language| trigger.terms_in(*language));
                 for term in terms.iter().cloned().chain(in_languages) {
                     self.by_term.entry(term).or_default().push(number);
+                }
+                for beginning in beginnings {
+                    let of_length = self.by_beginning.entry(beginning.len_bytes()).or_default();
+                    of_length.entry(beginning.clone()).or_default().push(number);
                 }
             }
         }
@@ -58,16 +67,17 @@ impl QueryIndex {
         self.always.remove(&number);
         let Some(query) = self.queries.remove(&number) else { return };
         self.by_meaning.remove(&number);
-        let Some(trigger @ Trigger::Terms { terms, .. }) = query.trigger() else { return };
+        let Some(trigger @ Trigger::Terms { terms, beginnings, .. }) = query.trigger() else { return };
         let in_languages = self.languages.iter().flat_map(|language| trigger.terms_in(*language));
         for term in terms.iter().cloned().chain(in_languages) {
-            if let Some(numbers) = self.by_term.get_mut(&term) {
-                numbers.retain(|other| *other != number);
-                if numbers.is_empty() {
-                    self.by_term.remove(&term);
-                }
+            take_out(&mut self.by_term, &term, number);
+        }
+        for beginning in beginnings {
+            if let Some(of_length) = self.by_beginning.get_mut(&beginning.len_bytes()) {
+                take_out(of_length, beginning, number);
             }
         }
+        self.by_beginning.retain(|_, of_length| !of_length.is_empty());
     }
 
     /// Files the queries in the languages of a description that are new.
@@ -98,12 +108,19 @@ impl QueryIndex {
     /// # Errors
     /// [`crate::Error::Index`]
     pub fn matching(&mut self, document: &Document) -> Result<(Vec<u32>, usize)> {
-        self.file_in(document.languages()?);
-        let mut filed: BTreeSet<u32> = BTreeSet::new();
-        document.for_each_term(|term| filed.extend(self.by_term.get(term).into_iter().flatten()))?;
+        self.file_in(document.languages());
+        let mut filed = self.always.clone();
+        for mut term in document.terms() {
+            filed.extend(self.by_term.get(&term).into_iter().flatten());
+            // From the longest to the shortest, so that the term can be cut again and again.
+            for (length, beginnings) in self.by_beginning.range(..=term.len_bytes()).rev() {
+                term.truncate_value_bytes(*length);
+                filed.extend(beginnings.get(&term).into_iter().flatten());
+            }
+        }
         let mut asking = Asking { document, answers: Vec::new(), asked: 0 };
         let mut matching = BTreeSet::new();
-        for number in filed.union(&self.always) {
+        for number in &filed {
             let Some(query) = self.queries.get(number) else { continue };
             if asking.has_words_of(query)? {
                 matching.insert(*number);
@@ -117,6 +134,15 @@ impl QueryIndex {
             }
         }
         Ok((matching.into_iter().collect(), asking.asked))
+    }
+}
+
+fn take_out(filed: &mut Filed, term: &Term, number: u32) {
+    if let Some(numbers) = filed.get_mut(term) {
+        numbers.retain(|other| *other != number);
+        if numbers.is_empty() {
+            filed.remove(term);
+        }
     }
 }
 
@@ -154,5 +180,31 @@ impl<'a> Asking<'a> {
             self.answers.push((clauses, filters, answer));
         }
         Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{convert::Format, search::Entry};
+
+    #[test]
+    fn a_description_is_indexed_where_its_terms_do_not_suffice() {
+        let text = r#"{"title": "Weather agent", "description": "Forecasts for cities"}"#;
+        let terms = Format::search_terms();
+        let entry = Entry { id: "urn:a", text, format: None, terms, access: None, moments: None };
+        let asked_about = |queries: &[&str]| {
+            let mut filed = QueryIndex::default();
+            for (number, query) in (0..).zip(queries) {
+                filed.insert(number, Arc::new(SavedQuery::new(Some(query), Filters::default()).unwrap()));
+            }
+            let document = Document::new(entry).unwrap();
+            let (matching, asked) = filed.matching(&document).unwrap();
+            (matching, asked, document.is_indexed())
+        };
+        let plain =
+            asked_about(&["weather hotel", "hotel", "+forecast rain", "rain fore*", "cities*", "+hotel weather"]);
+        assert_eq!(plain, (vec![0, 2, 3, 4], 0, false));
+        assert_eq!(asked_about(&["fore*", "\"weather agent\"", "+forecast -rain"]), (vec![0, 1, 2], 2, true));
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A description is put into an index of its own, in memory, and a query is compiled and asked there as anywhere:
 //! the answer is that of a search by construction ([`Document`]). Most queries needn't be asked: each is filed
-//! under terms of which a description must have one ([`QueryIndex`]), and one that asks for any of some words, or
-//! for any of some values, says no more than that. The meaning of queries is compared with the vectors of every
+//! under terms, or beginnings of terms, of which a description must have one ([`QueryIndex`]), and one that asks for a
+//! word that must be there, for any of some words, or for any of some values, says no more than that. Where all are such,
+//! there is no index either. The meaning of queries is compared with the vectors of every
 //! description, which takes some ns each; only those that are near enough are asked for the rest.
 
 mod document;

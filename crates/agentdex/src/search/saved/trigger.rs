@@ -18,9 +18,9 @@ use crate::{
 pub(super) enum Trigger {
     /// Nothing that single terms tell.
     Always,
-    /// One of these terms, or of the forms of these words in the languages of the description; where that suffices, the
-    /// query says no more.
-    Terms { terms: Vec<Term>, words: Vec<(Field, String)>, suffices: bool },
+    /// One of these terms, one with one of these beginnings, or one of the forms of these words in the languages of the
+    /// description; where that suffices, the query says no more.
+    Terms { terms: Vec<Term>, beginnings: Vec<Term>, words: Vec<(Field, String)>, suffices: bool },
 }
 
 impl Trigger {
@@ -28,15 +28,19 @@ impl Trigger {
         let (_, fields) = schema::build();
         let filtered = filtered(&fields, filters)?;
         let words = words(&fields, clauses);
-        let is_plain = clauses.iter().all(|clause| clause.target == Target::Text && clause.occur == Occur::Any);
+        // Where one word must be there, those that may be there say nothing.
+        let is_plain = clauses.iter().all(|clause| clause.target == Target::Text && clause.occur != Occur::Not)
+            && clauses.iter().filter(|clause| clause.occur == Occur::Must).count() <= 1;
         Ok(match (words, filtered) {
             // Capabilities tell more apart than words, and these more than tags, types and vendors.
             (Some(words), filtered) if !filtered.as_ref().is_some_and(|filtered| filtered.is_capability) => {
                 let suffices = words.suffices && is_plain && filters.is_empty();
-                Trigger::Terms { terms: words.terms, words: words.written, suffices }
+                let Words { terms, beginnings, written, .. } = words;
+                Trigger::Terms { terms, beginnings, words: written, suffices }
             }
             (_, Some(Filtered { terms, is_only, .. })) => {
-                Trigger::Terms { terms, words: Vec::new(), suffices: is_only && clauses.is_empty() }
+                let suffices = is_only && clauses.is_empty();
+                Trigger::Terms { terms, beginnings: Vec::new(), words: Vec::new(), suffices }
             }
             _ => Trigger::Always,
         })
@@ -83,8 +87,11 @@ fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
 }
 
 /// Terms of which the words of a query need one.
+#[derive(Default)]
 struct Words {
     terms: Vec<Term>,
+    /// Beginnings of others.
+    beginnings: Vec<Term>,
     /// Those that have forms in other languages, as the query has them.
     written: Vec<(Field, String)>,
     /// Whether one of them is also enough.
@@ -103,7 +110,8 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         let (text, is_word) = match &clause.pattern {
             Pattern::Word(word) => (word, true),
             Pattern::Phrase(phrase) => (phrase, false),
-            Pattern::Prefix(_) | Pattern::Begun(_) => return None,
+            Pattern::Prefix(prefix) => return beginning(field, prefix),
+            Pattern::Begun(_) => return None,
         };
         // What looks like an id is looked for as one too.
         if is_word && query::may_be_id(text) {
@@ -127,20 +135,20 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         // Of a run of characters that are words each, two neighbours must be there.
         let suffices = is_any_of_them && (parts.len() == 1 || !text.contains(text::is_ideographic));
         let terms: Vec<Term> = parts.iter().chain(&wholes).map(|text| Term::from_field_text(field, text)).collect();
-        (!terms.is_empty()).then_some(Words { terms, written, suffices })
+        (!terms.is_empty()).then_some(Words { terms, written, suffices, ..Words::default() })
     };
     let of = |occur: Occur| clauses.iter().filter(move |clause| clause.occur == occur);
     let is_text = |clause: &&Clause| field(clause.target).is_some();
     // A word that must be there is enough to tell; a word that says nothing restricts nothing.
     let musts = of(Occur::Must).filter(is_text).filter_map(terms_of).min_by_key(|words| words.terms.len());
     if let Some(words) = musts {
-        return Some(Words { suffices: false, ..words });
+        return Some(words);
     }
     let has_exact = clauses.iter().any(|clause| field(clause.target).is_none() && clause.occur != Occur::Not);
     if of(Occur::Must).any(|clause| field(clause.target).is_some()) || has_exact {
         return None;
     }
-    let mut words = Words { terms: Vec::new(), written: Vec::new(), suffices: true };
+    let mut words = Words { suffices: true, ..Words::default() };
     for clause in of(Occur::Any) {
         let mut analyzed = Vec::new();
         if let Pattern::Word(text) | Pattern::Phrase(text) = &clause.pattern {
@@ -153,7 +161,22 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
         let of_clause = terms_of(clause)?;
         words.suffices &= of_clause.suffices;
         words.terms.extend(of_clause.terms);
+        words.beginnings.extend(of_clause.beginnings);
         words.written.extend(of_clause.written);
     }
-    (!words.terms.is_empty()).then_some(words)
+    (!words.terms.is_empty() || !words.beginnings.is_empty()).then_some(words)
+}
+
+/// The terms that begin as a prefix, and the stem that it may be cut to; none for a prefix of more than one word.
+fn beginning(field: Field, prefix: &str) -> Option<Words> {
+    let begun = text::normalized(prefix);
+    if begun.is_empty() || ![prefix, begun.as_str()].iter().all(|text| text.chars().all(char::is_alphanumeric)) {
+        return None;
+    }
+    let mut stem = None;
+    text::prose().token_stream(&begun).process(&mut |token| stem = Some(token.text.clone()));
+    stem = stem.filter(|stem| !stem.starts_with(&begun));
+    let terms = stem.iter().map(|stem| Term::from_field_text(field, stem)).collect();
+    let beginnings = vec![Term::from_field_text(field, &begun)];
+    Some(Words { terms, beginnings, written: Vec::new(), suffices: true })
 }
