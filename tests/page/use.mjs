@@ -236,7 +236,7 @@ await run({
     const context = { agent: who, session: { id: "s-1" }, turnId: "t", stepId: "p", timestamp: "2026-11-22T10:00:00Z" };
     await call("POST", "/aos", { jsonrpc: "2.0", id: 1, method: "steps/toolCallRequest", params: { context, reasoning: "r", toolCallRequest: { executionId: "x", toolId: "pay_out", inputs: [] } } }, "application/json");
     await shows(page, ".step", "pay_out");
-    await shows(page, "tbody", "s-1");
+    await shows(page, "[aria-label='Live sessions']", "s-1");
     await page.goto(`${url}/#/guardian?session=s-1`);
     await shows(page, ".step", "pay_out");
 

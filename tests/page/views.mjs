@@ -54,6 +54,17 @@ await run({
     await page.close();
   },
 
+  async "who goes elsewhere has not said yes"() {
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Ainvoices`);
+    await page.waitForSelector(".operations a.button");
+    await page.evaluate(() => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click());
+    await page.waitForSelector("dialog[open]");
+    await page.evaluate(() => { location.hash = "#/live"; });
+    await until(page, () => !document.querySelector("dialog"));
+    await call("GET", "/things/urn:example:agents:invoices");
+    await page.close();
+  },
+
   async "the keyboard reaches everything"() {
     const page = await open(`${url}/`);
     await page.waitForSelector(".hit");

@@ -96,14 +96,17 @@ export function announce(text) {
 	document.querySelector("[data-announce]").textContent = shown(text);
 }
 
-/** Asks in a dialog; true if the answer is yes. */
+/** Asks in a dialog; true if the answer is yes. Who goes elsewhere in the page has said no. */
 export function ask(question, yes, no, kind = "primary") {
 	const dialog = h("dialog", { "aria-labelledby": "question" }, h("form", { method: "dialog" },
 		h("div", { id: "question" }, question),
 		e(".bar", h("button", { value: "no" }, no), h(`button.${kind}`, { value: "yes" }, yes))));
 	document.body.append(dialog);
 	dialog.showModal();
+	const leave = () => dialog.close("no");
+	addEventListener("hashchange", leave);
 	return new Promise((resolve) => dialog.addEventListener("close", () => {
+		removeEventListener("hashchange", leave);
 		dialog.remove();
 		resolve(dialog.returnValue === "yes");
 	}));

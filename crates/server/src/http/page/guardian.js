@@ -1,7 +1,7 @@
 // What the guardian decided: live sessions of agents, their steps, and decisions as they are made.
 
 import { enc, get } from "./api.js";
-import { count, dim, e, fold, grid, h, into, moment, refill, who } from "./dom.js";
+import { count, dim, e, fold, h, into, moment, refill, who } from "./dom.js";
 import { Stream } from "./live.js";
 
 const MOST = 100;
@@ -66,8 +66,11 @@ class GuardianView extends HTMLElement {
 	async live() {
 		const sessions = await get("aos/sessions?limit=50");
 		if (!sessions.length) return e("p.dim", "None.");
-		return grid("Live sessions", ["Session", "Agent", "Steps", "Tool calls", "Denied", "Last step"], sessions.map((one) => [
-			h("a.t", { href: `#/guardian?session=${enc(one.id)}` }, one.id), who(one.agent), count(one.steps), count(one.toolCalls), count(one.denied), moment(one.last)]), true);
+		const counted = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+		return h("ol.steps", { "aria-label": "Live sessions" }, sessions.map((one) => e("li.step", e("p.bar",
+			h("a.t", { href: `#/guardian?session=${enc(one.id)}` }, one.id), who(one.agent), moment(one.last),
+			dim(counted(one.steps, "step", "steps")), dim(counted(one.toolCalls, "tool call", "tool calls")),
+			one.denied ? e("span.badge.bad", `${count(one.denied)} denied`) : ""))));
 	}
 }
 customElements.define("view-guardian", GuardianView);
