@@ -6,8 +6,11 @@ import { count, dim, e, h, into, moment, refill } from "./dom.js";
 /** The parameters of a saved query. */
 const parametersOf = (query) => new URLSearchParams(Object.entries(query).flatMap(([member, value]) => [value].flat().map((one) => [member, one])));
 
-/** A saved query in words. */
-export const words = (query) => [...parametersOf(query)].map(([member, value]) => (member === "q" ? value : `${member}: ${value}`)).join(" · ") || "all agents";
+/** A saved query in words; of a threshold, what tells it from others. */
+export const words = (query) => [...parametersOf(query)].map(([member, value]) => {
+	if (member === "q") return value;
+	return `${member}: ${member === "threshold" ? Math.round(value * 1000) / 1000 : value}`;
+}).join(" · ") || "all agents";
 
 class QueriesView extends HTMLElement {
 	update() {
