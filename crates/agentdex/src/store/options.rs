@@ -16,7 +16,8 @@ pub struct Options {
     /// The number of the latest changes that the log keeps whatever their age, and of the latest entries that each chain of the
     /// audit trail does: a clock that is ahead for a while must not empty them.
     pub retained_at_any_age: u64,
-    /// sled's cache in bytes.
+    /// The most bytes of sled's cache. It has a 64th of the size of the store when this is opened, and at least 16 MiB: the
+    /// system's own cache of files is behind it.
     pub cache_bytes: u64,
     /// The most transactions that share one flush.
     pub group_size: usize,
