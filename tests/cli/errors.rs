@@ -14,9 +14,19 @@ fn registry_that_is_not_there_is_explained() {
 
 #[test]
 fn url_that_is_none_is_explained() {
-    let output = run(&["list", "--url", "127.0.0.1:8080"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("http://"), "{}", stderr(&output));
+    for (url, why) in
+        [("ftp://registry.example", "neither http:// nor https://"), ("not a url", "not the URL of a registry")]
+    {
+        let output = run(&["list", "--url", url]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn url_without_a_scheme_is_one_of_http() {
+    let output = run(&["list", "--url", "127.0.0.1:1"]);
+    assert!(stderr(&output).contains("the registry at http://127.0.0.1:1/ can't be reached"), "{}", stderr(&output));
 }
 
 #[test]
