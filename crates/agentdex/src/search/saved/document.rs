@@ -1,6 +1,6 @@
 //! A description that queries are asked about: its terms, and an index of its own.
 
-use std::{cell::OnceCell, collections::HashSet};
+use std::{collections::HashSet, sync::OnceLock};
 
 use tantivy::{
     IndexBuilder, IndexSettings, ReloadPolicy, Searcher, TantivyDocument, Term,
@@ -34,7 +34,7 @@ pub struct Document {
     schema: Schema,
     fields: Fields,
     /// Made for the first query that its terms alone don't answer: it takes longer than all the rest.
-    searcher: OnceCell<Searcher>,
+    searcher: OnceLock<Searcher>,
     vectors: Vec<Quantized>,
 }
 
@@ -46,7 +46,7 @@ impl Document {
     pub fn new(entry: Entry<'_>) -> Result<Document> {
         let (schema, fields) = schema::build();
         let (document, _) = entry::document(&fields, &entry)?;
-        Ok(Document { document, schema, fields, searcher: OnceCell::new(), vectors: Vec::new() })
+        Ok(Document { document, schema, fields, searcher: OnceLock::new(), vectors: Vec::new() })
     }
 
     /// Adds the vectors, without which no query by meaning matches.
