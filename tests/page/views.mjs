@@ -59,6 +59,8 @@ await run({
     await page.waitForSelector(".operations a.button");
     await page.evaluate(() => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click());
     await page.waitForSelector("dialog[open]");
+    await page.keyboard.press("/");
+    assert.match(page.url(), /#\/agent\//);
     await page.evaluate(() => { location.hash = "#/live"; });
     await until(page, () => !document.querySelector("dialog"));
     await call("GET", "/things/urn:example:agents:invoices");

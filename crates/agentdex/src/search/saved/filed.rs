@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use tantivy::Term;
+use tantivy::{Term, schema::Field};
 
 use super::{Document, SavedQuery, trigger::Trigger};
 use crate::{
@@ -24,8 +24,8 @@ type Filed = HashMap<Term, Vec<u32>>;
 pub struct QueryIndex {
     queries: HashMap<u32, Arc<SavedQuery>>,
     by_term: Filed,
-    /// By the beginning of a term; beginnings by their length.
-    by_beginning: BTreeMap<usize, Filed>,
+    /// By the beginning of a term of a field of words, which are short; beginnings by their length.
+    by_beginning: HashMap<Field, BTreeMap<usize, Filed>>,
     /// The languages that queries are also filed in: those of descriptions that came so far.
     languages: BTreeSet<Language>,
     /// Those that are asked about every description.
@@ -46,7 +46,8 @@ impl QueryIndex {
                     self.by_term.entry(term).or_default().push(number);
                 }
                 for beginning in beginnings {
-                    let of_length = self.by_beginning.entry(beginning.len_bytes()).or_default();
+                    let of_field = self.by_beginning.entry(beginning.field()).or_default();
+                    let of_length = of_field.entry(beginning.len_bytes()).or_default();
                     of_length.entry(beginning.clone()).or_default().push(number);
                 }
             }
@@ -73,11 +74,12 @@ impl QueryIndex {
             take_out(&mut self.by_term, &term, number);
         }
         for beginning in beginnings {
-            if let Some(of_length) = self.by_beginning.get_mut(&beginning.len_bytes()) {
+            let Some(of_field) = self.by_beginning.get_mut(&beginning.field()) else { continue };
+            if let Some(of_length) = of_field.get_mut(&beginning.len_bytes()) {
                 take_out(of_length, beginning, number);
             }
+            of_field.retain(|_, of_length| !of_length.is_empty());
         }
-        self.by_beginning.retain(|_, of_length| !of_length.is_empty());
     }
 
     /// Files the queries in the languages of a description that are new.
@@ -112,8 +114,9 @@ impl QueryIndex {
         let mut filed = self.always.clone();
         for mut term in document.terms() {
             filed.extend(self.by_term.get(&term).into_iter().flatten());
+            let Some(of_field) = self.by_beginning.get(&term.field()) else { continue };
             // From the longest to the shortest, so that the term can be cut again and again.
-            for (length, beginnings) in self.by_beginning.range(..=term.len_bytes()).rev() {
+            for (length, beginnings) in of_field.range(..=term.len_bytes()).rev() {
                 term.truncate_value_bytes(*length);
                 filed.extend(beginnings.get(&term).into_iter().flatten());
             }

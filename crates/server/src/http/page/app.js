@@ -68,7 +68,7 @@ async function show() {
 
 addEventListener("hashchange", show);
 addEventListener("keydown", async (event) => {
-	const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+	const typing = event.target.closest?.("input, textarea, select, dialog, [contenteditable]");
 	if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
 	event.preventDefault();
 	if (route().name !== "") {
