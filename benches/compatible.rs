@@ -26,6 +26,7 @@ const QUERIES: usize = 10_000;
 fn main() {
     let agents = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
     compatible(agents);
+    replacing(agents);
     compose(agents / 10);
     saved();
 }
@@ -108,6 +109,24 @@ fn compatible(agents: usize) {
         }
         report(&format!("compatible, {name}"), times, found);
     }
+}
+
+/// What it takes to replace an agent where all have the same data: no more among many than among few.
+fn replacing(agents: usize) {
+    let text = json!({"actions": {"a": {"input": data(1, 3, 400), "output": data(2, 1, 400)}}}).to_string();
+    let shapes = || shapes(&text).expect("a description");
+    let few = (agents / 100).max(1);
+    let [few_took, many_took] = [few, agents].map(|agents| {
+        let mut index = ShapeIndex::default();
+        (0..agents).for_each(|number| index.put(&number.to_string(), shapes()));
+        let replaced: Vec<_> = (0..REPEATED * 20).map(|at| (number(at, agents).to_string(), shapes())).collect();
+        let started = Instant::now();
+        let count = replaced.len();
+        replaced.into_iter().for_each(|(id, shapes)| index.put(&id, shapes));
+        started.elapsed().as_secs_f64() * 1e6 / count as f64
+    });
+    let ratio = many_took / few_took;
+    println!("replacing one of {few} with the same data {few_took:.2} µs, of {agents} {many_took:.2} µs: {ratio:.1}");
 }
 
 fn compose(agents: usize) {

@@ -49,7 +49,16 @@ type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
 struct Entry {
     id: Arc<str>,
     title: Option<Box<str>>,
-    shapes: Box<[ShapeNo]>,
+    capabilities: Box<[Held]>,
+}
+
+/// A capability of a Thing.
+#[derive(Debug)]
+struct Held {
+    key: Arc<str>,
+    shape: ShapeNo,
+    /// Its place among the members of the shape: it is taken out without a search, however many have that shape.
+    place: u32,
 }
 
 #[derive(Debug)]
@@ -58,11 +67,11 @@ struct Known {
     members: Vec<Member>,
 }
 
-/// A capability of a shape.
-#[derive(Debug)]
+/// A capability of a shape: the `nth` of its Thing.
+#[derive(Debug, Clone, Copy)]
 struct Member {
     thing: ThingNo,
-    key: Arc<str>,
+    nth: u32,
 }
 
 /// A capability that was found.
@@ -82,36 +91,53 @@ impl ShapeIndex {
         }
         let id: Arc<str> = id.into();
         let title = shapes.title.map(String::into_boxed_str);
-        let number = self.things.insert(Entry { id: id.clone(), title, shapes: Box::default() });
+        let number = self.things.insert(Entry { id: id.clone(), title, capabilities: Box::default() });
         self.numbers.insert(id, number);
-        let mut numbers = Vec::with_capacity(shapes.capabilities.len());
-        for (key, shape) in shapes.capabilities {
+        self.capabilities += shapes.capabilities.len();
+        let mut capabilities = Vec::with_capacity(shapes.capabilities.len());
+        for (nth, (key, shape)) in (0..).zip(shapes.capabilities) {
             let key = self.text(&key.into());
             let shape = self.shape(shape);
-            if let Some(known) = self.shapes.get_mut(shape) {
-                known.members.push(Member { thing: number, key });
-            }
-            self.capabilities += 1;
-            numbers.push(shape);
+            let place = self.shapes.get_mut(shape).map_or(0, |known| {
+                known.members.push(Member { thing: number, nth });
+                known.members.len() as u32 - 1
+            });
+            capabilities.push(Held { key, shape, place });
         }
         if let Some(entry) = self.things.get_mut(number) {
-            entry.shapes = numbers.into();
+            entry.capabilities = capabilities.into();
         }
     }
 
     /// Takes out a Thing.
     pub fn remove(&mut self, id: &str) {
         let Some(number) = self.numbers.remove(id) else { return };
+        let held = self.things.get(number).map_or(0, |entry| entry.capabilities.len());
+        self.capabilities -= held;
+        for nth in 0..held {
+            self.leave_shape(number, nth);
+        }
         let Some(entry) = self.things.take(number) else { return };
-        self.capabilities -= entry.shapes.len();
-        for shape in entry.shapes {
-            let Some(known) = self.shapes.get_mut(shape) else { continue };
-            let removed: Vec<Member> = known.members.extract_if(.., |member| member.thing == number).collect();
-            let is_unused = known.members.is_empty();
-            removed.into_iter().for_each(|member| self.release_text(member.key));
-            if is_unused {
-                self.forget(shape);
-            }
+        entry.capabilities.into_iter().for_each(|held| self.release_text(held.key));
+    }
+
+    /// Takes a capability of a Thing out of its shape.
+    fn leave_shape(&mut self, thing: ThingNo, nth: usize) {
+        let Some(&Held { shape, place, .. }) = self.things.get(thing).and_then(|entry| entry.capabilities.get(nth))
+        else {
+            return;
+        };
+        let Some(known) = self.shapes.get_mut(shape) else { return };
+        known.members.swap_remove(place as usize);
+        if known.members.is_empty() {
+            return self.forget(shape);
+        }
+        // The last one has its place now; it may be one of the same Thing.
+        if let Some(moved) = known.members.get(place as usize)
+            && let Some(entry) = self.things.get_mut(moved.thing)
+            && let Some(held) = entry.capabilities.get_mut(moved.nth as usize)
+        {
+            held.place = place;
         }
     }
 
@@ -149,7 +175,8 @@ impl ShapeIndex {
         let members = self.shapes.get(shape).map_or(&[][..], |known| &known.members);
         members.iter().filter_map(|member| {
             let entry = self.things.get(member.thing)?;
-            Some(Capability { id: &entry.id, title: entry.title.as_deref(), key: &member.key })
+            let key = &entry.capabilities.get(member.nth as usize)?.key;
+            Some(Capability { id: &entry.id, title: entry.title.as_deref(), key })
         })
     }
 
@@ -175,7 +202,8 @@ impl ShapeIndex {
         let [inputs, outputs] =
             [shape.inputs, shape.outputs].map(|ports| ports.into_iter().map(|port| self.port(port)).collect());
         let shape = Arc::new(Shape { inputs, outputs });
-        let number = self.shapes.insert(Known { shape: shape.clone(), members: Vec::new() });
+        // Most shapes are those of one capability.
+        let number = self.shapes.insert(Known { shape: shape.clone(), members: Vec::with_capacity(1) });
         for (postings, keys) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(keys(&shape)) {
             for key in keys {
                 postings.entry(key.clone()).or_default().push(number);
@@ -308,6 +336,9 @@ impl<T> Slots<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::{super::shape::shapes, *};
@@ -316,6 +347,40 @@ mod tests {
         let of = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}});
         let thing = json!({"title": "T", "actions": {"a": {"input": of(input), "output": of(output)}}});
         shapes(&thing.to_string()).unwrap()
+    }
+
+    /// A Thing with an action for each of some names of what goes in.
+    fn things() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
+        prop::collection::vec((0..6u8, prop::collection::vec(0..3u8, 0..4)), 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn members_of_a_shape_are_those_that_were_put_last(things in things()) {
+            let mut index = ShapeIndex::default();
+            let mut expected: BTreeMap<u8, Vec<u8>> = BTreeMap::new();
+            for (id, inputs) in things {
+                let actions = inputs.iter().enumerate().map(|(nth, input)| {
+                    let data = json!({"properties": {format!("in{input}"): {"type": "string"}}});
+                    (format!("a{nth}"), json!({"input": data}))
+                });
+                let thing = json!({"title": id.to_string(), "actions": actions.collect::<serde_json::Map<_, _>>()});
+                index.put(&id.to_string(), shapes(&thing.to_string()).unwrap());
+                expected.insert(id, inputs);
+            }
+            let mut found: Vec<(String, String, String)> = Vec::new();
+            for shape in index.all() {
+                let input = index.get(shape).unwrap().inputs.first().unwrap().name.to_string();
+                found.extend(index.members(shape).map(|one| (one.id.to_owned(), one.key.to_owned(), input.clone())));
+            }
+            found.sort();
+            let expected: Vec<_> = expected.iter().flat_map(|(id, inputs)| {
+                let of = move |(nth, input): (usize, &u8)| (id.to_string(), format!("a{nth}"), format!("in{input}"));
+                inputs.iter().enumerate().map(of)
+            }).collect();
+            prop_assert_eq!(index.len(), expected.len());
+            prop_assert_eq!(found, expected);
+        }
     }
 
     #[test]
