@@ -31,7 +31,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
 
 /// The modules of packages that have layers inside, the lowest first. None uses another of its layer.
 const LAYERS: [(&str, &[&[&str]]); 2] = [
-    ("agentdex", &[&["error"], &["search", "store"], &["registry"]]),
+    ("agentdex", &[&["error", "numbered"], &["search", "store"], &["registry"]]),
     ("agentdex-server", &[&["tls"], &["mcp", "mqtt", "otlp"], &["http"]]),
 ];
 
@@ -39,10 +39,11 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
-const CRATES: [(&str, &[&str]); 39] = [
+const CRATES: [(&str, &[&str]); 40] = [
     ("actix", &["agentdex-server::http"]),
     ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
     ("multer", &["agentdex-server::http"]),
+    ("hashbrown", &["agentdex::numbered"]),
     ("sled", &["agentdex::store"]),
     ("tantivy", &["agentdex::search"]),
     ("serde_json_path", &["agentdex::search"]),

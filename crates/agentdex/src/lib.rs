@@ -23,6 +23,7 @@ pub mod change {
     pub use agentdex_api::{Change, ChangeKind, Cursor, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 }
 pub mod error;
+mod numbered;
 
 pub mod search;
 #[doc(hidden)]

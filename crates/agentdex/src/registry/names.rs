@@ -7,14 +7,14 @@
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
-    hash::{BuildHasher, Hash},
-    sync::Arc,
+    hash::BuildHasher,
 };
 
 use unicode_security::confusable_detection::skeleton;
 
 use crate::{
     change::Timestamp,
+    numbered::{ByHash, ById, HasId, Number},
     td::{Flag, FlagKind},
 };
 
@@ -41,21 +41,24 @@ pub(super) struct Named<'a> {
 /// The names of all Things.
 #[derive(Default)]
 pub(super) struct Names {
-    entries: HashMap<Arc<str>, Entry>,
-    /// The ids of public Things by the skeleton of their names.
-    looks: HashMap<u64, Vec<Arc<str>>>,
-    /// The ids of public Things with a valid signature by the halves of the skeletons of their names.
-    halves: HashMap<(Side, u64), Vec<Arc<str>>>,
+    entries: ById<Entry>,
+    /// Public Things by the skeleton of their names.
+    looks: ByHash,
+    /// Public Things with a valid signature by the halves of the skeletons of their names.
+    halves: HashMap<(Side, u64), Vec<Number>>,
     hasher: RandomState,
     /// How often flags have perhaps become others.
     version: u64,
 }
 
 struct Entry {
-    skeleton: Box<str>,
+    /// Its id, the skeleton of its name and its owner, one after the other in one piece of memory.
+    text: Box<str>,
+    id_end: u32,
+    skeleton_end: u32,
+    has_owner: bool,
     /// The name in small letters, hashed.
     title: u64,
-    owner: Option<Box<str>>,
     created: Timestamp,
     is_public: bool,
     is_signed: bool,
@@ -72,29 +75,35 @@ impl Names {
     /// Adds a Thing, or replaces what is known of it.
     pub fn put(&mut self, named: Named<'_>) {
         self.remove(named.id);
-        let id: Arc<str> = named.id.into();
         let title: String = named.title.unwrap_or_default().chars().take(LONGEST).collect();
         let skeleton = skeleton_of(&title);
         let entry = Entry {
+            text: [named.id, &skeleton, named.owner.unwrap_or_default()].concat().into(),
+            id_end: named.id.len() as u32,
+            skeleton_end: (named.id.len() + skeleton.len()) as u32,
+            has_owner: named.owner.is_some(),
             title: self.hasher.hash_one(title.to_lowercase()),
-            owner: named.owner.map(Into::into),
             created: named.created,
             is_public: named.is_public,
             is_signed: named.is_signed,
             flags: named.flags.into(),
-            skeleton,
         };
-        if entry.is_public && !entry.skeleton.is_empty() {
-            put_in(&mut self.looks, self.hasher.hash_one(&entry.skeleton), &id);
-            if entry.is_signed {
-                for key in self.own_halves(&entry.skeleton) {
-                    put_in(&mut self.halves, key, &id);
+        let (is_compared, is_signed) = (entry.is_public && !skeleton.is_empty(), entry.is_signed);
+        let number = self.entries.insert(entry);
+        if is_compared {
+            self.looks.insert(self.hasher.hash_one(skeleton.as_str()), number, MOST_COMPARED);
+        }
+        if is_compared && is_signed {
+            for key in self.own_halves(&skeleton) {
+                // Most halves are those of one Thing.
+                let numbers = self.halves.entry(key).or_insert_with(|| Vec::with_capacity(1));
+                if numbers.len() < MOST_COMPARED {
+                    numbers.push(number);
                 }
             }
         }
-        let changes_flags = self.is_of_consequence(&entry);
+        let changes_flags = self.entries.get(number).is_some_and(|entry| self.is_of_consequence(entry));
         self.version += u64::from(changes_flags);
-        self.entries.insert(id, entry);
     }
 
     /// Grows where flags become others, of this Thing or of those that its name is compared with.
@@ -104,59 +113,68 @@ impl Names {
 
     /// Whether there are flags with a Thing that there aren't without it.
     fn is_of_consequence(&self, entry: &Entry) -> bool {
-        let alike = self.looks.get(&self.hasher.hash_one(&entry.skeleton)).into_iter().flatten();
-        let mut alike = alike.filter_map(|id| self.entries.get(id));
+        let mut alike = self.looks.of(self.look_of(entry)).filter_map(|number| self.entries.get(number));
         !entry.flags.is_empty() || !self.halves.is_empty() || alike.any(|other| other.title != entry.title)
+    }
+
+    fn look_of(&self, entry: &Entry) -> u64 {
+        self.hasher.hash_one(entry.skeleton())
     }
 
     /// Forgets a Thing.
     pub fn remove(&mut self, id: &str) {
-        let Some(entry) = self.entries.remove(id) else { return };
+        let Some((number, entry)) =
+            self.entries.number(id).and_then(|number| Some((number, self.entries.take(number)?)))
+        else {
+            return;
+        };
         self.version += u64::from(self.is_of_consequence(&entry));
-        let look = self.hasher.hash_one(&entry.skeleton);
-        take_out(&mut self.looks, &look, id);
+        self.looks.remove(self.look_of(&entry), number);
         if entry.is_signed {
-            for key in self.own_halves(&entry.skeleton) {
-                take_out(&mut self.halves, &key, id);
+            for key in self.own_halves(entry.skeleton()) {
+                if let Some(numbers) = self.halves.get_mut(&key) {
+                    numbers.retain(|known| *known != number);
+                    if numbers.is_empty() {
+                        self.halves.remove(&key);
+                    }
+                }
             }
         }
     }
 
     /// What a Thing is flagged for now.
     pub fn flags_of(&self, id: &str) -> Vec<Flag> {
-        let Some(entry) = self.entries.get(id) else { return Vec::new() };
+        let Some(entry) = self.entries.number(id).and_then(|number| self.entries.get(number)) else {
+            return Vec::new();
+        };
         let mut flags = entry.flags.to_vec();
-        if let Some(other) = self.confusable_with(id, entry) {
+        if let Some(other) = self.confusable_with(entry) {
             flags.push(Flag { kind: FlagKind::ConfusableName, pointer: "/title".into(), found: other.into() });
         }
         flags
     }
 
     /// The Thing whose name this one's is easily taken for.
-    fn confusable_with(&self, id: &str, entry: &Entry) -> Option<&str> {
-        if entry.skeleton.is_empty() {
+    fn confusable_with(&self, entry: &Entry) -> Option<&str> {
+        if entry.skeleton().is_empty() {
             return None;
         }
-        let age = |(id, entry): &(&str, &Entry)| (entry.created, (*id).to_owned());
-        let known = |ids: Option<&Vec<Arc<str>>>| -> Vec<(&str, &Entry)> {
-            let found = ids.into_iter().flatten().filter_map(|id| self.entries.get_key_value(id));
-            found.map(|(id, entry)| (id.as_ref(), entry)).collect()
-        };
-        let own_age = age(&(id, entry));
+        let age = |entry: &&Entry| (entry.created, entry.id().to_owned());
+        let own_age = age(&entry);
         let is_others =
-            |other: &(&str, &Entry)| (entry.owner.is_none() || entry.owner != other.1.owner) && age(other) < own_age;
-        let look = self.hasher.hash_one(&entry.skeleton);
-        let alike = known(self.looks.get(&look)).into_iter().filter(|(_, other)| other.skeleton == entry.skeleton);
-        let first = alike.min_by_key(age).filter(is_others).filter(|(_, first)| first.title != entry.title);
-        first.map(|(id, _)| id).or_else(|| {
-            let is_near =
-                |other: &(&str, &Entry)| is_others(other) && is_within_one(&entry.skeleton, &other.1.skeleton);
+            |other: &&Entry| (entry.owner().is_none() || entry.owner() != other.owner()) && age(other) < own_age;
+        let alike = self.looks.of(self.look_of(entry)).filter_map(|number| self.entries.get(number));
+        let first = alike.filter(|other| other.skeleton() == entry.skeleton()).min_by_key(age);
+        let first = first.filter(is_others).filter(|first| first.title != entry.title);
+        first.map(HasId::id).or_else(|| {
+            let is_near = |other: &&Entry| is_others(other) && is_within_one(entry.skeleton(), other.skeleton());
             let keys = if entry.is_signed || self.halves.is_empty() {
                 Vec::new()
             } else {
-                self.possible_halves(&entry.skeleton)
+                self.possible_halves(entry.skeleton())
             };
-            keys.iter().find_map(|key| known(self.halves.get(key)).into_iter().find(is_near)).map(|(id, _)| id)
+            let known = keys.iter().filter_map(|key| self.halves.get(key)).flatten();
+            known.filter_map(|number| self.entries.get(*number)).find(is_near).map(HasId::id)
         })
     }
 
@@ -182,29 +200,28 @@ impl Names {
     }
 }
 
+impl HasId for Entry {
+    fn id(&self) -> &str {
+        self.text.get(..self.id_end as usize).unwrap_or_default()
+    }
+}
+
+impl Entry {
+    fn skeleton(&self) -> &str {
+        self.text.get(self.id_end as usize..self.skeleton_end as usize).unwrap_or_default()
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.text.get(self.skeleton_end as usize..).filter(|_| self.has_owner)
+    }
+}
+
 /// What a name looks like.
-fn skeleton_of(title: &str) -> Box<str> {
+fn skeleton_of(title: &str) -> String {
     // Twice: some capitals look like other small letters, and some small letters like several.
     let letters: String = skeleton(title).collect::<String>().to_lowercase();
     let letters: String = skeleton(&letters).collect();
-    letters.split_whitespace().collect::<Vec<_>>().join(" ").into()
-}
-
-fn put_in<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Arc<str>>>, key: K, id: &Arc<str>) {
-    // Most names are those of one Thing.
-    let ids = lists.entry(key).or_insert_with(|| Vec::with_capacity(1));
-    if ids.len() < MOST_COMPARED {
-        ids.push(id.clone());
-    }
-}
-
-fn take_out<K: Hash + Eq>(lists: &mut HashMap<K, Vec<Arc<str>>>, key: &K, id: &str) {
-    if let Some(ids) = lists.get_mut(key) {
-        ids.retain(|known| known.as_ref() != id);
-        if ids.is_empty() {
-            lists.remove(key);
-        }
-    }
+    letters.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether two names are the same, or differ by one character that is no digit.

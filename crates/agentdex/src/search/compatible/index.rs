@@ -11,17 +11,17 @@ use super::{
     port::Port,
     shape::{Shape, Shapes},
 };
+use crate::numbered::{ById, HasId, Number, Slots};
 
 /// The number of a shape.
-pub(super) type ShapeNo = u32;
+pub(super) type ShapeNo = Number;
 /// The number of a Thing.
-type ThingNo = u32;
+type ThingNo = Number;
 
 /// The shapes of all Things.
 #[derive(Debug, Default)]
 pub struct ShapeIndex {
-    numbers: HashMap<Arc<str>, ThingNo>,
-    things: Slots<Entry>,
+    things: ById<Entry>,
     known: HashMap<Arc<Shape>, ShapeNo>,
     shapes: Slots<Known>,
     /// Which shapes need, can take and give something of a name.
@@ -35,27 +35,24 @@ pub struct ShapeIndex {
     capabilities: usize,
 }
 
-/// Numbered values, whose numbers are used again.
-#[derive(Debug)]
-struct Slots<T> {
-    slots: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
 /// Numbers of shapes by name.
 type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
 
+/// A Thing with what results say of it.
 #[derive(Debug)]
 struct Entry {
-    id: Arc<str>,
-    title: Option<Box<str>>,
+    /// Its id, its title and the keys of its capabilities, one after the other in one piece of memory.
+    text: Box<str>,
+    id_end: u32,
+    title_end: u32,
     capabilities: Box<[Held]>,
 }
 
 /// A capability of a Thing.
 #[derive(Debug)]
 struct Held {
-    key: Arc<str>,
+    /// Where its key ends in the text of the Thing. It begins where the one before ends.
+    key_end: u32,
     shape: ShapeNo,
     /// Its place among the members of the shape: it is taken out without a search, however many have that shape.
     place: u32,
@@ -89,36 +86,35 @@ impl ShapeIndex {
         if shapes.capabilities.is_empty() {
             return;
         }
-        let id: Arc<str> = id.into();
-        let title = shapes.title.map(String::into_boxed_str);
-        let number = self.things.insert(Entry { id: id.clone(), title, capabilities: Box::default() });
-        self.numbers.insert(id, number);
-        self.capabilities += shapes.capabilities.len();
-        let mut capabilities = Vec::with_capacity(shapes.capabilities.len());
-        for (nth, (key, shape)) in (0..).zip(shapes.capabilities) {
-            let key = self.text(&key.into());
-            let shape = self.shape(shape);
-            let place = self.shapes.get_mut(shape).map_or(0, |known| {
+        let mut text = String::from(id);
+        let id_end = text.len() as u32;
+        text.push_str(&shapes.title.unwrap_or_default());
+        let title_end = text.len() as u32;
+        let held = shapes.capabilities.into_iter().map(|(key, shape)| {
+            text.push_str(&key);
+            Held { key_end: text.len() as u32, shape: self.shape(shape), place: 0 }
+        });
+        let capabilities: Box<[Held]> = held.collect();
+        self.capabilities += capabilities.len();
+        let number = self.things.insert(Entry { text: text.into(), id_end, title_end, capabilities });
+        let Some(entry) = self.things.get_mut(number) else { return };
+        for (nth, held) in (0..).zip(&mut entry.capabilities) {
+            if let Some(known) = self.shapes.get_mut(held.shape) {
+                held.place = known.members.len() as u32;
                 known.members.push(Member { thing: number, nth });
-                known.members.len() as u32 - 1
-            });
-            capabilities.push(Held { key, shape, place });
-        }
-        if let Some(entry) = self.things.get_mut(number) {
-            entry.capabilities = capabilities.into();
+            }
         }
     }
 
     /// Takes out a Thing.
     pub fn remove(&mut self, id: &str) {
-        let Some(number) = self.numbers.remove(id) else { return };
+        let Some(number) = self.things.number(id) else { return };
         let held = self.things.get(number).map_or(0, |entry| entry.capabilities.len());
         self.capabilities -= held;
         for nth in 0..held {
             self.leave_shape(number, nth);
         }
-        let Some(entry) = self.things.take(number) else { return };
-        entry.capabilities.into_iter().for_each(|held| self.release_text(held.key));
+        self.things.take(number);
     }
 
     /// Takes a capability of a Thing out of its shape.
@@ -158,7 +154,7 @@ impl ShapeIndex {
 
     /// The numbers of all shapes are less than this one.
     pub(super) fn end(&self) -> ShapeNo {
-        self.shapes.slots.len() as ShapeNo
+        self.shapes.end()
     }
 
     pub(super) fn get(&self, shape: ShapeNo) -> Option<&Shape> {
@@ -175,8 +171,7 @@ impl ShapeIndex {
         let members = self.shapes.get(shape).map_or(&[][..], |known| &known.members);
         members.iter().filter_map(|member| {
             let entry = self.things.get(member.thing)?;
-            let key = &entry.capabilities.get(member.nth as usize)?.key;
-            Some(Capability { id: &entry.id, title: entry.title.as_deref(), key })
+            Some(Capability { id: entry.id(), title: entry.title(), key: entry.key(member.nth as usize)? })
         })
     }
 
@@ -301,36 +296,26 @@ fn keys(shape: &Shape) -> [Vec<&Arc<str>>; 3] {
     keys
 }
 
-impl<T> Default for Slots<T> {
-    fn default() -> Slots<T> {
-        Slots { slots: Vec::new(), free: Vec::new() }
+impl HasId for Entry {
+    fn id(&self) -> &str {
+        self.part(0, self.id_end).unwrap_or_default()
     }
 }
 
-impl<T> Slots<T> {
-    fn insert(&mut self, value: T) -> u32 {
-        if let Some(number) = self.free.pop()
-            && let Some(slot) = self.slots.get_mut(number as usize)
-        {
-            *slot = Some(value);
-            return number;
-        }
-        self.slots.push(Some(value));
-        (self.slots.len() - 1) as u32
+impl Entry {
+    /// The title, if it has one.
+    fn title(&self) -> Option<&str> {
+        self.part(self.id_end, self.title_end).filter(|title| !title.is_empty())
     }
 
-    fn take(&mut self, number: u32) -> Option<T> {
-        let taken = self.slots.get_mut(number as usize)?.take()?;
-        self.free.push(number);
-        Some(taken)
+    /// The key of the `nth` capability.
+    fn key(&self, nth: usize) -> Option<&str> {
+        let before = nth.checked_sub(1).and_then(|before| self.capabilities.get(before));
+        self.part(before.map_or(self.title_end, |before| before.key_end), self.capabilities.get(nth)?.key_end)
     }
 
-    fn get(&self, number: u32) -> Option<&T> {
-        self.slots.get(number as usize)?.as_ref()
-    }
-
-    fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        self.slots.get_mut(number as usize)?.as_mut()
+    fn part(&self, from: u32, to: u32) -> Option<&str> {
+        self.text.get(from as usize..to as usize)
     }
 }
 
