@@ -6,7 +6,7 @@
 //!
 //! Rows stand in blocks. The values of a full block are read from the file of the vectors, which is mapped: they are
 //! part of the system's cache of files and not of what the process allocated. Those of the last block, and what was
-//! written since the file was mapped, are in memory. 16 bytes of each row always are.
+//! written since the file was mapped, are in memory. 8 bytes of each row always are.
 
 use std::{collections::HashMap, fmt, ops::Range, thread};
 
@@ -67,8 +67,8 @@ struct Block {
 enum Values {
     /// One row after the other.
     InMemory(Vec<i8>),
-    /// The byte of the file at which the values of each row begin.
-    InFile(Vec<u64>),
+    /// Where the file has the rows of each slot.
+    InFile,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -185,21 +185,14 @@ impl Vectors {
     /// Lets the values of a full block go, where the file has all that are of use.
     fn leave_memory(&mut self, block: usize) {
         let Some(found) = self.blocks.get(block) else { return };
-        if let Values::InFile(_) = found.values {
+        if let Values::InFile = found.values {
             return;
         }
-        let rows = (block * ROWS_IN_A_BLOCK..).zip(&found.slots);
-        let starts = rows.map(|(row, &slot)| match slot {
-            UNUSED => Some(0),
-            slot => {
-                let start = self.slots.get(slot as usize)?.start_of(row, self.dimensions)?;
-                self.file.values(start, self.dimensions).map(|_| start)
-            }
-        });
-        if let Some(starts) = starts.collect::<Option<Vec<u64>>>()
+        let mut rows = (block * ROWS_IN_A_BLOCK..).zip(&found.slots);
+        if rows.all(|(row, &slot)| slot == UNUSED || self.in_file(row, slot).is_some())
             && let Some(found) = self.blocks.get_mut(block)
         {
-            found.values = Values::InFile(starts);
+            found.values = Values::InFile;
         }
     }
 
@@ -222,7 +215,21 @@ impl Vectors {
 
     fn row(&self, row: usize) -> Option<(&[i8], f32)> {
         let (block, at) = (self.blocks.get(row / ROWS_IN_A_BLOCK)?, row % ROWS_IN_A_BLOCK);
-        Some((block.values_of(at, self.dimensions, &self.file)?, *block.scales.get(at)?))
+        Some((self.values_of(block, row, *block.slots.get(at)?)?, *block.scales.get(at)?))
+    }
+
+    /// The values of a row, which is one of `block` and of `slot`.
+    fn values_of<'a>(&'a self, block: &'a Block, row: usize, slot: u32) -> Option<&'a [i8]> {
+        let at = row % ROWS_IN_A_BLOCK;
+        match &block.values {
+            Values::InMemory(values) => values.get(at * self.dimensions..(at + 1) * self.dimensions),
+            Values::InFile => self.in_file(row, slot),
+        }
+    }
+
+    fn in_file(&self, row: usize, slot: u32) -> Option<&[i8]> {
+        let start = self.slots.get(slot as usize)?.start_of(row, self.dimensions)?;
+        self.file.values(start, self.dimensions)
     }
 
     fn remove_rows(&mut self, id: &str) {
@@ -260,15 +267,13 @@ impl Vectors {
     /// For each query and by slot, how alike all Things are to it, -1 where there is none: each the largest cosine of
     /// its vectors. Memory is read once for all of the queries.
     pub fn cosines(&self, queries: &[&Quantized]) -> Vec<Vec<f32>> {
-        let (first, second) = match self.rows >= ROWS_FOR_TWO_THREADS {
-            true => self.blocks.split_at(self.blocks.len() / 2),
-            false => (self.blocks.as_slice(), [].as_slice()),
-        };
-        let scan = |blocks: &[Block]| {
+        let half = if self.rows >= ROWS_FOR_TWO_THREADS { self.blocks.len() / 2 } else { self.blocks.len() };
+        let scan = |blocks: Range<usize>| {
             let mut largest = vec![vec![-1.0; self.slots.len()]; queries.len()];
-            blocks.iter().for_each(|block| block.scan(queries, self.dimensions, &self.file, &mut largest));
+            blocks.for_each(|block| self.scan(block, queries, &mut largest));
             largest
         };
+        let (first, second) = (0..half, half..self.blocks.len());
         if second.is_empty() {
             return scan(first);
         }
@@ -281,6 +286,21 @@ impl Vectors {
             *largest = largest.max(other);
         }
         largest
+    }
+
+    fn scan(&self, number: usize, queries: &[&Quantized], largest: &mut [Vec<f32>]) {
+        let Some(block) = self.blocks.get(number) else { return };
+        for (row, (scale, slot)) in (number * ROWS_IN_A_BLOCK..).zip(block.scales.iter().zip(&block.slots)) {
+            if *slot == UNUSED {
+                continue;
+            }
+            let Some(values) = self.values_of(block, row, *slot) else { continue };
+            for (query, largest) in queries.iter().zip(largest.iter_mut()) {
+                if let Some(largest) = largest.get_mut(*slot as usize) {
+                    *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
+                }
+            }
+        }
     }
 }
 
@@ -306,29 +326,6 @@ impl Mapped {
 impl fmt::Debug for Mapped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} bytes", self.0.as_ref().map_or(0, |bytes| bytes.len()))
-    }
-}
-
-impl Block {
-    fn values_of<'a>(&'a self, at: usize, dimensions: usize, file: &'a Mapped) -> Option<&'a [i8]> {
-        match &self.values {
-            Values::InMemory(values) => values.get(at * dimensions..(at + 1) * dimensions),
-            Values::InFile(starts) => file.values(*starts.get(at)?, dimensions),
-        }
-    }
-
-    fn scan(&self, queries: &[&Quantized], dimensions: usize, file: &Mapped, largest: &mut [Vec<f32>]) {
-        for (at, (scale, slot)) in self.scales.iter().zip(&self.slots).enumerate() {
-            if *slot == UNUSED {
-                continue;
-            }
-            let Some(values) = self.values_of(at, dimensions, file) else { continue };
-            for (query, largest) in queries.iter().zip(largest.iter_mut()) {
-                if let Some(largest) = largest.get_mut(*slot as usize) {
-                    *largest = largest.max(product(values, &query.values) as f32 * scale * query.scale);
-                }
-            }
-        }
     }
 }
 
@@ -400,7 +397,7 @@ mod tests {
         vectors.map(whole);
         assert!(!vectors.should_be_mapped());
         let last = vectors.blocks.len() - 1;
-        let kinds = vectors.blocks.iter().map(|block| matches!(block.values, Values::InFile(_)));
+        let kinds = vectors.blocks.iter().map(|block| matches!(block.values, Values::InFile));
         assert_eq!(kinds.filter(|is_in_file| *is_in_file).count(), last);
         let query = Quantized::new(&[0.6, 0.8, 0.0]);
         assert_eq!(vectors.cosines(&[&query]), in_memory.cosines(&[&query]));
