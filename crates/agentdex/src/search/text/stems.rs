@@ -12,7 +12,7 @@ use tantivy::tokenizer::{
 /// How many words a thread remembers at first...
 const FEWEST_REMEMBERED: usize = 1024;
 /// ...and how many at most: 64 bytes each.
-const MOST_REMEMBERED: usize = 64 * 1024;
+const MOST_REMEMBERED: usize = 16 * 1024;
 /// Longer words are stemmed each time.
 const LONGEST_REMEMBERED: usize = 30;
 
@@ -156,7 +156,7 @@ impl Stems {
         }
         self.replaced += usize::from(is_taken);
         if self.replaced > self.places.len() && self.places.len() < MOST_REMEMBERED {
-            self.places = vec![Stemmed::default(); self.places.len() * 8];
+            self.places = vec![Stemmed::default(); self.places.len() * 4];
             self.replaced = 0;
         }
     }
