@@ -4,13 +4,13 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use agentdex::{
-    Registry,
+    Error, Registry,
     registry::{CompatibleQuery, ComposeQuery},
 };
 use serde_json::{Map, Value, json};
 
 use super::compose::load;
-use crate::support::{TestRegistry, skipped};
+use crate::support::{TestRegistry, eventually, skipped};
 
 fn shared(name: &str) -> Option<PathBuf> {
     let shared = std::env::var_os("AGENTDEX_SHARED").map(PathBuf::from);
@@ -48,6 +48,11 @@ fn tools_are_found_by_the_data_that_they_take() {
         registry.put(thing.to_string()).unwrap();
         inputs.push((id, input));
     }
+    // A search waits five seconds for what was written; so many may take longer.
+    eventually("the search among all", || {
+        let query = CompatibleQuery { have: Some(json!({"type": "string"})), ..CompatibleQuery::default() };
+        !matches!(registry.search_compatible(&query), Err(Error::ConsistencyTimeout { .. }))
+    });
     let (mut pairs, mut own, mut asked) = (0, 0, 0);
     for (id, input) in inputs.iter().filter(|(_, input)| input["properties"] != json!({})).step_by(20) {
         let query = CompatibleQuery { have: Some(input.clone()), limit: 1000, ..CompatibleQuery::default() };
