@@ -232,7 +232,7 @@ pub enum Error {
     StoreInUse {
         /// The data directory.
         path: PathBuf,
-        /// Whether it is this process that has it open.
+        /// True if it is this process that has it open.
         by_this_process: bool,
     },
     /// The store is older than it was: what was acknowledged is missing.

@@ -11,7 +11,7 @@ pub(super) struct Asked<'a> {
     pub(super) target: &'a str,
     /// What the action is called by from now on.
     pub(super) task: Option<&'a str>,
-    /// Whether the status itself was asked for: it is the answer then, whatever it is.
+    /// True if the status itself was asked for: it is the answer then, whatever it is.
     pub(super) is_status: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct Agent {
     settings: Settings,
     /// The capabilities that a search found it by.
     capabilities: Vec<String>,
-    /// Whether the caller named it.
+    /// True if the caller named it.
     is_named: bool,
     why: Vec<String>,
 }

@@ -56,7 +56,7 @@ type Slot = Arc<tokio::sync::Mutex<Option<(Secret, Instant)>>>;
 pub(super) struct Caller<'a> {
     pub(super) settings: &'a Settings,
     pub(super) network: &'a Network,
-    /// Whether the caller named the agent, rather than found it.
+    /// True if the caller named the agent, rather than found it.
     pub(super) is_named: bool,
 }
 

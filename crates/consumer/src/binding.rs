@@ -77,10 +77,10 @@ pub struct Fit {
     /// Of several that fit, the one with the highest rank is taken: 30 for a protocol made for agents, 20 for one with
     /// a subprotocol of agents, 10 for a plain transport.
     pub rank: u8,
-    /// Whether it sends whole messages ([`Request::Message`]). Otherwise a message is turned into the input of the
+    /// True if it sends whole messages ([`Request::Message`]). Otherwise a message is turned into the input of the
     /// action first, and comes as [`Request::Invoke`].
     pub takes_messages: bool,
-    /// Whether an answer can come in pieces.
+    /// True if an answer can come in pieces.
     pub streams: bool,
 }
 
@@ -117,7 +117,7 @@ pub enum Request {
         message: Box<Message>,
         /// The conversation it belongs to.
         continuation: Continuation,
-        /// Whether the answer may come in pieces.
+        /// True if the answer may come in pieces.
         stream: bool,
         /// The JSON Schema that the answer should satisfy.
         schema: Option<Value>,
@@ -128,7 +128,7 @@ pub enum Request {
         input: Option<Value>,
         /// Binary input, in place of `input`, for forms whose content is not JSON.
         parts: Vec<Part>,
-        /// Whether the answer may come in pieces.
+        /// True if the answer may come in pieces.
         stream: bool,
     },
     /// Ask how an action goes.
@@ -186,7 +186,7 @@ impl Request {
         }
     }
 
-    /// Whether repeating it changes nothing.
+    /// True if repeating it changes nothing.
     pub fn is_safe(&self) -> bool {
         matches!(
             self,

@@ -40,7 +40,7 @@ impl fmt::Debug for Secret {
 pub struct Credential {
     pub(super) secret: Secret,
     pub(super) origins: Vec<String>,
-    /// Whether it was given for one agent.
+    /// True if it was given for one agent.
     pub(super) is_for_agent: bool,
 }
 

@@ -193,7 +193,7 @@ impl Form {
         self.text("contentType").unwrap_or("application/json")
     }
 
-    /// Whether the form is for this operation: it lists it, or lists none and it is a default of the affordance (TD
+    /// True if the form is for this operation: it lists it, or lists none and it is a default of the affordance (TD
     /// 1.1, section 5.4).
     pub fn has_operation(&self, operation: Operation) -> bool {
         match self.members.get("op") {

@@ -41,7 +41,7 @@ pub struct Dialogue {
     waiting: VecDeque<Message>,
     phase: Phase,
     is_paused: bool,
-    /// Whether a writer may still send something.
+    /// True if a writer may still send something.
     has_writers: bool,
 }
 

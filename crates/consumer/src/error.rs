@@ -194,7 +194,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether another attempt may succeed: the agent is away, busy or slow.
+    /// True if another attempt may succeed: the agent is away, busy or slow.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Unreachable { .. } | Error::TimedOut { .. } | Error::Interrupted { .. } => true,
@@ -203,7 +203,7 @@ impl Error {
         }
     }
 
-    /// Whether nothing reached the agent, so that repeating the call repeats no effect.
+    /// True if nothing reached the agent, so that repeating the call repeats no effect.
     pub fn is_before_sending(&self) -> bool {
         matches!(
             self,

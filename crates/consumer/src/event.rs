@@ -49,7 +49,7 @@ impl Event {
         }
     }
 
-    /// Whether nothing follows.
+    /// True if nothing follows.
     pub fn is_last(&self) -> bool {
         matches!(self, Event::Done(_) | Event::InputRequired(_))
     }
@@ -110,12 +110,12 @@ impl fmt::Display for State {
 }
 
 impl State {
-    /// Whether nothing will change any more.
+    /// True if nothing will change any more.
     pub fn is_final(self) -> bool {
         matches!(self, State::Completed | State::Failed | State::Cancelled | State::Rejected)
     }
 
-    /// Whether the agent waits for the caller.
+    /// True if the agent waits for the caller.
     pub fn needs_input(self) -> bool {
         matches!(self, State::InputRequired | State::AuthRequired)
     }

@@ -56,7 +56,7 @@ impl Gathered {
         known.name = artifact.name.clone().or(known.name.take());
     }
 
-    /// Whether nothing came.
+    /// True if nothing came.
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

@@ -106,7 +106,7 @@ pub struct Run {
 struct RunLimits {
     timeout: Duration,
     max_calls: u32,
-    /// Whether the agents of the chain count as named by the caller.
+    /// True if the agents of the chain count as named by the caller.
     is_named: bool,
 }
 

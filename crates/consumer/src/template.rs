@@ -40,7 +40,7 @@ struct Variable<'t> {
     name: &'t str,
     /// The maximum number of characters of its text.
     length: Option<usize>,
-    /// Whether each element of a list, or member of an object, is written for itself.
+    /// True if each element of a list, or member of an object, is written for itself.
     explodes: bool,
 }
 

@@ -263,7 +263,7 @@ fn with_items(name: &str, schema: &Value) -> String {
     }
 }
 
-/// Whether only numbers can be values of `schema`, as far as it says.
+/// True if only numbers can be values of `schema`, as far as it says.
 pub fn is_numeric(schema: &Value) -> bool {
     let kinds = alternatives(schema);
     let numeric = |alternative: &Alternative<'_>| match alternative {

@@ -79,7 +79,7 @@ pub struct Import {
     pub schema: &'static str,
     /// What may be said beside the document.
     pub parameters: &'static [Parameter],
-    /// Whether further documents that it refers to may come with it.
+    /// True if further documents that it refers to may come with it.
     pub takes_components: bool,
     /// How a URL of a document is polled, if agents serve it themselves.
     pub tracking: Option<Tracking>,
@@ -96,7 +96,7 @@ pub struct Tracking {
     pub accept: Option<&'static str>,
     /// Where sites have the document.
     pub well_known: &'static [&'static str],
-    /// Whether documents may be signed.
+    /// True if documents may be signed.
     pub is_signed: bool,
 }
 

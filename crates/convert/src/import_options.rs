@@ -16,7 +16,7 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// What it is for, in one sentence without an end.
     pub help: &'static str,
-    /// Whether it matters for what is valid, and not only for what is made of it.
+    /// True if it matters for what is valid, and not only for what is made of it.
     pub is_for_validation: bool,
 }
 
@@ -142,7 +142,7 @@ impl ImportOptions {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a flag is set.
+    /// True if a flag is set.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| value != "false")
     }

@@ -98,7 +98,7 @@ impl Keyword {
         Some(Keyword { shape, data })
     }
 
-    /// Whether it means the same in JSON Schemas and in Thing Descriptions.
+    /// True if it means the same in JSON Schemas and in Thing Descriptions.
     pub(super) fn is_same(&self) -> bool {
         matches!(self.data, Data::Same(_)) && self.shape != Shape::Unit
     }
@@ -128,7 +128,7 @@ impl Shape {
         (!is_right).then_some(message)
     }
 
-    /// Whether a Thing Description takes a value of this shape.
+    /// True if a Thing Description takes a value of this shape.
     pub(super) fn is_data(self, value: &Value) -> bool {
         match self {
             Shape::Choices => value.as_array().is_some_and(|choices| are_different(choices)),
@@ -154,7 +154,7 @@ fn are_names(value: &Value) -> bool {
     distinct.len() == names.len()
 }
 
-/// Whether there are choices and no two are equal: `1` and `1.0` are.
+/// True if there are choices and no two are equal: `1` and `1.0` are.
 fn are_different(choices: &[Value]) -> bool {
     let mut known = HashSet::new();
     !choices.is_empty()

@@ -21,7 +21,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Whether it is nothing else.
+    /// True if it is nothing else.
     pub(super) fn is_certain(&self) -> bool {
         self.certainty == Certainty::Certain
     }

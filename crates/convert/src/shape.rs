@@ -68,7 +68,7 @@ impl Member {
     }
 }
 
-/// Whether a table has a member of that name.
+/// True if a table has a member of that name.
 pub(super) fn knows(members: &[Member], name: &str) -> bool {
     members.iter().any(|member| member.name == name)
 }
@@ -85,7 +85,7 @@ pub(super) fn respell(object: &mut Object, members: &[Member], path: &Path<'_>, 
     }
 }
 
-/// Whether the member is there in snake_case.
+/// True if the member is there in snake_case.
 fn respell_member(object: &mut Object, member: &Member, path: &Path<'_>, findings: &mut Findings) -> bool {
     let snake = snake_case(member.name);
     let value = if snake == member.name { None } else { object.remove(&snake) };

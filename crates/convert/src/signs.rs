@@ -66,7 +66,7 @@ pub(super) fn is_array(object: &Object, name: &str) -> bool {
     object.get(name).is_some_and(Value::is_array)
 }
 
-/// Whether some context has this URI in it.
+/// True if some context has this URI in it.
 fn has_context(object: &Object, uri: &str) -> bool {
     let is_it = |context: &Value| context.as_str().is_some_and(|context| context.contains(uri));
     match object.get("@context") {

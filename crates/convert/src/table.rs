@@ -41,7 +41,7 @@ impl Format {
         self.import()?.tracking.as_ref()
     }
 
-    /// Whether its documents may be signed.
+    /// True if its documents may be signed.
     pub fn is_signed(self) -> bool {
         self.tracking().is_some_and(|tracking| tracking.is_signed)
     }

@@ -90,7 +90,7 @@ impl Network {
         Ipv6Addr::from_bits(self.bits & !of_hosts)
     }
 
-    /// Whether the address is in it. A network of IPv6 has no IPv4 addresses, however wide it is.
+    /// True if the address is in it. A network of IPv6 has no IPv4 addresses, however wide it is.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = bits(address);
         self.covers(bits) && (self.prefix >= IPV4.prefix || !IPV4.covers(bits))

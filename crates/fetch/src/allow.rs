@@ -64,12 +64,12 @@ impl AllowList {
         self
     }
 
-    /// Whether the name itself is allowed, whatever it stands for.
+    /// True if the name itself is allowed, whatever it stands for.
     pub(super) fn has_host(&self, host: &str, port: u16) -> bool {
         self.at(port).any(|place| matches!(place, Place::Host(allowed) if allowed == host))
     }
 
-    /// Whether the address is allowed.
+    /// True if the address is allowed.
     pub(super) fn has_address(&self, address: IpAddr, port: u16) -> bool {
         self.at(port).any(|place| matches!(place, Place::Network(network) if network.contains(address)))
     }

@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-/// Whether two URLs lead to the same place. Case of scheme and host, spellings of an IPv4 address, default ports,
+/// True if two URLs lead to the same place. Case of scheme and host, spellings of an IPv4 address, default ports,
 /// dot segments, needless percent-encoding (RFC 3986 §6.2.2, §6.2.3), a dot at the end of the host and fragments
 /// make no difference. Texts that aren't URLs are the same if they are equal.
 pub fn is_same_url(one: &str, other: &str) -> bool {

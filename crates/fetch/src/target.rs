@@ -18,7 +18,7 @@ pub(super) struct Target {
     pub host: String,
     /// The port, that of the scheme if none is given.
     pub port: u16,
-    /// Whether a redirect leads there.
+    /// True if a redirect leads there.
     pub is_redirect: bool,
 }
 
@@ -81,7 +81,7 @@ impl Target {
         self.url.scheme() == "https"
     }
 
-    /// Whether one server answers for both.
+    /// True if one server answers for both.
     pub fn is_beside(&self, other: &Target) -> bool {
         self.url.origin() == other.url.origin()
     }

@@ -123,7 +123,7 @@ impl Host {
         })
     }
 
-    /// Whether forgetting it would let more requests through.
+    /// True if forgetting it would let more requests through.
     fn is_busy(&self, now: Instant, places: usize) -> bool {
         let due = *self.due.lock().unwrap_or_else(PoisonError::into_inner);
         due > now || self.places.available_permits() < places

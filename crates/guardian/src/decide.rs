@@ -40,7 +40,7 @@ pub struct Edited {
     pub secrets: Vec<String>,
     /// Where personal data were.
     pub personal_data: Vec<String>,
-    /// Whether its response became a failure.
+    /// True if its response became a failure.
     pub has_failed_response: bool,
 }
 

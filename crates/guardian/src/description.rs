@@ -84,7 +84,7 @@ impl Tools {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -108,7 +108,7 @@ pub struct Arguments {
     list: Vec<Argument>,
     /// The places of those that have an id.
     by_id: BTreeMap<String, usize>,
-    /// Whether others may be given too.
+    /// True if others may be given too.
     is_open: bool,
 }
 

@@ -116,7 +116,7 @@ impl Policy {
         Ok(Policy { modes, exceptions: file.exceptions, own_rules })
     }
 
-    /// Whether own rules may read the response in SACP that a step of this method carries ([`Step::response`]), which
+    /// True if own rules may read the response in SACP that a step of this method carries ([`Step::response`]), which
     /// costs a reading of it.
     ///
     /// [`Step::response`]: super::Step::response

@@ -75,19 +75,19 @@ impl CompiledRule {
         Ok(CompiledRule { rule, expression })
     }
 
-    /// Whether it is about steps of this method.
+    /// True if it is about steps of this method.
     pub(super) fn is_about(&self, method: &str) -> bool {
         let is_of_method = self.rule.methods.is_empty() || self.rule.methods.iter().any(|known| known == method);
         self.rule.mode != Mode::Off && is_of_method
     }
 
-    /// Whether it is about a step of this method and agent.
+    /// True if it is about a step of this method and agent.
     pub(super) fn concerns(&self, method: &str, agent: &Who<'_>) -> bool {
         self.is_about(method)
             && agent.fits(self.rule.agent.as_deref(), self.rule.tag.as_deref(), self.rule.vendor.as_deref())
     }
 
-    /// Whether it may read the response that a step carries.
+    /// True if it may read the response that a step carries.
     pub(super) fn may_read_response(&self) -> bool {
         self.rule.denies.contains("response")
     }

@@ -38,12 +38,12 @@ enum Caller {
 }
 
 impl Session {
-    /// Whether a result is that of a call of this turn.
+    /// True if a result is that of a call of this turn.
     pub(super) fn has_called(&self, turn: &str, execution: &str) -> bool {
         self.turn == Some(hash(turn)) && self.open.contains(&key(Caller::Aos, execution))
     }
 
-    /// Whether a response is that of a request to an MCP server in this turn.
+    /// True if a response is that of a request to an MCP server in this turn.
     pub(super) fn has_requested(&self, turn: &str, id: &Value) -> bool {
         self.turn == Some(hash(turn)) && self.open.contains(&key(Caller::Mcp, &id.to_string()))
     }

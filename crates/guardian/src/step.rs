@@ -82,7 +82,7 @@ pub enum Action<'s> {
     ToolResult {
         /// The id of the call.
         execution: &'s str,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
         /// The text that it gave.
         text: String,

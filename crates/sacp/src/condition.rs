@@ -38,7 +38,7 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// Whether it holds for a response. A path that the response doesn't have makes it false.
+    /// True if it holds for a response. A path that the response doesn't have makes it false.
     ///
     /// # Errors
     /// If its value is not a boolean, or it compares what can't be compared.

@@ -169,7 +169,7 @@ impl Expression {
         Ok(Expression { text: text.to_owned(), meaning })
     }
 
-    /// Whether it holds. A path that the facts don't have makes it false.
+    /// True if it holds. A path that the facts don't have makes it false.
     ///
     /// # Errors
     /// If its value is not a boolean, it compares what can't be compared, or takes too long.

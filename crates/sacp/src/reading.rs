@@ -26,7 +26,7 @@ pub struct Reading {
     pub response: Response,
     /// Where it was.
     pub found: Found,
-    /// Whether comments or trailing commas had to be taken out, or line breaks in strings escaped.
+    /// True if comments or trailing commas had to be taken out, or line breaks in strings escaped.
     pub is_repaired: bool,
     /// What is wrong with it. If it was found nowhere: with the object that came nearest.
     pub violations: Vec<Violation>,
@@ -40,7 +40,7 @@ impl Reading {
         }
     }
 
-    /// Whether there is a response and nothing is wrong with it.
+    /// True if there is a response and nothing is wrong with it.
     pub fn is_valid(&self) -> bool {
         self.violations.is_empty() && self.found != Found::Nowhere
     }

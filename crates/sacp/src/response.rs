@@ -171,7 +171,7 @@ impl Response {
     }
 }
 
-/// Whether any text in a value passes the test.
+/// True if any text in a value passes the test.
 fn any_text(value: &Value, test: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => test(text),

@@ -21,7 +21,7 @@ pub struct Document {
     pub(super) value: Value,
     /// JSON Pointers of the members whose name is repeated in its object.
     pub(super) duplicates: Vec<String>,
-    /// Whether the text was written here, and is compact.
+    /// True if the text was written here, and is compact.
     pub(super) is_compact: bool,
 }
 

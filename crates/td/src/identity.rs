@@ -58,7 +58,7 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
     Ok(normal)
 }
 
-/// Whether `id` has a scheme and the syntax of a URI or IRI.
+/// True if `id` has a scheme and the syntax of a URI or IRI.
 pub(super) fn is_absolute_uri(id: &str) -> bool {
     Iri::parse(id).is_ok()
 }

@@ -56,7 +56,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Whether the JSON text is an object, judged by its first character.
+/// True if the JSON text is an object, judged by its first character.
 pub(super) fn is_object(json: &str) -> bool {
     json.trim_ascii_start().starts_with('{')
 }

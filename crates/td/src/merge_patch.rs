@@ -124,7 +124,7 @@ fn difference<'a>(before: &'a str, after: &'a str, depth: usize) -> Option<Cow<'
     (!patch.0.is_empty()).then(|| patch.to_text().into())
 }
 
-/// Whether two JSON texts say the same, number tokens compared as written.
+/// True if two JSON texts say the same, number tokens compared as written.
 fn are_equal(one: &str, other: &str, depth: usize) -> bool {
     if one == other {
         return true;

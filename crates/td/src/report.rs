@@ -11,7 +11,7 @@ pub(super) const MAX_FINDINGS: usize = 1000;
 /// The same for the bytes of a list: a pointer repeats member names, which may be as long as a document.
 const MAX_FINDING_BYTES: usize = 256 * 1024;
 
-/// Whether a list takes more; the layers share the lists of a report.
+/// True if a list takes more; the layers share the lists of a report.
 pub(super) fn has_room(findings: &[Violation]) -> bool {
     let bytes: usize = findings.iter().map(|found| found.pointer.len() + found.message.len()).sum();
     findings.len() < 2 * MAX_FINDINGS && bytes < MAX_FINDING_BYTES
@@ -68,7 +68,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing makes the document invalid.
+    /// True if nothing makes the document invalid.
     pub fn is_valid(&self) -> bool {
         self.violations.is_empty()
     }

@@ -29,7 +29,7 @@ impl Registry {
         }))
     }
 
-    /// Whether what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.
+    /// True if what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.
     #[doc(hidden)]
     pub fn is_valid(&self, caller: &Caller) -> bool {
         let is_known = |principal: &Arc<Principal>| !is_key(principal) || self.keys().has(&principal.key);
@@ -54,7 +54,7 @@ impl Registry {
     }
 }
 
-/// Whether somebody has proved itself with an API key; what else there is has a name with a colon.
+/// True if somebody has proved itself with an API key; what else there is has a name with a colon.
 fn is_key(principal: &Principal) -> bool {
     !principal.key.is_empty() && !principal.key.contains(':')
 }

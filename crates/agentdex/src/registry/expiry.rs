@@ -54,7 +54,7 @@ pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
     (granted != asked).then(|| Violation::new("/registration/ttl", "ttl-out-of-range", message))
 }
 
-/// Whether a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).
+/// True if a merge patch takes the time to live or the expiry away: a null is a removal (RFC 7396).
 pub(super) fn forgets_expiry(patch: &Document) -> bool {
     let registration = patch.value().get("registration");
     let is_null = |name| registration.and_then(|registration| registration.get(name)).is_some_and(Value::is_null);

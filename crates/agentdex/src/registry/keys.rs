@@ -178,7 +178,7 @@ impl Keys {
         Some(Caller::Principal(entry.principal.clone()))
     }
 
-    /// Whether there is a key of that id.
+    /// True if there is a key of that id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.read().contains_key(id)
     }

@@ -14,7 +14,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Whether it only grows, which its name says.
+    /// True if it only grows, which its name says.
     pub fn is_counter(&self) -> bool {
         self.name.ends_with("_total")
     }

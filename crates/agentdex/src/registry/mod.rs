@@ -167,7 +167,7 @@ pub struct Registry(Arc<Inner>, Caller, Option<std::net::IpAddr>);
 struct Inner {
     /// Stops first: it uses everything else.
     network: Network,
-    /// Whether a source was ever tracked: most registries never have to read the store for it.
+    /// True if a source was ever tracked: most registries never have to read the store for it.
     has_tracked_sources: AtomicBool,
     #[cfg_attr(not(feature = "sparql"), expect(dead_code, reason = "it is empty without the feature"))]
     rdf: Rdf,
@@ -339,7 +339,7 @@ impl Registry {
         self.0.store.local().remove_session(name)
     }
 
-    /// Whether the source of a Thing is tracked.
+    /// True if the source of a Thing is tracked.
     fn is_tracked(&self, id: &str) -> Result<bool> {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }

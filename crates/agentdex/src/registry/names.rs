@@ -32,7 +32,7 @@ pub(super) struct Named<'a> {
     pub owner: Option<&'a str>,
     pub created: Timestamp,
     pub is_public: bool,
-    /// Whether its description has a valid signature.
+    /// True if its description has a valid signature.
     pub is_signed: bool,
     /// What its texts are flagged for.
     pub flags: Vec<Flag>,
@@ -111,7 +111,7 @@ impl Names {
         self.version
     }
 
-    /// Whether there are flags with a Thing that there aren't without it.
+    /// True if there are flags with a Thing that there aren't without it.
     fn is_of_consequence(&self, entry: &Entry) -> bool {
         let mut alike = self.looks.of(self.look_of(entry)).filter_map(|number| self.entries.get(number));
         !entry.flags.is_empty() || !self.halves.is_empty() || alike.any(|other| other.title != entry.title)
@@ -224,7 +224,7 @@ fn skeleton_of(title: &str) -> String {
     letters.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two names are the same, or differ by one character that is no digit.
+/// True if two names are the same, or differ by one character that is no digit.
 fn is_within_one(one: &str, other: &str) -> bool {
     if one == other {
         return true;

@@ -20,12 +20,12 @@ const PART_OF: &str = "agentdex:partOf";
 
 const ALL: [&str; 3] = [SIGNATURE, STATUS, PART_OF];
 
-/// Whether a description has one of them.
+/// True if a description has one of them.
 pub(super) fn are_in(thing: &Value) -> bool {
     ALL.iter().any(|member| thing.get(member).is_some())
 }
 
-/// Whether a description that the registry wrote may have one of them: it escapes no letters.
+/// True if a description that the registry wrote may have one of them: it escapes no letters.
 pub(super) fn may_be_in(description: &str) -> bool {
     ALL.iter().any(|member| description.contains(member))
 }
@@ -82,7 +82,7 @@ pub(super) fn signature(description: &str) -> Option<Verification> {
     serde_json::from_value(member(description, SIGNATURE)?).ok()
 }
 
-/// Whether two checks have the same result, possibly at different times.
+/// True if two checks have the same result, possibly at different times.
 fn is_same(one: &Verification, other: &Verification) -> bool {
     *one == Verification { checked_at: one.checked_at, ..other.clone() }
 }

@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Prepared {
     pub write: store::Write,
     pub warnings: Vec<Violation>,
-    /// Whether the description has what only the registry says.
+    /// True if the description has what only the registry says.
     has_own_members: bool,
 }
 

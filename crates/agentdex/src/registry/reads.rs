@@ -107,7 +107,7 @@ impl Registry {
         self.0.store.len().saturating_sub(unseen)
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

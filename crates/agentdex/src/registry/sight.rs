@@ -76,7 +76,7 @@ impl Registry {
         if self.0.store.has_restricted() { self.grants() } else { None }
     }
 
-    /// Whether its caller sees a Thing; true where there is none of that id.
+    /// True if its caller sees a Thing; true where there is none of that id.
     #[doc(hidden)]
     pub fn sees(&self, id: &str) -> bool {
         self.sight().is_none_or(|grants| self.0.store.is_seen(id, &grants))

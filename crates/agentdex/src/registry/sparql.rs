@@ -52,7 +52,7 @@ impl Registry {
         Ok(self.0.rdf.expander.read(&thing.enriched())?)
     }
 
-    /// Whether SPARQL queries are answered: see [`super::Options::sparql`].
+    /// True if SPARQL queries are answered: see [`super::Options::sparql`].
     pub fn answers_sparql(&self) -> bool {
         self.0.rdf.sparql.is_some()
     }

@@ -51,7 +51,7 @@ pub struct Write {
     access: AccessRequest,
     version: Option<String>,
     only_related: bool,
-    /// Whether the thread that writes may block, and so commit itself.
+    /// True if the thread that writes may block, and so commit itself.
     may_block: bool,
 }
 

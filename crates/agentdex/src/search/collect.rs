@@ -34,7 +34,7 @@ pub(super) struct Matches {
 pub(super) struct Page {
     pub offset: usize,
     pub limit: usize,
-    /// Whether all matches are wanted, to count something of them.
+    /// True if all matches are wanted, to count something of them.
     pub wants_all: bool,
 }
 

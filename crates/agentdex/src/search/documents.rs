@@ -17,7 +17,7 @@ impl Documents {
         }
     }
 
-    /// Whether it has one.
+    /// True if it has one.
     pub fn contains(&self, doc: u32) -> bool {
         self.0.get((doc / u64::BITS) as usize).is_some_and(|word| word & (1 << (doc % u64::BITS)) != 0)
     }

@@ -14,7 +14,7 @@ pub(super) fn index_error<E: Into<BoxError>>(doing: &'static str) -> impl FnOnce
     move |source| Error::Index { doing, source: source.into() }
 }
 
-/// Whether an index couldn't be read for a reason that lies outside of it, such as too many open files:
+/// True if an index couldn't be read for a reason that lies outside of it, such as too many open files:
 /// its files may be whole, and must not be thrown away.
 pub(super) fn is_outside(error: &TantivyError) -> bool {
     match error {

@@ -45,12 +45,12 @@ pub(super) struct Visible<'a> {
 }
 
 impl Visible<'_> {
-    /// Whether a document is found.
+    /// True if a document is found.
     pub fn has(&self, doc: DocId) -> bool {
         !self.reader.is_deleted(doc) && !self.hidden.is_some_and(|hidden| hidden.contains(doc))
     }
 
-    /// Whether no document is hidden.
+    /// True if no document is hidden.
     pub fn is_whole(&self) -> bool {
         self.hidden.is_none()
     }

@@ -36,7 +36,7 @@ pub struct Search {
     pub limit: usize,
     /// Number of hits to skip.
     pub offset: usize,
-    /// Whether everything is found that was acknowledged before, for which the search waits.
+    /// True if everything is found that was acknowledged before, for which the search waits.
     pub consistent: bool,
     /// True if hits come with the parts of their scores.
     pub explain: bool,

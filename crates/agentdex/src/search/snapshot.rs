@@ -188,7 +188,7 @@ struct Searching<'a> {
     page: Page,
     hidden: &'a Hidden,
     meaning: Option<&'a Meaning>,
-    /// Whether words are corrected that the model knows, which aren't misspelled.
+    /// True if words are corrected that the model knows, which aren't misspelled.
     corrects_known: bool,
     /// Whether there were some.
     has_known: Cell<bool>,
@@ -329,7 +329,7 @@ impl<'a> Searching<'a> {
         hybrid.least_cosine(&self.compile(&clauses)?).map_err(failed)
     }
 
-    /// Whether the best hit has less than half of the words that say something.
+    /// True if the best hit has less than half of the words that say something.
     fn has_few_words(&self, compiled: &Compiled, matches: &Matches) -> Result<bool> {
         let Some(best) = matches.top.first() else { return Ok(true) };
         let Snapshot { searcher, fields, .. } = self.snapshot;

@@ -24,7 +24,7 @@ impl Highlights {
         text::prose_beginning_with(self.terms.iter().chain(&self.prefixes).filter_map(|word| word.bytes().next()))
     }
 
-    /// Whether a word of the index was looked for.
+    /// True if a word of the index was looked for.
     pub fn contains(&self, term: &str) -> bool {
         self.terms.contains(term) || self.prefixes.iter().any(|prefix| term.starts_with(prefix.as_str()))
     }

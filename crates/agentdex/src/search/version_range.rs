@@ -65,7 +65,7 @@ impl Range {
         Ok(Range { alternatives })
     }
 
-    /// Whether a version is in the range.
+    /// True if a version is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|all| {
             all.iter().all(|comparison| comparison.holds(version))

@@ -112,7 +112,7 @@ fn find(searcher: &Searcher, field: Field, from: &str, range: &Range, found: &mu
     Ok(())
 }
 
-/// Whether text begins as a range does and not as the domain of an address may, such as 163.com.
+/// True if text begins as a range does and not as the domain of an address may, such as 163.com.
 fn is_meant_as_range(text: &str) -> bool {
     let text = text.trim();
     let is_letters = |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -56,7 +56,7 @@ pub struct IndexWriter {
     home: PathBuf,
     directory: PathBuf,
     is_current: bool,
-    /// Whether anything was written since the last commit.
+    /// True if anything was written since the last commit.
     is_changed: bool,
     known_ids: KnownIds,
     syncing: Option<JoinHandle<io::Result<()>>>,

@@ -484,7 +484,7 @@ pub struct Ticket {
     committer: Arc<Committer>,
     reply: Arc<Reply>,
     signal: Arc<Signal>,
-    /// Whether somebody will commit it without this thread.
+    /// True if somebody will commit it without this thread.
     is_attended: bool,
 }
 

@@ -20,7 +20,7 @@ impl Held {
         Held(directory)
     }
 
-    /// Whether this process has a directory open.
+    /// True if this process has a directory open.
     pub fn is_held(directory: &Path) -> bool {
         held().contains(&resolved(directory))
     }

@@ -118,7 +118,7 @@ impl Local {
         Ok(first)
     }
 
-    /// Whether a named value waits to be written.
+    /// True if a named value waits to be written.
     pub fn has_moved(&self, kind: Kind, name: &str) -> bool {
         self.state().moved_values.contains_key(&(kind, name.to_owned()))
     }

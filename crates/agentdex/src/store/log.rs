@@ -46,7 +46,7 @@ pub struct Part {
     pub last: Seq,
     /// The oldest entry that the log still has; a position beyond `last` where it has none.
     pub oldest: Seq,
-    /// Whether changes after the asked position are gone, or it lies beyond the end: a resync is needed.
+    /// True if changes after the asked position are gone, or it lies beyond the end: a resync is needed.
     pub truncated: bool,
 }
 

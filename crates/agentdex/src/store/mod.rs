@@ -245,7 +245,7 @@ impl Store {
         self.handle.committer.submit(Transaction::new(author, Vec::new()))
     }
 
-    /// Whether there are Things that not everybody sees.
+    /// True if there are Things that not everybody sees.
     pub fn has_restricted(&self) -> bool {
         !self.view.restricted.is_empty()
     }
@@ -270,7 +270,7 @@ impl Store {
         self.view.restricted.unseen_ids(by)
     }
 
-    /// Whether somebody sees a Thing; true where there is none of that id.
+    /// True if somebody sees a Thing; true where there is none of that id.
     pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
         self.view.restricted.is_seen(id, by)
     }
@@ -354,7 +354,7 @@ impl Store {
         self.view.live_records()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

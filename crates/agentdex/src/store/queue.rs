@@ -21,13 +21,13 @@ const ROUND_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Default)]
 pub(super) struct Queue {
     pub rounds: VecDeque<Round>,
-    /// Whether somebody commits; nobody else does then.
+    /// True if somebody commits; nobody else does then.
     pub is_led: bool,
-    /// Whether somebody waits who can't commit: the committer's own thread has to.
+    /// True if somebody waits who can't commit: the committer's own thread has to.
     pub is_unattended: bool,
     /// When local state that moved is written at the latest.
     pub local_due: Option<Instant>,
-    /// Whether no more transactions are taken.
+    /// True if no more transactions are taken.
     pub is_closing: bool,
 }
 

@@ -308,7 +308,7 @@ pub struct Records {
     next: Option<IVec>,
     /// Whether a header is of one state of the tree is known as well.
     chunk: VecDeque<(Header, bool)>,
-    /// Whether records that have expired are among them.
+    /// True if records that have expired are among them.
     unpurged: bool,
 }
 

@@ -44,7 +44,7 @@ impl Budget {
         Arc::new(Budget { limit, used: AtomicUsize::new(0) })
     }
 
-    /// Whether less than a quarter is left: what comes next needs room for its renditions.
+    /// True if less than a quarter is left: what comes next needs room for its renditions.
     pub fn is_short(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
     }

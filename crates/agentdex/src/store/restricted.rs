@@ -68,12 +68,12 @@ impl Restricted {
         Ok(Restricted { count: AtomicUsize::new(known.by_id.len()), known: RwLock::new(known) })
     }
 
-    /// Whether all Things are public.
+    /// True if all Things are public.
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// Whether somebody sees a Thing.
+    /// True if somebody sees a Thing.
     pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
         self.is_empty() || self.read().by_id.get(id).is_none_or(|access| by.see(access))
     }

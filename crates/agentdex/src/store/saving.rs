@@ -24,12 +24,12 @@ pub(super) struct Saved {
     pub bytes: usize,
     /// The first key that isn't read yet.
     pub next: IVec,
-    /// Whether more was overwritten than is saved.
+    /// True if more was overwritten than is saved.
     pub is_lost: bool,
 }
 
 impl Saving {
-    /// Whether a snapshot is being read.
+    /// True if a snapshot is being read.
     pub fn is_active(&self) -> bool {
         self.lock().is_some()
     }

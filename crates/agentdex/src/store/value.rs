@@ -106,7 +106,7 @@ impl Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredRecord<'a> {
     pub has_expiry: bool,
-    /// Whether its last change is its creation, which the history doesn't list yet.
+    /// True if its last change is its creation, which the history doesn't list yet.
     pub is_creation: bool,
     pub seq: Seq,
     /// The seq of its creation; 0 if that is not known.

@@ -147,7 +147,7 @@ pub struct Expiry {
 }
 
 impl Expiry {
-    /// Whether the moment has come.
+    /// True if the moment has come.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
@@ -241,7 +241,7 @@ pub(super) struct Transaction {
     pub writes: Vec<Write>,
     /// The change of a namespace, if there is one.
     pub namespace: Option<NamespaceWrite>,
-    /// Whether the writes are applied and taken back, so that their outcomes are all that comes of them.
+    /// True if the writes are applied and taken back, so that their outcomes are all that comes of them.
     pub dry_run: bool,
     /// True if it is for an API key that is revoked.
     pub revokes_key: bool,

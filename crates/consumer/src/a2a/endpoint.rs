@@ -13,7 +13,7 @@ pub(super) struct Endpoint {
     url: String,
     query: String,
     pub(super) is_rpc: bool,
-    /// Whether it speaks 1.0 rather than 0.3.
+    /// True if it speaks 1.0 rather than 0.3.
     pub(super) is_v1: bool,
     version: String,
     tenant: Option<String>,

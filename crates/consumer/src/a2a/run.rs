@@ -74,7 +74,7 @@ fn unsupported(what: &str) -> Error {
     Error::Unsupported { what: what.into() }
 }
 
-/// Whether the agent's card says that it streams.
+/// True if the agent's card says that it streams.
 fn streams(call: &Call) -> bool {
     let value = call.description.value();
     let said = value.get("a2a:capabilities").and_then(|capabilities| capabilities.get("streaming"));

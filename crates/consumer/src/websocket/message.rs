@@ -103,7 +103,7 @@ impl Outgoing {
         matches!(self.kind, "subscribeEvent" | "subscribeAllEvents" | "observeProperty")
     }
 
-    /// Whether an answer that refers to this id is one to a message of ours.
+    /// True if an answer that refers to this id is one to a message of ours.
     fn is_referred_to(&self, id: &str) -> bool {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         id == self.correlation || sent.iter().any(|sent| sent == id)

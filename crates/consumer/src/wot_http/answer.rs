@@ -121,7 +121,7 @@ fn action_state(name: &str) -> Option<State> {
     })
 }
 
-/// Whether an object is an action status rather than a result that has a status.
+/// True if an object is an action status rather than a result that has a status.
 fn is_status_object(value: &Value) -> bool {
     ["href", "actionID", "timeRequested", "output", "error"].iter().any(|member| value.get(member).is_some())
 }

@@ -102,7 +102,7 @@ impl Former {
         Some(Former { thing: thing.into() })
     }
 
-    /// Whether a Thing is still reached where the card says.
+    /// True if a Thing is still reached where the card says.
     fn is_reached(&self, reached: &Reached) -> bool {
         let names = SkillNames::of(&self.thing);
         let members = self.thing.as_object();
@@ -113,7 +113,7 @@ impl Former {
         self.thing.get("actions").and_then(Value::as_object)
     }
 
-    /// Whether a Thing still requires what the card does: only a card says which scheme a scope is of.
+    /// True if a Thing still requires what the card does: only a card says which scheme a scope is of.
     fn requires_what<'t>(&'t self, thing: &'t Object) -> bool {
         let security = |affordance: &'t Value| {
             let forms = affordance.as_object().into_iter().flat_map(forms_of);

@@ -26,7 +26,7 @@ pub(super) enum Reached {
 }
 
 impl Reached {
-    /// Whether both are the same place, called the same way.
+    /// True if both are the same place, called the same way.
     pub(super) fn is_like(&self, other: &Reached) -> bool {
         match (self, other) {
             (Reached::A2a { interfaces: own, .. }, Reached::A2a { interfaces: others, .. }) => own == others,
@@ -36,7 +36,7 @@ impl Reached {
         }
     }
 
-    /// Whether all places that the forms lead to are interfaces.
+    /// True if all places that the forms lead to are interfaces.
     pub(super) fn is_complete(&self) -> bool {
         !matches!(self, Reached::A2a { is_complete: false, .. } | Reached::Http { is_complete: false, .. })
     }
@@ -68,7 +68,7 @@ impl Reach {
         }
     }
 
-    /// Whether a card can say how something is called.
+    /// True if a card can say how something is called.
     pub(super) fn includes_any_of(self, affordance: &Value) -> bool {
         affordance.as_object().is_some_and(|affordance| forms_of(affordance).any(|form| self.includes(form)))
     }
@@ -121,7 +121,7 @@ fn is_a2a(form: &Object) -> bool {
     text(form, "subprotocol").is_some_and(|subprotocol| subprotocol.eq_ignore_ascii_case("a2a"))
 }
 
-/// Whether a form is a plain HTTP request; what is relative may be one.
+/// True if a form is a plain HTTP request; what is relative may be one.
 fn is_http(form: &Object, href: &str) -> bool {
     let scheme = href.split_once(':').map_or("http", |(scheme, _)| scheme);
     let is_other = |scheme: &str| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));

@@ -17,7 +17,7 @@ pub(super) struct Requirements {
     pub(super) alternatives: Vec<Alternative>,
     /// How many elements can't be read.
     pub(super) unread: usize,
-    /// Whether there are members that only 1.0 has room for, which no table knows.
+    /// True if there are members that only 1.0 has room for, which no table knows.
     pub(super) has_more: bool,
 }
 

@@ -35,7 +35,7 @@ impl SchemeKind {
         }
     }
 
-    /// Whether this is its `type` in 0.x, however it is cased.
+    /// True if this is its `type` in 0.x, however it is cased.
     fn is_called(self, type_: &str) -> bool {
         self.type_().eq_ignore_ascii_case(type_)
     }

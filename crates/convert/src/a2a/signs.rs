@@ -6,7 +6,7 @@ use crate::{Format, looks::look_of, shape::snake_case, signs::member};
 
 type Object = Map<String, Value>;
 
-/// Whether something has the interfaces of an agent card.
+/// True if something has the interfaces of an agent card.
 pub(super) fn has_interface(object: &Object) -> bool {
     let supported = member(object, "supportedInterfaces");
     supported.is_some_and(|supported| supported.is_array() || supported.is_object())
@@ -14,18 +14,18 @@ pub(super) fn has_interface(object: &Object) -> bool {
         || member(object, "additionalInterfaces").is_some_and(Value::is_array)
 }
 
-/// Whether something has skills as agent cards do, which are objects.
+/// True if something has skills as agent cards do, which are objects.
 pub(super) fn has_skills(object: &Object) -> bool {
     let skills = object.get("skills").and_then(Value::as_array);
     skills.is_some_and(|skills| skills.is_empty() || skills.iter().any(Value::is_object))
 }
 
-/// Whether a document has what hardly anything but an agent card has.
+/// True if a document has what hardly anything but an agent card has.
 pub(super) fn has_both(object: &Object) -> bool {
     has_interface(object) && has_skills(object)
 }
 
-/// Whether something is an agent card, if nothing speaks for another document.
+/// True if something is an agent card, if nothing speaks for another document.
 fn is_plain_card(object: &Object) -> bool {
     if has_interface(object) {
         return has_skills(object) || member(object, "supportedInterfaces").is_some() || typical_members(object) >= 2;
@@ -34,13 +34,13 @@ fn is_plain_card(object: &Object) -> bool {
     has_skills(object) && object.contains_key("name") && is_typical
 }
 
-/// Whether something is an agent card.
+/// True if something is an agent card.
 pub(crate) fn is_card(object: &Object) -> bool {
     let look = look_of(object).and_then(|look| look.format);
     look == Some(Format::A2a) && (has_both(object) || is_plain_card(object))
 }
 
-/// Whether something is meant as an agent card, even if it is none.
+/// True if something is meant as an agent card, even if it is none.
 pub(super) fn is_like_card(object: &Object) -> bool {
     let beside = ["url", "capabilities", "protocolVersion", "defaultInputModes", "securitySchemes"];
     is_plain_card(object)

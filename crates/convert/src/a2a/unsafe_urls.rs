@@ -58,7 +58,7 @@ fn remove_from(object: &mut Object, names: &[&str], path: &Path<'_>, findings: &
     }
 }
 
-/// Whether a browser would do something else than go there; it skips blanks and control characters.
+/// True if a browser would do something else than go there; it skips blanks and control characters.
 fn is_dangerous(name: &str, url: &str) -> bool {
     if url.starts_with("http") {
         return false;

@@ -39,7 +39,7 @@ pub(super) fn as_integer(value: &Value, profile: Profile) -> Option<f64> {
     }
 }
 
-/// Whether a number with a decimal point or exponent is an integer; the SDK knows them up to 64 bits.
+/// True if a number with a decimal point or exponent is an integer; the SDK knows them up to 64 bits.
 fn is_whole(number: f64, profile: Profile) -> bool {
     const ABOVE_64_BITS: f64 = 9_223_372_036_854_775_808.0;
     number.fract() == 0.0 && (profile == Profile::Spec || number.abs() < ABOVE_64_BITS)

@@ -20,7 +20,7 @@ pub(super) struct Fault {
     pub(super) rule: &'static str,
     /// What would be right.
     pub(super) message: String,
-    /// Whether the profile takes it all the same.
+    /// True if the profile takes it all the same.
     pub(super) is_warning: bool,
 }
 
@@ -168,7 +168,7 @@ fn within(schema: &Value) -> impl Iterator<Item = &Value> {
     schema.get("items").into_iter().chain(union).chain(additional).chain(properties)
 }
 
-/// Whether a name is that of an ApiNode's output, or what a MapNode makes of it: the SDK generates it
+/// True if a name is that of an ApiNode's output, or what a MapNode makes of it: the SDK generates it
 /// without a type, and everything that hands it on repeats it.
 fn is_response(title: &str) -> bool {
     let mut name = title;

@@ -58,7 +58,7 @@ impl Findings {
         self.warnings.push(|| found(spot(), rule, message().into()));
     }
 
-    /// Whether nothing makes the configuration invalid.
+    /// True if nothing makes the configuration invalid.
     pub(super) fn is_valid(&self) -> bool {
         self.errors.is_empty()
     }

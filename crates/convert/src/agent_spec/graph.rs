@@ -182,7 +182,7 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// Whether its type is `family` or extends it; of a plugin's component nobody knows.
+    /// True if its type is `family` or extends it; of a plugin's component nobody knows.
     pub(super) fn is_a(&self, key: Key, family: &str) -> bool {
         self.known(key).is_some_and(|known| known.is_a(family))
     }
@@ -192,7 +192,7 @@ impl<'d> Graph<'d> {
         self.known(key).map_or(Role::None, |known| known.role)
     }
 
-    /// Whether it comes from a plugin.
+    /// True if it comes from a plugin.
     pub(super) fn is_plugin(&self, key: Key) -> bool {
         matches!(self.component(key).class, Class::Plugin)
     }
@@ -238,7 +238,7 @@ impl<'d> Graph<'d> {
         }
     }
 
-    /// Whether the value of a field, or a part of it, was held back: it is a reference like
+    /// True if the value of a field, or a part of it, was held back: it is a reference like
     /// `<id>.<field>` that leads nowhere, and meant so.
     pub(super) fn is_withheld(&self, key: Key, field: &str) -> bool {
         self.component(key).withheld.contains(&field)

@@ -178,7 +178,7 @@ impl Marks for SpecMarks {
     }
 }
 
-/// Whether a reference may stand where the language has a text or something else.
+/// True if a reference may stand where the language has a text or something else.
 fn may_be_reference(place: &Place<'_, '_>, rule: Rule) -> bool {
     let mut within = place;
     loop {

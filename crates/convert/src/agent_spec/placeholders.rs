@@ -127,7 +127,7 @@ impl<'d> Collected<'d> {
     }
 }
 
-/// Whether all that a text says is which values are put there, and by what scheme of access.
+/// True if all that a text says is which values are put there, and by what scheme of access.
 pub(in crate::agent_spec) fn is_placeholders(text: &str) -> bool {
     let pieces = pieces(text);
     let says_nothing = |piece: &Piece<'_>| match piece {

@@ -48,7 +48,7 @@ impl<'d> Places<'d> {
         self.push(PlaceId(0), Token::Document(u32::try_from(number).unwrap_or(u32::MAX)))
     }
 
-    /// Whether a place is the whole of a document.
+    /// True if a place is the whole of a document.
     pub(super) fn is_document(&self, place: PlaceId) -> bool {
         matches!(self.steps.get(place.0 as usize), Some((_, Token::Document(_))))
     }

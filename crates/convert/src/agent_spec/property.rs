@@ -93,12 +93,12 @@ impl<'d> Property<'d> {
         }
     }
 
-    /// Whether the document gives it a title, rather than the SDK.
+    /// True if the document gives it a title, rather than the SDK.
     pub(super) fn has_title(&self) -> bool {
         self.as_given().is_none_or(|schema| schema.get("title").is_some())
     }
 
-    /// Whether there is a value for it where nothing else gives one.
+    /// True if there is a value for it where nothing else gives one.
     pub(super) fn has_default(&self) -> bool {
         match self.shape {
             Shape::Given(schema) => schema.get("default").is_some(),
@@ -127,7 +127,7 @@ impl<'d> Property<'d> {
         }
     }
 
-    /// Whether both have the same schema, titles aside where they are generated; one value is compared with another
+    /// True if both have the same schema, titles aside where they are generated; one value is compared with another
     /// by `is_same`.
     pub(super) fn has_schema_of(&self, other: &Property<'_>, is_same: fn(&Value, &Value) -> bool) -> bool {
         match (self.shape, other.shape) {
@@ -151,7 +151,7 @@ impl<'d> Property<'d> {
         }
     }
 
-    /// Whether a value of this can be cast to `to`.
+    /// True if a value of this can be cast to `to`.
     pub(super) fn casts_to(&self, to: &Property<'_>, profile: Profile, effort: &Effort) -> Result<bool, Refusal> {
         let (from, to) = (self.type_schema(effort)?, to.type_schema(effort)?);
         match profile {

@@ -24,7 +24,7 @@ impl Secrets {
         Secrets(documents.iter().map(|document| Redacted::of(document, &marks)).collect())
     }
 
-    /// Whether nothing is hidden, prompts aside.
+    /// True if nothing is hidden, prompts aside.
     pub(super) fn has_none(&self) -> bool {
         self.0.iter().all(Redacted::has_no_secrets)
     }

@@ -196,7 +196,7 @@ impl<'d> Mapper<'_, 'd> {
         self.graph.known(key).map_or(Call::Unsaid, |known| known.call)
     }
 
-    /// Whether nothing says where a Thing is called.
+    /// True if nothing says where a Thing is called.
     pub(super) fn has_no_target(&self, key: Key) -> bool {
         !self.options.thing_model && self.target(key).is_none()
     }
@@ -211,7 +211,7 @@ impl<'d> Mapper<'_, 'd> {
         self.body(key)
     }
 
-    /// Whether a component says itself where it is called.
+    /// True if a component says itself where it is called.
     pub(super) fn is_reached(&self, key: Key) -> bool {
         self.own_endpoint(key).is_some()
     }

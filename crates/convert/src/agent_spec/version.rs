@@ -44,12 +44,12 @@ impl Version {
         (1..=4).contains(&quarter).then_some(Version::new(year, quarter, patch))
     }
 
-    /// Whether this is a version that was released, or came before the first release.
+    /// True if this is a version that was released, or came before the first release.
     pub(super) fn is_known(self) -> bool {
         KNOWN.contains(&self)
     }
 
-    /// Whether this came before the first release.
+    /// True if this came before the first release.
     pub(super) fn is_draft(self) -> bool {
         self < Version::V25_4_1
     }

@@ -139,7 +139,7 @@ object! {
         kind: Option<ValueType> = "type",
         /// Its media type.
         mime_type: Option<String> = "mimeType",
-        /// Whether it must be given.
+        /// True if it must be given.
         required: bool = "required",
     }
 }

@@ -141,7 +141,7 @@ object! {
     ToolCallResult = "a ToolCallResult object" {
         /// What it gave: maybe nothing.
         outputs: Vec<TextPart> = "outputs",
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool = "isError",
     }
 }

@@ -64,7 +64,7 @@ impl AgentDocument {
         self.members.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether what is private is shown.
+    /// True if what is private is shown.
     pub(super) fn shows_prompts(&self) -> bool {
         self.shows_prompts
     }

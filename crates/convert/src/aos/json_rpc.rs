@@ -52,7 +52,7 @@ pub struct Request {
 pub struct Refusal {
     /// Its id, as far as it has one.
     pub id: Option<Id>,
-    /// Whether it is well formed and has no id, so that nothing is answered.
+    /// True if it is well formed and has no id, so that nothing is answered.
     pub is_notification: bool,
     /// What is wrong.
     pub error: RpcError,

@@ -69,7 +69,7 @@ fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> {
     text.chars().filter_map(|character| character.to_digit(10))
 }
 
-/// Whether the check digit of a card is right (ISO/IEC 7812-1).
+/// True if the check digit of a card is right (ISO/IEC 7812-1).
 fn is_card(text: &str) -> bool {
     let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
     let sum: u32 =
@@ -77,7 +77,7 @@ fn is_card(text: &str) -> bool {
     sum > 0 && sum.is_multiple_of(10)
 }
 
-/// Whether the check digits of an account are right (ISO 13616).
+/// True if the check digits of an account are right (ISO 13616).
 fn is_account(text: &str) -> bool {
     let plain: Vec<char> = text.chars().filter(|character| *character != ' ').collect();
     if !(15..=34).contains(&plain.len()) {

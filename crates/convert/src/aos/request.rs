@@ -52,7 +52,7 @@ words! {
 }
 
 impl Method {
-    /// Whether it wraps a message of A2A.
+    /// True if it wraps a message of A2A.
     pub const fn is_a2a(self) -> bool {
         matches!(
             self,

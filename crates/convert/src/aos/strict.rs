@@ -23,7 +23,7 @@ pub(super) trait Strict: Sized {
         None
     }
 
-    /// Whether it isn't written.
+    /// True if it isn't written.
     fn is_left_out(&self) -> bool {
         false
     }

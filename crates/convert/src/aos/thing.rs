@@ -145,7 +145,7 @@ fn tool_entry(tool: &Object) -> Value {
     entry
 }
 
-/// Whether a text is the address of a site, or a mail address.
+/// True if a text is the address of a site, or a mail address.
 fn is_address(text: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| text.starts_with(scheme))
         && fluent_uri::Iri::parse(text).is_ok()

@@ -51,7 +51,7 @@ impl Effort {
         }
     }
 
-    /// Whether something took more than there was; nothing is compared from then on.
+    /// True if something took more than there was; nothing is compared from then on.
     pub fn is_spent(&self) -> bool {
         self.is_spent.get()
     }

@@ -82,7 +82,7 @@ pub(super) fn as_kind(mut server: Object, kind: DocumentKind) -> Rendition {
     Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings: Vec::new() }
 }
 
-/// Whether the remotes that are noted are those of the forms.
+/// True if the remotes that are noted are those of the forms.
 fn is_same(noted: Option<&Value>, remotes: &[Value]) -> bool {
     let secrets = |remote: &Value| -> BTreeSet<String> {
         let remote = remote.as_object().into_iter();
@@ -274,7 +274,7 @@ impl RemoteWriter<'_> {
         inputs
     }
 
-    /// Whether so much may still be written; once it may not, nothing may.
+    /// True if so much may still be written; once it may not, nothing may.
     fn spend(&mut self, bytes: usize) -> bool {
         let is_there = bytes < self.left;
         self.left = if is_there { self.left - bytes } else { 0 };

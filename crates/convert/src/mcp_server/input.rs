@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;
 
-/// Whether a flag of an input is set.
+/// True if a flag of an input is set.
 pub(super) fn is(input: &Object, flag: &str) -> bool {
     input.get(flag) == Some(&Value::Bool(true))
 }
 
-/// Whether an input is a secret, or has one in it.
+/// True if an input is a secret, or has one in it.
 pub(super) fn is_secret(header: &Object) -> bool {
     let variables = header.get("variables").and_then(Value::as_object);
     let has_secret =

@@ -89,7 +89,7 @@ impl Server {
     }
 }
 
-/// Whether a document is what the API of a registry answers: a server, and what the registry says of it.
+/// True if a document is what the API of a registry answers: a server, and what the registry says of it.
 pub(super) fn is_answer(members: &Object) -> bool {
     !members.contains_key("name")
         && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))

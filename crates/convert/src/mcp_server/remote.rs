@@ -55,7 +55,7 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
     (remotes, definitions)
 }
 
-/// Whether a template is a URL of the web, whatever its variables are.
+/// True if a template is a URL of the web, whatever its variables are.
 fn is_web(url: &str) -> bool {
     let is_of_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
     let mut plain = String::with_capacity(url.len());

@@ -76,7 +76,7 @@ pub(crate) trait Marks {
         stand_in()
     }
 
-    /// Whether a value that is marked gives nothing away, such as a reference.
+    /// True if a value that is marked gives nothing away, such as a reference.
     fn is_harmless(&self, value: &Node<'_>) -> bool {
         let _ = value;
         false
@@ -88,12 +88,12 @@ pub(crate) fn stand_in() -> String {
     format!("\"{REDACTED}\"")
 }
 
-/// Whether a text is what stands for something that was hidden.
+/// True if a text is what stands for something that was hidden.
 pub(crate) fn is_stand_in(text: &str) -> bool {
     text == REDACTED || text == text::REDACTED_IN_URL
 }
 
-/// Whether a value under that name is a secret, by the name and its looks.
+/// True if a value under that name is a secret, by the name and its looks.
 pub(crate) fn is_secret_value(name: &str, value: &Node<'_>) -> bool {
     value.text().is_some_and(|text| secrecy_of(name).is_some_and(|secrecy| is_secret_word(text, secrecy)))
 }
@@ -154,7 +154,7 @@ impl Redacted {
         redactor.redacted
     }
 
-    /// Whether nothing was hidden, prompts aside.
+    /// True if nothing was hidden, prompts aside.
     pub(crate) fn has_no_secrets(&self) -> bool {
         self.edits.iter().all(|(_, _, rule)| *rule == Rule::Prompt)
     }
@@ -297,7 +297,7 @@ impl<M: Marks> Redactor<'_, M> {
         }
     }
 
-    /// Whether there is no secret in the place of one.
+    /// True if there is no secret in the place of one.
     fn is_harmless(&self, value: &Node<'_>) -> bool {
         match &value.kind {
             Kind::Other(_) => true,
@@ -347,14 +347,14 @@ impl<M: Marks> Redactor<'_, M> {
     }
 }
 
-/// Whether an object is a JSON Schema: it only describes values.
+/// True if an object is a JSON Schema: it only describes values.
 fn is_schema(value: &Node<'_>) -> bool {
     let is_type = |value: &Node<'_>| value.text().is_some_and(|name| TYPES.contains(&name));
     let of_type = |value: &Node<'_>| is_type(value) || value.elements().first().is_some_and(is_type);
     value.get("type").is_some_and(of_type)
 }
 
-/// Whether a name may make a secret of the value: most are too short, or prose.
+/// True if a name may make a secret of the value: most are too short, or prose.
 fn may_be_secret(value: &Node<'_>) -> bool {
     match &value.kind {
         Kind::Text(text) => text.len() >= 8 && text.bytes().filter(|byte| *byte == b' ').take(2).count() < 2,

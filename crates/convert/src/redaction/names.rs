@@ -55,7 +55,7 @@ const ENDS: [&[u8; 3]; 33] = [
     b"sas", b"sig", b"ure", b"sid", b"mac",
 ];
 
-/// Whether the last word of a name may be one that says something.
+/// True if the last word of a name may be one that says something.
 fn may_say_something(name: &str) -> bool {
     let name = name.trim_end_matches(|character: char| !character.is_alphabetic()).as_bytes();
     let Some(end) = name.last_chunk::<3>() else { return false };
@@ -134,7 +134,7 @@ fn last_words(name: &str) -> (Cow<'_, str>, Cow<'_, str>) {
 /// The shortest value that counts.
 const SHORTEST: usize = 8;
 
-/// Whether a value under a name that says so is a secret: one word of eight characters or more that is no
+/// True if a value under a name that says so is a secret: one word of eight characters or more that is no
 /// number, URL, placeholder, path or choice.
 pub(crate) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
     let word = word.trim();
@@ -153,7 +153,7 @@ pub(crate) fn is_secret_word(word: &str, secrecy: Secrecy) -> bool {
     }
 }
 
-/// Whether a value under a name that says so is a secret behind the name of what it is, as in `ApiKey …`.
+/// True if a value under a name that says so is a secret behind the name of what it is, as in `ApiKey …`.
 pub(super) fn is_named_secret(text: &str) -> bool {
     let named = text.trim().split_once(' ').filter(|(scheme, _)| secrecy_of(scheme).is_some());
     named.is_some_and(|(_, secret)| is_random(secret) && is_secret_word(secret, Secrecy::Strong))

@@ -47,7 +47,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Whether this is `true` in the text that it was read from.
+    /// True if this is `true` in the text that it was read from.
     pub(crate) fn is_true(&self, json: &str) -> bool {
         json.get(self.span.clone()) == Some("true")
     }

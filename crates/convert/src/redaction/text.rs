@@ -387,7 +387,7 @@ fn digits(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// Whether a text is `user:password` in base64.
+/// True if a text is `user:password` in base64.
 fn is_login_in_base64(text: &str) -> bool {
     let text = text.trim_end_matches('=');
     let mut login = Vec::new();

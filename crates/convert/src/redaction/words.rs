@@ -13,13 +13,13 @@ impl Words {
         Words { list, set: OnceLock::new() }
     }
 
-    /// Whether a word is one of them.
+    /// True if a word is one of them.
     pub(super) fn contain(&self, word: &str) -> bool {
         self.set.get_or_init(|| self.list.split(' ').collect()).contains(word)
     }
 }
 
-/// Whether a word looks like something that a machine made up, not like words with signs between them.
+/// True if a word looks like something that a machine made up, not like words with signs between them.
 pub(super) fn is_random(word: &str) -> bool {
     let pieces = word.split(|character: char| !character.is_ascii_alphanumeric());
     pieces.into_iter().any(|piece| {
@@ -42,13 +42,13 @@ fn changes_of_case(word: &str) -> usize {
     pairs.filter(|pair| matches!(pair, [a, b] if a.is_ascii_uppercase() && b.is_ascii_lowercase())).count()
 }
 
-/// Whether a word has letters and digits in it, as somebody's password has and a word of a language hasn't.
+/// True if a word has letters and digits in it, as somebody's password has and a word of a language hasn't.
 pub(super) fn is_mixed(word: &str) -> bool {
     let has = |is: fn(&u8) -> bool| word.bytes().any(|byte| is(&byte));
     has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
-/// Whether a text is empty or made of `{{x}}`, `${x}` and the like, with no more than the name of a scheme beside.
+/// True if a text is empty or made of `{{x}}`, `${x}` and the like, with no more than the name of a scheme beside.
 pub(crate) fn is_template(text: &str) -> bool {
     let literal = without_templates(text);
     text.is_empty() || literal.len() < text.len() && has_no_secret(&literal)
@@ -59,7 +59,7 @@ fn has_no_secret(literal: &str) -> bool {
     !literal.split(|character: char| !character.is_ascii_alphanumeric()).any(is_said)
 }
 
-/// Whether a text only says where a value goes, or is one that nobody means.
+/// True if a text only says where a value goes, or is one that nobody means.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let text = text.trim().trim_matches(['"', '\'']);
     if text.is_empty() {
@@ -133,7 +133,7 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// Whether this is how variables of an environment are written: `OPENAI_API_KEY`.
+/// True if this is how variables of an environment are written: `OPENAI_API_KEY`.
 fn is_variable(text: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     text.contains('_')
@@ -141,7 +141,7 @@ fn is_variable(text: &str) -> bool {
         && text.split('_').all(|piece| piece.len() < 16 && piece.bytes().filter(u8::is_ascii_digit).count() <= 2)
 }
 
-/// Whether a word is where something is: a path, a file, an address without a password, a name with a scheme.
+/// True if a word is where something is: a path, a file, an address without a password, a name with a scheme.
 pub(super) fn is_location(word: &str) -> bool {
     const SCHEMES: &str = "\
         urn: did: mailto: tel: data: arn: spiffe: file: projects/ acct: sha256: sha256- sha512- sha384-";
@@ -173,13 +173,13 @@ pub(super) fn is_location(word: &str) -> bool {
         || is_host
 }
 
-/// Whether a word is a number, a date or a version.
+/// True if a word is a number, a date or a version.
 pub(super) fn is_number(word: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b".,:-+_eETZ%/".contains(&byte);
     word.bytes().all(is_part) && word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word names one of a few ways to do something, such as `client_secret_basic`.
+/// True if a word names one of a few ways to do something, such as `client_secret_basic`.
 pub(super) fn is_choice(word: &str) -> bool {
     static WORDS: Words = Words::of(
         "\
@@ -196,7 +196,7 @@ pub(super) fn is_choice(word: &str) -> bool {
     pieces().all(|piece| piece.len() < 3 || WORDS.contain(piece)) && pieces().any(|piece| WORDS.contain(piece))
 }
 
-/// Whether a word names a way to sign in after whom one signs in with, such as `google-oauth2`.
+/// True if a word names a way to sign in after whom one signs in with, such as `google-oauth2`.
 pub(super) fn is_mechanism(word: &str) -> bool {
     const MECHANISMS: [&str; 10] =
         ["auth", "oauth", "oidc", "saml", "ldap", "kerberos", "ntlm", "scram", "totp", "webauthn"];

@@ -89,7 +89,7 @@ impl TrustedKeys {
         &self.passed_over
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

@@ -240,7 +240,7 @@ impl Member {
     }
 }
 
-/// Whether a value is the default of its type.
+/// True if a value is the default of its type.
 pub(super) fn is_default(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -252,7 +252,7 @@ pub(super) fn is_default(value: &Value) -> bool {
     }
 }
 
-/// Whether nothing of a value is left once everything empty is taken away.
+/// True if nothing of a value is left once everything empty is taken away.
 pub(super) fn is_hollow(value: &Value) -> bool {
     match value {
         Value::Null => true,

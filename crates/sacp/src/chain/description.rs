@@ -135,7 +135,7 @@ pub struct Edge {
     /// The branch that it is, of those that the node may take. Without one it is that of all branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Whether it is taken after a failure for which no condition holds.
+    /// True if it is taken after a failure for which no condition holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_error: bool,
 }

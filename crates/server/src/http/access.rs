@@ -194,7 +194,7 @@ fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
     }
 }
 
-/// Whether who asks may read, where a response shows more to those who may.
+/// True if who asks may read, where a response shows more to those who may.
 pub(super) fn may_read(context: &Context, request: &HttpRequest) -> bool {
     context.options.access.decide(&caller::of(request, &context.options.access), Need::Read(Role::Read)).is_ok()
 }

@@ -55,7 +55,7 @@ fn host(request: &HttpRequest) -> String {
     named.filter(|host| is_host(host)).map_or_else(|| request.app_config().local_addr().to_string(), str::to_owned)
 }
 
-/// Whether a text is a host, perhaps with a port, that a URL can be made with.
+/// True if a text is a host, perhaps with a port, that a URL can be made with.
 fn is_host(text: &str) -> bool {
     let has_sane_port = |host: Authority| host.host().len() == text.len() || host.port_u16().is_some();
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))

@@ -177,7 +177,7 @@ pub(super) fn unsupported(detail: String) -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)
 }
 
-/// Whether the client asks for a preference (RFC 7240).
+/// True if the client asks for a preference (RFC 7240).
 pub(super) fn prefers(request: &HttpRequest, preference: &str) -> bool {
     let prefer = HeaderName::from_static("prefer");
     let mut given = request.headers().get_all(prefer).filter_map(|value| value.to_str().ok());

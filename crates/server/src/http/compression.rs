@@ -25,7 +25,7 @@ use super::conditions;
 /// Compresses responses by what the client accepts. Requests without `Accept-Encoding` bypass actix's
 /// middleware, which reads the media type of every response.
 pub(super) struct CompressIfAsked {
-    /// Whether anything is compressed here.
+    /// True if anything is compressed here.
     pub(super) is_offered: bool,
 }
 

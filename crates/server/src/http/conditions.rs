@@ -103,7 +103,7 @@ impl Conditions {
         Err(Error::PreconditionFailed { id: id.into(), expected: pinned, found })
     }
 
-    /// Whether they hold for a write to a Thing with this last change.
+    /// True if they hold for a write to a Thing with this last change.
     fn hold(&self, found: Option<Seq>) -> bool {
         let tag = found.map(|seq| seq.to_string());
         let is_found = |tag: &Tag, found: &str| tag.seq() == found;

@@ -251,7 +251,7 @@ struct Subscription {
     durable: watch::Receiver<Seq>,
     selected: Selected,
     position: Seq,
-    /// Whether anything was sent: the first block carries the `retry` field.
+    /// True if anything was sent: the first block carries the `retry` field.
     has_begun: bool,
     /// What is sent before everything else.
     pending: VecDeque<Bytes>,

@@ -20,7 +20,7 @@ use super::{options::Options, problem::Problem};
 pub(super) struct Hosts {
     /// In small letters, without port.
     names: Vec<String>,
-    /// Whether any name is taken: somebody else checks them.
+    /// True if any name is taken: somebody else checks them.
     any: bool,
 }
 
@@ -32,7 +32,7 @@ impl Hosts {
         Hosts { names: configured.chain(public).collect(), any: options.allowed_hosts.iter().any(|name| name == "*") }
     }
 
-    /// Whether a `Host` is this server for certain. Addresses are, since no name that somebody else
+    /// True if a `Host` is this server for certain. Addresses are, since no name that somebody else
     /// controls stands for them; so are the names of loopback. Ports don't matter: they may be forwarded.
     fn know(&self, host: &str) -> bool {
         let name = name_of(host).trim_end_matches('.');
@@ -68,7 +68,7 @@ impl Hosts {
         Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
     }
 
-    /// Whether an origin is that of the API: of the public URL, or of the host that the request names, if
+    /// True if an origin is that of the API: of the public URL, or of the host that the request names, if
     /// that is known to be this server.
     fn is_own(&self, origin: &str, head: &RequestHead, options: &Options) -> bool {
         let is_start =
@@ -98,7 +98,7 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-/// Whether a host is written as an address: `192.0.2.1` or `[2001:db8::1]`.
+/// True if a host is written as an address: `192.0.2.1` or `[2001:db8::1]`.
 fn is_address(name: &str) -> bool {
     match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(v6) => v6.parse::<std::net::Ipv6Addr>().is_ok(),

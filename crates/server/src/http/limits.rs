@@ -154,7 +154,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether the client gets nothing for it.
+    /// True if the client gets nothing for it.
     pub(super) fn is_refused(&self) -> bool {
         self.over > 0 || self.of_client > self.places.per_client
     }

@@ -15,7 +15,7 @@ pub(super) struct LineBuffer {
     scanned: usize,
     maximum: usize,
     number: u64,
-    /// Whether the rest of a line that is too long is being skipped.
+    /// True if the rest of a line that is too long is being skipped.
     skipping: bool,
 }
 

@@ -41,7 +41,7 @@ impl Listening {
         Some(signal)
     }
 
-    /// Whether an address has to be checked again: somebody listens there, and a stream is open.
+    /// True if an address has to be checked again: somebody listens there, and a stream is open.
     fn goes_on(&self, address: SocketAddr) -> bool {
         let mut watched = self.lock();
         let Some(gone) = watched.get(&address) else { return false };
@@ -61,7 +61,7 @@ impl Listening {
     }
 }
 
-/// Whether a socket listens at an address. A socket that doesn't is no obstacle to binding it, with the option that all
+/// True if a socket listens at an address. A socket that doesn't is no obstacle to binding it, with the option that all
 /// servers set.
 #[cfg(unix)]
 fn is_listened_at(address: SocketAddr) -> bool {

@@ -273,17 +273,17 @@ async fn unknown_path(request: HttpRequest) -> Result<HttpResponse, Problem> {
     Err(Problem::unknown_path(request.path()))
 }
 
-/// Whether a path is that of the batch, or of the Thing called `batch`.
+/// True if a path is that of the batch, or of the Thing called `batch`.
 fn is_batch(path: &str) -> bool {
     path.ends_with("/things/batch")
 }
 
-/// Whether a path is that of a Thing itself.
+/// True if a path is that of a Thing itself.
 fn is_thing(path: &str) -> bool {
     !is_batch(path) && end_of(path).is_none() && !is_sacp(path)
 }
 
-/// Whether a path is that of the answers of an action.
+/// True if a path is that of the answers of an action.
 fn is_sacp(path: &str) -> bool {
     action_before(path, "/sacp")
         .is_some_and(|(end, _)| !path.strip_suffix(end).is_some_and(|thing| thing.ends_with("/things")))

@@ -26,7 +26,7 @@ pub(super) fn negotiate(request: &HttpRequest, offered: &[&'static str]) -> &'st
     best.copied().filter(|best| preference(&ranges, best).0 > 0).unwrap_or(first)
 }
 
-/// Whether the client names a media type among those that it accepts; wildcards do not count.
+/// True if the client names a media type among those that it accepts; wildcards do not count.
 pub(super) fn accepts(request: &HttpRequest, media_type: &str) -> bool {
     ranges(request).iter().any(|range| range.weight > 0 && range.media_type.eq_ignore_ascii_case(media_type))
 }

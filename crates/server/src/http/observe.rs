@@ -55,7 +55,7 @@ pub(super) struct Observe {
     path: &'static str,
     needs: access::Needs,
     route: Arc<RouteMetrics>,
-    /// Whether responses are compressed for clients that accept it.
+    /// True if responses are compressed for clients that accept it.
     is_compressed: bool,
 }
 

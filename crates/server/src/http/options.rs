@@ -67,7 +67,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a [`super::Server`] encrypts.
+    /// True if a [`super::Server`] encrypts.
     pub(super) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -90,7 +90,7 @@ impl Options {
     }
 }
 
-/// Whether a text is what browsers send as `Origin`: scheme, host in small letters, perhaps a port, and
+/// True if a text is what browsers send as `Origin`: scheme, host in small letters, perhaps a port, and
 /// no path.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, authority)) = text.split_once("://") else { return false };

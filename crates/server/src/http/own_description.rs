@@ -121,7 +121,7 @@ fn properties() -> Value {
     })
 }
 
-/// Whether SPARQL queries are answered.
+/// True if SPARQL queries are answered.
 fn offers_sparql(context: &Context) -> bool {
     context.answers_sparql()
 }

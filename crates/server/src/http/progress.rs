@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Whether a response is worth nothing to a client that has closed its side.
+    /// True if a response is worth nothing to a client that has closed its side.
     pub(super) fn expects_client(&self) -> bool {
         self.expects_client.get()
     }

@@ -100,7 +100,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Whether only some Things are asked for.
+    /// True if only some Things are asked for.
     pub(super) fn is_filtered(&self) -> bool {
         self.query.is_some() || !self.filters.is_empty()
     }

@@ -80,7 +80,7 @@ impl Topics {
         format!("{}/events/{kind}/{}", self.prefix, encode(id))
     }
 
-    /// Whether a topic is one of [`Topics::event`].
+    /// True if a topic is one of [`Topics::event`].
     pub(super) fn is_event(&self, topic: &str) -> bool {
         topic.strip_prefix(self.prefix.as_str()).is_some_and(|rest| rest.starts_with("/events/"))
     }

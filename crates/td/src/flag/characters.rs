@@ -63,7 +63,7 @@ fn is_invisible(character: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a character that isn't seen changes how its neighbours are shown, as scripts and emoji use it.
+/// True if a character that isn't seen changes how its neighbours are shown, as scripts and emoji use it.
 fn is_needed(character: char, before: Option<char>, after: Option<char>, kind: TextKind) -> bool {
     match character {
         // Where a word may be broken.

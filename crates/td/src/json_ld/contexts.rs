@@ -33,7 +33,7 @@ static PARSED: LazyLock<Vec<(&str, syntax::Value)>> = LazyLock::new(|| {
     parsed.collect()
 });
 
-/// Whether there is a context at this URL.
+/// True if there is a context at this URL.
 pub(crate) fn is_known(url: &str) -> bool {
     CONTEXTS.iter().any(|(known, _)| *known == url)
 }

@@ -60,7 +60,7 @@ const OPERATIONS: [&str; 18] = [
     "unobserveallproperties",
 ];
 
-/// Whether the contexts of a description leave the members of forms their meaning, and no name of ours is in it.
+/// True if the contexts of a description leave the members of forms their meaning, and no name of ours is in it.
 pub(super) fn can_be_plain(context: &Value, text: &str) -> bool {
     let entries = match context {
         Value::Array(entries) => entries.as_slice(),
@@ -74,7 +74,7 @@ pub(super) fn can_be_plain(context: &Value, text: &str) -> bool {
         && !text.contains("\\uE000")
 }
 
-/// Whether an entry of a context changes nothing that forms have: a bundled one, or prefixes and a language.
+/// True if an entry of a context changes nothing that forms have: a bundled one, or prefixes and a language.
 fn leaves_forms(entry: &Value) -> bool {
     let is_prefix = |(name, iri): (&String, &Value)| {
         let is_own = LISTS.iter().any(|(list, ..)| list == name)
@@ -125,7 +125,7 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-/// Whether a member means the same in both contexts: one of those above, or one with a prefix.
+/// True if a member means the same in both contexts: one of those above, or one with a prefix.
 fn has_one_meaning(name: &str) -> bool {
     MEMBERS.contains(&name)
         || name.split_once(':').is_some_and(|(prefix, _)| !matches!(prefix, "type" | "schema" | "_" | ""))

@@ -103,7 +103,7 @@ pub struct FollowerStatus {
 }
 
 impl FollowerStatus {
-    /// Whether it answers and keeps up with the log.
+    /// True if it answers and keeps up with the log.
     pub fn is_ready(&self) -> bool {
         self.state == FollowerState::Following && self.seq.is_some()
     }

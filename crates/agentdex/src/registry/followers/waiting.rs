@@ -105,7 +105,7 @@ impl Waiting {
         queue.is_stopping
     }
 
-    /// Whether it is to stop.
+    /// True if it is to stop.
     pub fn is_stopping(&self) -> bool {
         self.lock().is_stopping
     }

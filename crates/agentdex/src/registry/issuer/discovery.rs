@@ -47,7 +47,7 @@ pub(super) fn fetcher(options: &IssuerOptions) -> Result<Fetcher> {
     Ok(options.fetcher.allowing(own))
 }
 
-/// Whether a URL is one of this machine.
+/// True if a URL is one of this machine.
 fn is_loopback(url: &str) -> bool {
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', ':']);
     let hosts = ["http://127.0.0.1", "http://localhost", "http://[::1]"];

@@ -134,12 +134,12 @@ impl Matching {
         self.since.insert(number, self.position);
     }
 
-    /// Whether a query that matches this number of Things stays below the maximum number of pairs.
+    /// True if a query that matches this number of Things stays below the maximum number of pairs.
     pub fn has_room_for(&self, matches: usize) -> bool {
         self.pairs.saturating_add(matches) <= MAX_PAIRS
     }
 
-    /// Whether it isn't known yet what a query matches.
+    /// True if it isn't known yet what a query matches.
     pub fn is_starting(&self, number: QueryNo) -> bool {
         self.starting.contains_key(&number)
     }

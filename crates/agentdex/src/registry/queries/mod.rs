@@ -47,7 +47,7 @@ pub(super) struct Queries {
     names: Mutex<Names>,
     /// One write at a time: the store and what is in memory say the same.
     writing: Mutex<()>,
-    /// Whether there is any query: most registries never have one.
+    /// True if there is any query: most registries never have one.
     has_any: AtomicBool,
 }
 
@@ -171,7 +171,7 @@ impl Queries {
         Ok(())
     }
 
-    /// Whether it isn't known yet what a query matches.
+    /// True if it isn't known yet what a query matches.
     pub fn is_starting(&self, watched: &Watched) -> bool {
         self.matching().is_starting(watched.number)
     }
@@ -347,7 +347,7 @@ impl QueryEvents {
         Ok(of_query.map(|(_, kind)| kind))
     }
 
-    /// Whether all events after a position are known.
+    /// True if all events after a position are known.
     pub fn is_known_after(&self, seq: Seq) -> bool {
         self.queries.matching().known_since(self.watched.number).is_some_and(|since| since <= seq)
     }

@@ -38,13 +38,13 @@ pub struct Tracking {
     pub convert: Converter,
     /// The keys that agent cards are trusted by, beside those of their domains.
     pub trusted_keys: TrustedKeys,
-    /// Whether agent cards without a valid signature are refused.
+    /// True if agent cards without a valid signature are refused.
     pub require_signature: bool,
     /// The pause after a poll that succeeds.
     pub interval: Duration,
     /// How many failures in a row make a source stale.
     pub stale_after: u32,
-    /// Whether a thread polls the sources that are due; else [`crate::Registry::refresh_due`] must be called.
+    /// True if a thread polls the sources that are due; else [`crate::Registry::refresh_due`] must be called.
     pub in_background: bool,
 }
 

@@ -240,7 +240,7 @@ pub(super) fn well_known(format: Format) -> &'static [&'static str] {
     format.tracking().map_or(&[], |tracking| tracking.well_known)
 }
 
-/// Whether the document may be at another place of the site in spite of a failure.
+/// True if the document may be at another place of the site in spite of a failure.
 pub(super) fn may_be_elsewhere(error: &Error) -> bool {
     match error {
         Error::FetchFailed { status, .. } => status.is_some_and(|status| status < 500),

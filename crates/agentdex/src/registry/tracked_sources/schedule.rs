@@ -95,7 +95,7 @@ struct Plan {
     /// None while it is being polled.
     poll: Option<Timestamp>,
     renewal: Option<Timestamp>,
-    /// Whether it is being polled.
+    /// True if it is being polled.
     is_taken: bool,
     /// The poll that was scheduled while it was being polled.
     next: Option<Timestamp>,

@@ -109,18 +109,18 @@ impl Tracked {
         self.add_revision(hash, now);
     }
 
-    /// Whether it still has the URL and the version that were polled.
+    /// True if it still has the URL and the version that were polled.
     pub(super) fn is_at(&self, polled: &Tracked) -> bool {
         (&self.source, self.hash()) == (&polled.source, polled.hash())
     }
 
-    /// Whether a poll came before its time, on request. It may report success; but callers who poll often must not
+    /// True if a poll came before its time, on request. It may report success; but callers who poll often must not
     /// make a source stale by that, nor delay its next poll.
     pub(super) fn is_early(&self, now: Timestamp) -> bool {
         now < self.next_try
     }
 
-    /// Whether the check of a known card counts. Keys that can't be fetched prove nothing, until that has lasted for
+    /// True if the check of a known card counts. Keys that can't be fetched prove nothing, until that has lasted for
     /// as many polls as make a source stale. Polls before their time don't count.
     pub(super) fn accepts_check(&mut self, is_certain: bool, stale_after: u32, now: Timestamp) -> bool {
         if !is_certain && self.is_early(now) {

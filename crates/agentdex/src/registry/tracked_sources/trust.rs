@@ -61,7 +61,7 @@ enum KeySet {
 #[derive(Debug)]
 pub(super) struct Assessment {
     pub verification: Verification,
-    /// Whether all keys that could matter were available.
+    /// True if all keys that could matter were available.
     pub is_certain: bool,
 }
 
@@ -151,7 +151,7 @@ impl Trust {
 }
 
 impl Cached {
-    /// Whether it is still valid, or was fetched while the caller waited.
+    /// True if it is still valid, or was fetched while the caller waited.
     fn holds(&self, asked: Instant, now: Timestamp, lasts: i64) -> bool {
         let lasts = match self.keys {
             // A caller that waited fetches again.

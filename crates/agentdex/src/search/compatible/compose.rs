@@ -40,7 +40,7 @@ pub struct ComposeRequest<'r> {
 pub struct Composed {
     /// What fits best first.
     pub chains: Vec<Chain>,
-    /// Whether all chains were compared; otherwise there may be better ones.
+    /// True if all chains were compared; otherwise there may be better ones.
     pub complete: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct Request<'r> {
     pub want: Option<&'r Data>,
     /// Decides between capabilities that fit as well.
     pub relevance: &'r Relevance,
-    /// Whether capabilities are found of which one thing is missing.
+    /// True if capabilities are found of which one thing is missing.
     pub near_misses: bool,
     /// Things that aren't found.
     pub hidden: &'r HashSet<&'r str>,

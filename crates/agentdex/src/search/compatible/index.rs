@@ -142,7 +142,7 @@ impl ShapeIndex {
         self.capabilities
     }
 
-    /// Whether it has none.
+    /// True if it has none.
     pub fn is_empty(&self) -> bool {
         self.capabilities == 0
     }

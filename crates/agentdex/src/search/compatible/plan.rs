@@ -136,7 +136,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Whether it has to end.
+    /// True if it has to end.
     fn is_over(&mut self) -> bool {
         self.choices += 1;
         let is_late = self.choices.is_multiple_of(CHOICES_AT_ONCE) && Instant::now() > self.deadline;
@@ -193,7 +193,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Whether a plan leads to the same without one of its steps: what that gives, others give as well.
+    /// True if a plan leads to the same without one of its steps: what that gives, others give as well.
     fn has_detour(&self, draft: &Draft) -> bool {
         let is_needless = |step: usize| {
             let mut links = draft.plan.links.iter().filter(|link| link.source == Source::Step(step));
@@ -222,7 +222,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Whether data that the caller didn't name may be meant: by what is wanted, or by the only thing that a step needs.
+    /// True if data that the caller didn't name may be meant: by what is wanted, or by the only thing that a step needs.
     fn goes_by_type(&self, draft: &Draft, need: Need) -> bool {
         let is_only = |ports: &[Port]| ports.len() == 1 && ports.iter().all(Port::is_unnamed);
         match need.target {
@@ -250,7 +250,7 @@ impl<'p> Planner<'p> {
         supplies.reduce(|best, other| if other.1.score() > best.1.score() { other } else { best })
     }
 
-    /// Whether what a shape needs can be there with the steps that are left. Steps that use it don't count.
+    /// True if what a shape needs can be there with the steps that are left. Steps that use it don't count.
     fn is_near(&self, draft: &Draft, need: Need, shape: ShapeNo, steps: usize) -> bool {
         let used_by = match need.target {
             Target::Want => 0,

@@ -31,7 +31,7 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// Whether only its type is known.
+    /// True if only its type is known.
     pub fn is_unnamed(&self) -> bool {
         self.names.exact().next().is_none()
     }
@@ -82,7 +82,7 @@ impl Data {
         Data { ports: ports.into_iter().collect() }
     }
 
-    /// Whether it has parts that can be told by their names.
+    /// True if it has parts that can be told by their names.
     pub fn has_names(&self) -> bool {
         self.ports.iter().any(|port| !port.is_unnamed())
     }

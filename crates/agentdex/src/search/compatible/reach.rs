@@ -18,7 +18,7 @@ const MAX_REQUIRED: usize = 64;
 pub(super) struct Reach {
     /// By shape; 0: not at all.
     steps: Vec<u8>,
-    /// Whether it was found out in time.
+    /// True if it was found out in time.
     pub is_complete: bool,
 }
 
@@ -83,7 +83,7 @@ impl Reach {
     }
 }
 
-/// Whether a shape needs nothing, or only the data that has no name.
+/// True if a shape needs nothing, or only the data that has no name.
 fn starts(index: &ShapeIndex, matcher: &Matcher, have: &[Port], shape: ShapeNo) -> bool {
     let Some(shape) = index.get(shape) else { return false };
     let mut required = shape.required();

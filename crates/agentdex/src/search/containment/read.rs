@@ -46,7 +46,7 @@ impl<'v> Bases<'v> {
         self.all.iter().rev().find_map(|base| base.pointer(&decoded))
     }
 
-    /// Whether a schema has definitions of its own; if so they come first from now on.
+    /// True if a schema has definitions of its own; if so they come first from now on.
     fn enter(&mut self, schema: &'v Value) -> bool {
         let has_own = DEFINITIONS.iter().any(|name| schema.get(name).is_some());
         let is_new = has_own && self.all.last().is_none_or(|last| !ptr::eq(*last, schema));

@@ -286,7 +286,7 @@ impl Schema {
         self.nodes.get(at as usize).unwrap_or(&ANY)
     }
 
-    /// Whether all that it says is compared, and there are values.
+    /// True if all that it says is compared, and there are values.
     pub(super) fn is_complete(&self) -> bool {
         !self.node(0).kinds.is_empty() && self.nodes.iter().all(|node| node.unknown_keyword().is_none())
     }

@@ -34,7 +34,7 @@ pub(super) struct Outline {
     pub members: Option<BTreeSet<String>>,
 }
 
-/// Whether the text of a description has letters as escape sequences, so that what it says can't be found in it.
+/// True if the text of a description has letters as escape sequences, so that what it says can't be found in it.
 pub(super) fn has_escaped_letters(description: &str) -> bool {
     ["\\u", "\\/"].iter().any(|escape| memchr::memmem::find(description.as_bytes(), escape.as_bytes()).is_some())
 }
@@ -172,9 +172,9 @@ fn check_root(tokens: &[Token<'_>]) -> Result<()> {
 struct Open {
     symbol: char,
     at: usize,
-    /// Whether it is a pair of brackets with a filter.
+    /// True if it is a pair of brackets with a filter.
     is_filter: bool,
-    /// Whether it holds the arguments of `match` or `search`.
+    /// True if it holds the arguments of `match` or `search`.
     is_pattern: bool,
     selectors: usize,
 }
@@ -265,7 +265,7 @@ fn unescaped(text: &str) -> Option<String> {
     serde_json::from_str(&json).ok()
 }
 
-/// Whether not all of a query must hold: there are alternatives, a negation, or something that counts what isn't there.
+/// True if not all of a query must hold: there are alternatives, a negation, or something that counts what isn't there.
 fn has_alternatives(tokens: &[Token<'_>]) -> bool {
     tokens.iter().any(|token| {
         matches!(

@@ -58,7 +58,7 @@ impl Query {
         Ok(Query { path, outline })
     }
 
-    /// Whether a description may have what the query asks for, by its text alone: false where a value that every
+    /// True if a description may have what the query asks for, by its text alone: false where a value that every
     /// result needs isn't in it.
     pub fn may_match(&self, description: &str) -> bool {
         let is_missing = |value: &String| memchr::memmem::find(description.as_bytes(), value.as_bytes()).is_none();

@@ -40,7 +40,7 @@ pub(in crate::search) struct Compiled {
     pub query: Box<dyn Query>,
     /// The terms, each once, where the query is a union of terms and nothing else.
     pub union: Option<Vec<(Term, Score)>>,
-    /// Whether there are words, so that hits have a score.
+    /// True if there are words, so that hits have a score.
     pub is_scored: bool,
     /// What is marked in the text of hits.
     pub highlights: Highlights,
@@ -48,7 +48,7 @@ pub(in crate::search) struct Compiled {
     pub corrections: Vec<Corrected>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
-    /// Whether words that no description has were not corrected, since the model knows them.
+    /// True if words that no description has were not corrected, since the model knows them.
     pub has_known: bool,
     /// The words that say something, each once.
     pub telling: Vec<Telling>,
@@ -97,7 +97,7 @@ struct Compiler<'a> {
     nots: Vec<Box<dyn Query>>,
     /// Exact values by field: one of those within a field, of every field.
     exact: Vec<(Field, Vec<Box<dyn Query>>)>,
-    /// Whether some clause is text that should be found.
+    /// True if some clause is text that should be found.
     wants_text: bool,
     searcher: &'a Searcher,
     versions: Option<Versions>,

@@ -43,7 +43,7 @@ impl Languages {
         !self.spoken.is_empty() && !self.spoken.iter().any(|language| language.is_in_table())
     }
 
-    /// Whether a word is a stop word of the language that the query seems to be in.
+    /// True if a word is a stop word of the language that the query seems to be in.
     pub fn is_stop_word(&self, written: &str) -> bool {
         self.spoken.iter().any(|language| language.form_of(written).is_none())
     }

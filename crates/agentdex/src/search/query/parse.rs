@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
 /// The fields that no filter has the name of.
 pub(super) const FIELDS: [&str; 4] = ["title", "description", "id", "language"];
 
-/// Whether a field has this name.
+/// True if a field has this name.
 pub(super) fn is_field(name: &str) -> bool {
     target(name).is_some()
 }

@@ -13,9 +13,9 @@ pub(in crate::search) struct Wording {
     pub sentences: Vec<String>,
     /// The clauses of each sentence, where there are few: each may be a task of its own. More are a story.
     pub tasks: Vec<Vec<Clause>>,
-    /// Whether there are words that may be found anywhere, in whatever form.
+    /// True if there are words that may be found anywhere, in whatever form.
     pub has_free_words: bool,
-    /// Whether there are words in quotes that may be found anywhere.
+    /// True if there are words in quotes that may be found anywhere.
     pub has_phrases: bool,
     /// What restricts: fields of exact values, what must be there and what must not.
     pub restriction: Vec<Clause>,

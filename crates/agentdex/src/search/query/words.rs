@@ -59,7 +59,7 @@ static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     words
 });
 
-/// Whether a word is common, a number or a single character.
+/// True if a word is common, a number or a single character.
 fn says_little(word: &str) -> bool {
     COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -140,12 +140,12 @@ impl Part {
         }
     }
 
-    /// Whether it is one term.
+    /// True if it is one term.
     pub fn is_term(&self) -> bool {
         matches!(self, Part::Word { terms, .. } if terms.len() == 1)
     }
 
-    /// Whether both are the same word.
+    /// True if both are the same word.
     pub fn is_same_word(&self, other: &Part) -> bool {
         match (self, other) {
             (Part::Word { terms, .. }, Part::Word { terms: others, .. }) => terms == others,
@@ -222,7 +222,7 @@ pub(super) struct Words<'a> {
     pub telling: Vec<Telling>,
     /// Words that no description has, and those that took their place.
     pub corrections: Vec<Corrected>,
-    /// Whether words were not corrected since the model knows them.
+    /// True if words were not corrected since the model knows them.
     pub has_known: bool,
 }
 

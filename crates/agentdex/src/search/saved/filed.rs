@@ -58,7 +58,7 @@ impl QueryIndex {
         self.queries.insert(number, query);
     }
 
-    /// Whether there is a query that matches no document without vectors.
+    /// True if there is a query that matches no document without vectors.
     pub fn needs_vectors(&self) -> bool {
         !self.by_meaning.is_empty()
     }
@@ -95,7 +95,7 @@ impl QueryIndex {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }

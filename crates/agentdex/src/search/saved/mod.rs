@@ -94,7 +94,7 @@ impl SavedQuery {
         Ok(SavedQuery { meaning: by_meaning, ..by_words })
     }
 
-    /// Whether its meaning counts, so that the vectors of descriptions have to be known.
+    /// True if its meaning counts, so that the vectors of descriptions have to be known.
     pub fn is_by_meaning(&self) -> bool {
         self.meaning.is_some()
     }

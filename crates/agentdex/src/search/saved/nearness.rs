@@ -26,7 +26,7 @@ impl Nearness {
         meaning.at_least(&self.question, self.threshold)
     }
 
-    /// Whether a Thing with these vectors is.
+    /// True if a Thing with these vectors is.
     pub fn has(&self, vectors: &[Quantized]) -> bool {
         self.question.likeness_of(vectors) >= self.threshold
     }

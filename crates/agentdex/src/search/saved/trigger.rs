@@ -59,7 +59,7 @@ impl Trigger {
 /// Terms of which a filter needs one.
 struct Filtered {
     terms: Vec<Term>,
-    /// Whether there is no other filter.
+    /// True if there is no other filter.
     is_only: bool,
     is_capability: bool,
 }
@@ -94,7 +94,7 @@ struct Words {
     beginnings: Vec<Term>,
     /// Those that have forms in other languages, as the query has them.
     written: Vec<(Field, String)>,
-    /// Whether one of them is also enough.
+    /// True if one of them is also enough.
     suffices: bool,
 }
 

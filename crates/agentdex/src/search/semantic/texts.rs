@@ -29,7 +29,7 @@ impl Described {
         (!name.is_empty() || !description.is_empty()).then_some(Described { name, description })
     }
 
-    /// Whether another one says nothing beside this one.
+    /// True if another one says nothing beside this one.
     fn includes(&self, other: &Described) -> bool {
         let says_nothing = other.description.is_empty() && other.name.eq_ignore_ascii_case(&self.name);
         says_nothing || (!other.description.is_empty() && other.description == self.description)

@@ -59,7 +59,7 @@ impl Visible {
         !is_hidden && self.snapshot.parts.get(part).is_some_and(|part| part.is_live(row))
     }
 
-    /// Whether a segment before this one has the statement, in whichever graph.
+    /// True if a segment before this one has the statement, in whichever graph.
     fn is_in_part_before(&self, part: usize, row: &Row) -> bool {
         let [_, subject, predicate, object] = *row;
         self.snapshot.parts.iter().enumerate().take(part).any(|(number, part)| {
@@ -79,7 +79,7 @@ struct Matches {
     places: Range<usize>,
     /// What else a row has to have.
     wanted: [Option<u32>; 4],
-    /// Whether a statement in several graphs counts once.
+    /// True if a statement in several graphs counts once.
     is_union: bool,
     last: Option<Row>,
 }

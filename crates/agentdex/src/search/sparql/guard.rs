@@ -81,7 +81,7 @@ pub(super) fn check(text: &str) -> Result<()> {
 /// Finds the word that says what a query is, behind declarations of prefixes.
 #[derive(Default)]
 struct Prologue {
-    /// Whether the IRI of a declaration is still to come.
+    /// True if the IRI of a declaration is still to come.
     is_declaring: bool,
     is_over: bool,
 }

@@ -165,7 +165,7 @@ impl Part {
         self.segment.rows().iter().filter(|row| !self.dead.contains(&graph_of(row)))
     }
 
-    /// Whether the graph of a row has it still.
+    /// True if the graph of a row has it still.
     pub fn is_live(&self, row: &Row) -> bool {
         self.dead.is_empty() || !self.dead.contains(&graph_of(row))
     }
@@ -175,7 +175,7 @@ fn graph_of(row: &Row) -> u32 {
     row.get(GRAPH).copied().unwrap_or_default()
 }
 
-/// Whether a row can be in one graph only: its blank nodes are.
+/// True if a row can be in one graph only: its blank nodes are.
 pub(super) fn has_blank_node(row: &Row) -> bool {
     [SUBJECT, OBJECT].iter().any(|&place| row.get(place).is_some_and(|number| *number >= FIRST_BLANK))
 }
@@ -186,7 +186,7 @@ impl Snapshot {
         self.parts.iter().map(|part| part.segment.len()).sum()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

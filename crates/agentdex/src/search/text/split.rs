@@ -37,7 +37,7 @@ impl<'a> Names<'a> {
         Some(start..end)
     }
 
-    /// Whether the run is what an apostrophe leaves of a word: the `s` of `user's`, the `ll` of `you'll`.
+    /// True if the run is what an apostrophe leaves of a word: the `s` of `user's`, the `ll` of `you'll`.
     fn is_contraction(&self, run: &Range<usize>) -> bool {
         if run.len() > 2 {
             return false;
@@ -120,7 +120,7 @@ fn split_run(text: &str, run: Range<usize>, parts: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether an acronym is followed by a plural `s` and no more of that word.
+/// True if an acronym is followed by a plural `s` and no more of that word.
 fn is_plural(rest: &str) -> bool {
     let mut rest = rest.chars();
     rest.next() == Some('s') && !rest.next().is_some_and(char::is_lowercase)

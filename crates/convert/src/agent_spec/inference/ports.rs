@@ -44,7 +44,7 @@ impl<'d> PropertyList<'d> {
         &self.entries
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -128,7 +128,7 @@ impl<'d> Port<'d> {
         self.effective()?.find(title)
     }
 
-    /// Whether what the component has is known: a plugin's that declares nothing may have anything.
+    /// True if what the component has is known: a plugin's that declares nothing may have anything.
     pub(in super::super) fn is_known(&self) -> bool {
         self.effective().is_some()
     }

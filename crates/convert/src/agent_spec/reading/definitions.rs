@@ -111,7 +111,7 @@ impl<'d> Reader<'d, '_> {
         Resolved::Plain(value)
     }
 
-    /// Whether a plain value may be read once more: what many references lead to must not make a
+    /// True if a plain value may be read once more: what many references lead to must not make a
     /// small document a lot of work.
     pub(super) fn may_repeat(&mut self, value: &'d Value, at: &At<'_, 'd>) -> bool {
         if self.repeated_values <= MAX_REPEATED_VALUES {

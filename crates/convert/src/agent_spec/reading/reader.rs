@@ -77,7 +77,7 @@ impl<'d, 'f> Reader<'d, 'f> {
         }
     }
 
-    /// Whether a walk is at the whole of a document.
+    /// True if a walk is at the whole of a document.
     pub(super) fn is_document(&self, at: &At<'_, 'd>) -> bool {
         matches!(at, At::Place(place) if self.graph.places.is_document(*place))
     }

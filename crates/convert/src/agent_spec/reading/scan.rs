@@ -124,7 +124,7 @@ impl<'d> Reader<'d, '_> {
 }
 
 impl Around<'_> {
-    /// Whether the id is one that whoever exports a configuration puts in the place of a value that must
+    /// True if the id is one that whoever exports a configuration puts in the place of a value that must
     /// not be seen: `<id>.<field>`.
     fn may_withhold(self, id: &Value) -> bool {
         let Value::String(id) = id else { return false };
@@ -159,7 +159,7 @@ impl Around<'_> {
     }
 }
 
-/// Whether a name ends where `rest` begins, or goes on with that of something within.
+/// True if a name ends where `rest` begins, or goes on with that of something within.
 fn ends_name(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('.')
 }

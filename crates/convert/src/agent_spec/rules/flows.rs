@@ -22,7 +22,7 @@ pub(super) struct FlowGraph<'r, 'd> {
 }
 
 impl FlowGraph<'_, '_> {
-    /// Whether a node is among those of the flow.
+    /// True if a node is among those of the flow.
     pub(super) fn lists(&self, rules: &Rules<'_, '_>, node: Key) -> bool {
         self.listed.contains(node)
             || rules.profile() == Profile::Sdk && rules.graph.id(node).is_some_and(|id| self.ids.contains(id))

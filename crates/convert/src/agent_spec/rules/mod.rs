@@ -125,7 +125,7 @@ impl<'r, 'd> Rules<'r, 'd> {
         }
     }
 
-    /// Whether the document may still take as much work, which is taken off.
+    /// True if the document may still take as much work, which is taken off.
     fn affords(&self, steps: usize) -> bool {
         self.effort.spend(steps).is_ok()
     }

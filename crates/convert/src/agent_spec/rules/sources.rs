@@ -158,7 +158,7 @@ impl<'r, 'd> Outputs<'r, 'd> {
 }
 
 impl FlowGraph<'_, '_> {
-    /// Whether control edges lead from a source to the node; so it is taken to be once the steps are used up.
+    /// True if control edges lead from a source to the node; so it is taken to be once the steps are used up.
     fn may_run_before(&self, node: Key, is_source: &dyn Fn(Key) -> bool, steps: &Cell<usize>) -> bool {
         // Everything that is reached is so from the start.
         if self.start.is_some_and(|start| start != node && is_source(start)) {

@@ -248,7 +248,7 @@ fn any_tool_call() -> Value {
     json!({"type": "object", "properties": properties, "required": ["name"]})
 }
 
-/// Whether a header grants access, which security schemes say.
+/// True if a header grants access, which security schemes say.
 pub(super) fn is_access(name: &str) -> bool {
     name.eq_ignore_ascii_case("cookie") || secrecy_of(name).is_some()
 }
@@ -262,7 +262,7 @@ fn is_empty(data: &Value) -> bool {
     }
 }
 
-/// Whether this is the name of a method rather than a template for one.
+/// True if this is the name of a method rather than a template for one.
 fn is_method(method: &str) -> bool {
     !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic())
 }

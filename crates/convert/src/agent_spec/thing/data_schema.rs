@@ -53,12 +53,12 @@ impl DataSchemas {
         DataSchemas { inlined, left: MOST_BYTES }
     }
 
-    /// Whether there is more than the registry takes, so that nothing is added to it.
+    /// True if there is more than the registry takes, so that nothing is added to it.
     pub(super) fn is_full(&self) -> bool {
         self.left == 0
     }
 
-    /// Whether there is room for so much more.
+    /// True if there is room for so much more.
     pub(super) fn spend(&mut self, bytes: usize) -> bool {
         self.left = self.left.saturating_sub(bytes);
         !self.is_full()
@@ -256,7 +256,7 @@ pub(super) fn json_literal(value: &Value) -> Value {
     serde_json::json!({"@type": "@json", "@value": value})
 }
 
-/// Whether it is plain from their types that no value fits two of the schemas.
+/// True if it is plain from their types that no value fits two of the schemas.
 fn are_disjoint(schemas: &[Value]) -> bool {
     let mut taken = HashSet::new();
     schemas.iter().all(|schema| {
@@ -265,12 +265,12 @@ fn are_disjoint(schemas: &[Value]) -> bool {
     })
 }
 
-/// Whether something else stands in the place of the value: it was hidden.
+/// True if something else stands in the place of the value: it was hidden.
 fn is_reference(value: &Value) -> bool {
     value.get("$component_ref").is_some()
 }
 
-/// Whether a value is nested no deeper than that.
+/// True if a value is nested no deeper than that.
 pub(super) fn is_within_depth(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(elements) => depth > 0 && elements.iter().all(|element| is_within_depth(element, depth - 1)),

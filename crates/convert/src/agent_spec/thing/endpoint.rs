@@ -24,7 +24,7 @@ const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 /// What grants access in a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
-    /// Whether there is user-info.
+    /// True if there is user-info.
     pub user_info: bool,
     /// The names of the parameters whose values are secrets.
     pub parameters: Vec<String>,
@@ -184,7 +184,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether this is a URI template that gives absolute URIs with an authority.
+    /// True if this is a URI template that gives absolute URIs with an authority.
     fn is_absolute(&self) -> bool {
         let scheme = self.href.split_once("://").map(|(scheme, _)| scheme);
         let is_scheme = |scheme: &str| {
@@ -225,7 +225,7 @@ impl Base {
         }
     }
 
-    /// Whether several agents have the same address.
+    /// True if several agents have the same address.
     pub(in super::super) fn is_shared(&self) -> bool {
         !self.0.contains("{id}") && !self.0.contains("{name}")
     }

@@ -12,7 +12,7 @@ const ANNOTATIONS: [&str; 3] = ["title", "description", "default"];
 /// A schema, and what applies to the same value by `$ref` or by an `allOf` with one entry.
 pub(super) struct Layers<'s> {
     layers: [Option<&'s Map<String, Value>>; MOST],
-    /// Whether nothing is lost by reading the first value of each keyword, of those that are known.
+    /// True if nothing is lost by reading the first value of each keyword, of those that are known.
     pub is_exact: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'s> Layers<'s> {
         )
     }
 
-    /// Whether another schema says more about something that these speak of.
+    /// True if another schema says more about something that these speak of.
     fn contradict(&self, next: &Map<String, Value>) -> bool {
         let is_said = |keyword: &String| {
             let is_reference = matches!(keyword.as_str(), "$ref" | "allOf" | "$defs" | "definitions");
@@ -87,7 +87,7 @@ fn next_of<'s>(schema: &'s Map<String, Value>, root: &'s Value) -> Option<Option
     }
 }
 
-/// Whether a data schema says all of it.
+/// True if a data schema says all of it.
 fn is_known(schema: &Map<String, Value>) -> bool {
     schema.keys().all(|name| Keyword::find(name).is_some_and(|keyword| keyword.data != Data::Lost))
 }

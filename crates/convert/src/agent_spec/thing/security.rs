@@ -153,7 +153,7 @@ impl<'d> Mapper<'_, 'd> {
         sent.and_then(|component| component.get(field)).or_else(|| self.graph.field(key, field))
     }
 
-    /// Whether a URL had user-info, which was left out.
+    /// True if a URL had user-info, which was left out.
     pub(super) fn had_user_info(&self, key: Key, field: &str) -> bool {
         let is_it = |hidden: &&Hidden| hidden.rule == Rule::UserInfo && hidden.pointer.ends_with(field);
         let mut found = self.hidden.iter().filter(is_it).peekable();

@@ -39,7 +39,7 @@ pub(in super::super) enum Role {
 }
 
 impl Role {
-    /// Whether it can be a Thing of its own.
+    /// True if it can be a Thing of its own.
     pub(in super::super) fn is_thing(self) -> bool {
         matches!(self, Role::Agent | Role::Tool | Role::ToolBox)
     }

@@ -17,7 +17,7 @@ pub(in super::super) struct Field {
     pub(in super::super) null: Null,
     /// Whether the value may be exported.
     pub(in super::super) secrecy: Secrecy,
-    /// Whether `{{x}}` in it makes an input of the component.
+    /// True if `{{x}}` in it makes an input of the component.
     pub(in super::super) has_placeholders: bool,
     /// What of it needs a newer version than the component.
     pub(in super::super) since: &'static [(Version, Trigger)],
@@ -188,7 +188,7 @@ impl Field {
         }
     }
 
-    /// Whether a component without it is refused.
+    /// True if a component without it is refused.
     pub(in super::super) fn is_required(&self, profile: Profile) -> bool {
         match self.required {
             Required::No => false,
@@ -197,7 +197,7 @@ impl Field {
         }
     }
 
-    /// Whether a profile takes `null` for a value.
+    /// True if a profile takes `null` for a value.
     pub(in super::super) fn takes_null(&self, profile: Profile) -> bool {
         match self.null {
             Null::Refused => false,
@@ -206,7 +206,7 @@ impl Field {
         }
     }
 
-    /// Whether a profile knows the field at all.
+    /// True if a profile knows the field at all.
     pub(in super::super) fn is_known(&self, profile: Profile) -> bool {
         self.only.is_none_or(|only| only == profile)
     }

@@ -74,7 +74,7 @@ impl ComponentType {
         TYPES.values()
     }
 
-    /// Whether this is `family` or extends it.
+    /// True if this is `family` or extends it.
     pub(super) fn is_a(&self, family: &str) -> bool {
         self.lineage.contains(&family)
     }

@@ -128,7 +128,7 @@ fn without_comments(text: &str) -> String {
     lines.filter(|line| !line.is_empty() && !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Whether a client prefers a page for people: browsers name `text/html`, programs don't.
+/// True if a client prefers a page for people: browsers name `text/html`, programs don't.
 pub(super) fn is_preferred(request: &HttpRequest) -> bool {
     negotiate(request, &["application/json", "text/html"]) == "text/html"
 }

@@ -40,7 +40,7 @@ pub(super) struct Connection<S> {
     decisions: Decisions,
     /// The registry as the client sees it.
     reader: Registry,
-    /// Whether the client may see what the guardian decides.
+    /// True if the client may see what the guardian decides.
     sees_decisions: bool,
     /// What the client asked for in CONNECT; 0 can't be raised later (5.0, section 3.14.2.2.2).
     asked_expiry: u32,
@@ -298,7 +298,7 @@ where
         }
     }
 
-    /// Whether the store has an older state of the session.
+    /// True if the store has an older state of the session.
     fn is_unsaved(&self) -> bool {
         let is_stored = self.session.expiry > 0 && !self.session.subscriptions.is_empty();
         is_stored && self.saved_moves != self.delivery.moves()

@@ -148,7 +148,7 @@ impl Delivery {
         self.shared.retain(|(other, _)| **other != *text);
     }
 
-    /// Whether it takes part in a shared subscription.
+    /// True if it takes part in a shared subscription.
     pub fn shares(&self) -> bool {
         !self.shared.is_empty()
     }

@@ -78,7 +78,7 @@ pub(super) struct Engine {
     framing: Framing,
     /// What has come of a CONNECT that isn't complete.
     connect: Vec<u8>,
-    /// Whether there was a CONNECT: it comes once (3.1.0-2).
+    /// True if there was a CONNECT: it comes once (3.1.0-2).
     has_connect: bool,
     output: Vec<u8>,
     acknowledged: Vec<u16>,
@@ -162,7 +162,7 @@ impl Engine {
         std::mem::take(&mut self.acknowledged)
     }
 
-    /// Whether nothing more is to be read: the output is all that is left to do.
+    /// True if nothing more is to be read: the output is all that is left to do.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

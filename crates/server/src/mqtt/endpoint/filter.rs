@@ -21,7 +21,7 @@ pub(super) type Pattern = Box<[Option<Box<str>>]>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TopicFilter {
     levels: Vec<Level>,
-    /// Whether a group shares the subscription.
+    /// True if a group shares the subscription.
     pub is_shared: bool,
 }
 

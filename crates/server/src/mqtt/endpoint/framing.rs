@@ -10,7 +10,7 @@ const CONNECT_FLAGS: usize = 7;
 /// A packet that breaks the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed {
-    /// Whether it is a CONNECT of version 5, which is answered.
+    /// True if it is a CONNECT of version 5, which is answered.
     pub is_connect_v5: bool,
 }
 
@@ -38,7 +38,7 @@ enum State {
 }
 
 impl Framing {
-    /// Whether the next byte begins a packet.
+    /// True if the next byte begins a packet.
     pub fn is_at_start(&self) -> bool {
         matches!(self.state, State::Start)
     }

@@ -72,7 +72,7 @@ pub(super) struct Redelivered {
     pub payload: Arc<[u8]>,
     pub family: Family,
     pub options: DeliveryOptions,
-    /// Whether it was retained when it was sent, whatever the options say.
+    /// True if it was retained when it was sent, whatever the options say.
     pub retain: bool,
 }
 

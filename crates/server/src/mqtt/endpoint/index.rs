@@ -140,7 +140,7 @@ impl SubscriptionIndex {
         }
     }
 
-    /// Whether the quotas have room for another subscription, which then counts.
+    /// True if the quotas have room for another subscription, which then counts.
     fn reserve(&self, subscriptions: &Subscriptions, text: &str) -> bool {
         let bytes = Subscription::bytes(text);
         if subscriptions.len() >= self.max_subscriptions || subscriptions.bytes() + bytes > self.max_session_bytes {

@@ -74,7 +74,7 @@ impl<S: AsyncRead + AsyncWrite> Link<S> {
         }
     }
 
-    /// Whether more may be read: not from a client that sends requests and doesn't read the answers.
+    /// True if more may be read: not from a client that sends requests and doesn't read the answers.
     pub fn may_read(&self) -> bool {
         self.reply_bytes < MAX_REPLY_BYTES
     }

@@ -21,7 +21,7 @@ pub(super) enum Incoming {
 }
 
 impl Incoming {
-    /// Whether a string contains NUL, which no packet may (5.0, section 1.5.4).
+    /// True if a string contains NUL, which no packet may (5.0, section 1.5.4).
     pub fn contains_nul(&self) -> bool {
         match self {
             Incoming::Connect(connect) => connect.client_id.contains('\0'),

@@ -21,7 +21,7 @@ pub(super) struct Session {
     pub expiry: u32,
     pub progress: Progress,
     pub subscriptions: Subscriptions,
-    /// Whether the store has a copy.
+    /// True if the store has a copy.
     pub is_stored: bool,
 }
 
@@ -93,14 +93,14 @@ pub(super) struct Subscription {
     pub text: Arc<str>,
     /// The same for the matcher: up to one filter for each family of topics.
     pub filters: Box<[FilterId]>,
-    /// Whether a group shares it.
+    /// True if a group shares it.
     pub is_shared: bool,
     pub at_least_once: bool,
     pub retain_as_published: bool,
     pub identifier: Option<u32>,
     /// Only what happened later concerns it.
     pub since: Seq,
-    /// Whether retained descriptions are still to be sent.
+    /// True if retained descriptions are still to be sent.
     pub retained_pending: bool,
 }
 

@@ -50,7 +50,7 @@ pub(super) enum Entering {
     Entered {
         lease: Lease,
         session: Box<Session>,
-        /// Whether the session was there.
+        /// True if the session was there.
         present: bool,
     },
     /// Another connection has it, was notified, and closes the channel once it has let go.

@@ -82,7 +82,7 @@ impl From<PubAckReason> for Verdict {
     }
 }
 
-/// Whether a connection ended because one of its messages was too large for the broker.
+/// True if a connection ended because one of its messages was too large for the broker.
 pub(super) fn is_too_large(error: &ConnectionError) -> bool {
     let ConnectionError::MqttState(error) = error else { return false };
     match error {

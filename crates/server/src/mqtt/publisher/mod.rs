@@ -79,7 +79,7 @@ impl Publisher {
         Ok(Publisher { shared, stop, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Whether there is a connection to the broker at the moment.
+    /// True if there is a connection to the broker at the moment.
     pub fn is_connected(&self) -> bool {
         self.shared.is_connected.load(Ordering::Relaxed)
     }

@@ -56,7 +56,7 @@ impl Config {
     }
 }
 
-/// Whether the vector of a text is that of its first token rather than the mean of all.
+/// True if the vector of a text is that of its first token rather than the mean of all.
 pub(super) fn takes_first_token(directory: &Path) -> Result<bool, ModelError> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
