@@ -111,22 +111,31 @@ fn compatible(agents: usize) {
     }
 }
 
-/// What it takes to replace an agent where all have the same data: no more among many than among few.
+/// What it takes to replace an agent among few and among many, where all have the same data, and where all have the same
+/// name for it with something of their own beside it.
 fn replacing(agents: usize) {
-    let text = json!({"actions": {"a": {"input": data(1, 3, 400), "output": data(2, 1, 400)}}}).to_string();
-    let shapes = || shapes(&text).expect("a description");
-    let few = (agents / 100).max(1);
-    let [few_took, many_took] = [few, agents].map(|agents| {
-        let mut index = ShapeIndex::default();
-        (0..agents).for_each(|number| index.put(&number.to_string(), shapes()));
-        let replaced: Vec<_> = (0..REPEATED * 20).map(|at| (number(at, agents).to_string(), shapes())).collect();
-        let started = Instant::now();
-        let count = replaced.len();
-        replaced.into_iter().for_each(|(id, shapes)| index.put(&id, shapes));
-        started.elapsed().as_secs_f64() * 1e6 / count as f64
-    });
-    let ratio = many_took / few_took;
-    println!("replacing one of {few} with the same data {few_took:.2} µs, of {agents} {many_took:.2} µs: {ratio:.1}");
+    let text = |number: Option<usize>| {
+        let own = number.map(|number| (format!("own{number}"), json!({})));
+        let members: Map<_, _> = [("query".to_owned(), json!({"type": "string"}))].into_iter().chain(own).collect();
+        json!({"actions": {"a": {"input": {"type": "object", "properties": members}}}}).to_string()
+    };
+    let shapes = |number| shapes(&text(number)).expect("a description");
+    for (name, own) in [("the same data", false), ("data of its own, a name of which all have", true)] {
+        let few = (agents / 100).max(1);
+        let [few_took, many_took] = [few, agents].map(|agents| {
+            let own = |number: usize| own.then_some(number);
+            let mut index = ShapeIndex::default();
+            (0..agents).for_each(|number| index.put(&number.to_string(), shapes(own(number))));
+            let replaced = (0..REPEATED * 20).map(|at| number(at, agents));
+            let replaced: Vec<_> = replaced.map(|number| (number.to_string(), shapes(own(number)))).collect();
+            let count = replaced.len();
+            let started = Instant::now();
+            replaced.into_iter().for_each(|(id, shapes)| index.put(&id, shapes));
+            started.elapsed().as_secs_f64() * 1e6 / count as f64
+        });
+        let ratio = many_took / few_took;
+        println!("replacing one with {name}: {few_took:.2} µs of {few}, {many_took:.2} µs of {agents}: {ratio:.1}");
+    }
 }
 
 fn compose(agents: usize) {

@@ -1,10 +1,10 @@
-//! Values with numbers, which others hold instead of an id: a number is four bytes, and each id is in memory once.
+//! Values with numbers, which others hold instead of an id: a number is four bytes, and an index holds each id once.
 
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-/// The number of a value. Once that is taken out, another gets it.
+/// The number of a value. Once that is taken out, another may get it.
 pub(crate) type Number = u32;
 
 /// Numbered values.
@@ -27,11 +27,11 @@ pub(crate) struct ById<T> {
     hasher: RandomState,
 }
 
-/// Numbers by a hash that several may have, and by which few do: they stand one after the other.
+/// Numbers by a hash, which several may have.
 #[derive(Debug, Default)]
 pub(crate) struct ByHash(HashTable<(PackedHash, Number)>);
 
-/// A hash in two parts, for which no space is left between a number and it.
+/// A hash in two parts: with a number it takes 12 bytes instead of 16.
 type PackedHash = [u32; 2];
 
 impl<T> Default for Slots<T> {
@@ -116,7 +116,7 @@ impl<T: HasId> ById<T> {
 impl ByHash {
     /// Adds a number, unless `most` have its hash already.
     pub fn insert(&mut self, hash: u64, number: Number, most: usize) {
-        if self.of(hash).nth(most.saturating_sub(1)).is_none() {
+        if self.of(hash).take(most).count() < most {
             self.0.insert_unique(hash, (packed(hash), number), |(hash, _)| unpacked(*hash));
         }
     }

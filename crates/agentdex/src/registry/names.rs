@@ -244,6 +244,10 @@ fn is_within_one(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn named<'a>(id: &'a str, title: &'a str, owner: &'a str, created: i64) -> Named<'a> {
@@ -330,6 +334,39 @@ mod tests {
             for variant in variants {
                 names.put(named("urn:b", &variant, "evil", 2));
                 assert_eq!(found(&names, "urn:b").as_deref(), Some("urn:a"), "{variant}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever came and went before, flags are those of the Things that there are.
+        #[test]
+        fn flags_are_those_of_names_read_anew(
+            steps in prop::collection::vec((0..9u8, prop::option::of((0..5usize, 0..3u8, any::<bool>(), 0..4i64))), 0..60),
+        ) {
+            const TITLES: [&str; 5] = ["Acme Weather", "Acme Weathers", "Аcme Weather", "acme weather", ""];
+            let put = |names: &mut Names, id: &str, (title, owner, is_signed, created): (usize, u8, bool, i64)| {
+                let owner = ["", "acme", "evil"][usize::from(owner)];
+                names.put(Named { is_signed, ..named(id, TITLES[title], owner, created) });
+            };
+            let (mut names, mut expected) = (Names::default(), BTreeMap::new());
+            for (id, of) in steps {
+                let id = id.to_string();
+                match of {
+                    Some(of) => {
+                        put(&mut names, &id, of);
+                        expected.insert(id, of);
+                    }
+                    None => {
+                        names.remove(&id);
+                        expected.remove(&id);
+                    }
+                }
+            }
+            let mut anew = Names::default();
+            expected.iter().for_each(|(id, of)| put(&mut anew, id, *of));
+            for id in (0..9).map(|id: u8| id.to_string()) {
+                prop_assert_eq!(found(&names, &id).is_some(), found(&anew, &id).is_some(), "{}", id);
             }
         }
     }

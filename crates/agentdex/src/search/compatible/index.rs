@@ -35,8 +35,10 @@ pub struct ShapeIndex {
     capabilities: usize,
 }
 
-/// Numbers of shapes by name.
+/// Numbers of shapes by name, in their order.
 type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
+/// Fewer numbers are taken out of a list one by one: what is behind each moves up. More take one walk through it.
+const ONE_BY_ONE: usize = 16;
 
 /// A Thing with what results say of it.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ struct Entry {
     text: Box<str>,
     id_end: u32,
     title_end: u32,
+    has_title: bool,
     capabilities: Box<[Held]>,
 }
 
@@ -88,6 +91,7 @@ impl ShapeIndex {
         }
         let mut text = String::from(id);
         let id_end = text.len() as u32;
+        let has_title = shapes.title.is_some();
         text.push_str(&shapes.title.unwrap_or_default());
         let title_end = text.len() as u32;
         let held = shapes.capabilities.into_iter().map(|(key, shape)| {
@@ -96,7 +100,7 @@ impl ShapeIndex {
         });
         let capabilities: Box<[Held]> = held.collect();
         self.capabilities += capabilities.len();
-        let number = self.things.insert(Entry { text: text.into(), id_end, title_end, capabilities });
+        let number = self.things.insert(Entry { text: text.into(), id_end, title_end, has_title, capabilities });
         let Some(entry) = self.things.get_mut(number) else { return };
         for (nth, held) in (0..).zip(&mut entry.capabilities) {
             if let Some(known) = self.shapes.get_mut(held.shape) {
@@ -111,30 +115,26 @@ impl ShapeIndex {
         let Some(number) = self.things.number(id) else { return };
         let held = self.things.get(number).map_or(0, |entry| entry.capabilities.len());
         self.capabilities -= held;
-        for nth in 0..held {
-            self.leave_shape(number, nth);
-        }
+        let unused: Vec<ShapeNo> = (0..held).filter_map(|nth| self.leave_shape(number, nth)).collect();
+        self.forget(unused);
         self.things.take(number);
     }
 
-    /// Takes a capability of a Thing out of its shape.
-    fn leave_shape(&mut self, thing: ThingNo, nth: usize) {
-        let Some(&Held { shape, place, .. }) = self.things.get(thing).and_then(|entry| entry.capabilities.get(nth))
-        else {
-            return;
-        };
-        let Some(known) = self.shapes.get_mut(shape) else { return };
-        known.members.swap_remove(place as usize);
+    /// Takes the `nth` capability of a Thing out of its shape; the shape, if no other has it.
+    fn leave_shape(&mut self, thing: ThingNo, nth: usize) -> Option<ShapeNo> {
+        let Held { shape, place, .. } = *self.things.get(thing)?.capabilities.get(nth)?;
+        let (known, place_in) = (self.shapes.get_mut(shape)?, place as usize);
+        let own = known.members.get(place_in)?;
+        if (own.thing, own.nth as usize) == (thing, nth) {
+            known.members.swap_remove(place_in);
+        }
         if known.members.is_empty() {
-            return self.forget(shape);
+            return Some(shape);
         }
         // The last one has its place now; it may be one of the same Thing.
-        if let Some(moved) = known.members.get(place as usize)
-            && let Some(entry) = self.things.get_mut(moved.thing)
-            && let Some(held) = entry.capabilities.get_mut(moved.nth as usize)
-        {
-            held.place = place;
-        }
+        let moved = known.members.get(place_in)?;
+        self.things.get_mut(moved.thing)?.capabilities.get_mut(moved.nth as usize)?.place = place;
+        None
     }
 
     /// How many capabilities it has.
@@ -201,28 +201,37 @@ impl ShapeIndex {
         let number = self.shapes.insert(Known { shape: shape.clone(), members: Vec::with_capacity(1) });
         for (postings, keys) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(keys(&shape)) {
             for key in keys {
-                postings.entry(key.clone()).or_default().push(number);
+                let posted = postings.entry(key.clone()).or_default();
+                posted.insert(posted.partition_point(|other| *other <= number), number);
             }
         }
         self.known.insert(shape, number);
         number
     }
 
-    fn forget(&mut self, number: ShapeNo) {
-        let Some(Known { shape, .. }) = self.shapes.take(number) else { return };
-        self.known.remove(&shape);
-        for (postings, keys) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(keys(&shape)) {
-            for key in keys {
-                let Some(numbers) = postings.get_mut(key) else { continue };
-                while let Some(at) = numbers.iter().position(|other| *other == number) {
-                    numbers.swap_remove(at);
-                }
-                if numbers.is_empty() {
-                    postings.remove(key);
+    /// Forgets shapes together: many shapes may have names that many others have.
+    fn forget(&mut self, mut numbers: Vec<ShapeNo>) {
+        numbers.sort_unstable();
+        let shapes: Vec<Known> = numbers.iter().filter_map(|number| self.shapes.take(*number)).collect();
+        let mut names: [HashSet<&Arc<str>>; 3] = Default::default();
+        for known in &shapes {
+            self.known.remove(&known.shape);
+            names.iter_mut().zip(keys(&known.shape)).for_each(|(names, keys)| names.extend(keys));
+        }
+        for (postings, names) in [&mut self.needing, &mut self.taking, &mut self.giving].into_iter().zip(names) {
+            for name in names {
+                let Some(posted) = postings.get_mut(name) else { continue };
+                take_out(posted, &numbers);
+                if posted.is_empty() {
+                    postings.remove(name);
                 }
             }
         }
-        let Some(shape) = Arc::into_inner(shape) else { return };
+        shapes.into_iter().filter_map(|known| Arc::into_inner(known.shape)).for_each(|shape| self.release(shape));
+    }
+
+    /// Gives up what a shape shares with others.
+    fn release(&mut self, shape: Shape) {
         for port in shape.inputs.into_iter().chain(shape.outputs) {
             let Port { name, pointer, names, schema, .. } = port;
             [name, pointer].into_iter().for_each(|text| self.release_text(text));
@@ -296,6 +305,18 @@ fn keys(shape: &Shape) -> [Vec<&Arc<str>>; 3] {
     keys
 }
 
+/// Takes numbers out of others. Both are in order.
+fn take_out(posted: &mut Vec<ShapeNo>, numbers: &[ShapeNo]) {
+    if numbers.len() >= ONE_BY_ONE {
+        return posted.retain(|number| numbers.binary_search(number).is_err());
+    }
+    for number in numbers {
+        let first = posted.partition_point(|other| other < number);
+        let end = posted.partition_point(|other| other <= number);
+        posted.drain(first..end);
+    }
+}
+
 impl HasId for Entry {
     fn id(&self) -> &str {
         self.part(0, self.id_end).unwrap_or_default()
@@ -305,7 +326,7 @@ impl HasId for Entry {
 impl Entry {
     /// The title, if it has one.
     fn title(&self) -> Option<&str> {
-        self.part(self.id_end, self.title_end).filter(|title| !title.is_empty())
+        self.part(self.id_end, self.title_end).filter(|_| self.has_title)
     }
 
     /// The key of the `nth` capability.
@@ -339,6 +360,11 @@ mod tests {
         prop::collection::vec((0..6u8, prop::collection::vec(0..3u8, 0..4)), 0..40)
     }
 
+    /// None, an empty one, or one of several letters.
+    fn title(id: u8) -> Option<String> {
+        (id > 0).then(|| "é".repeat(usize::from(id) - 1))
+    }
+
     proptest! {
         #[test]
         fn members_of_a_shape_are_those_that_were_put_last(things in things()) {
@@ -347,24 +373,41 @@ mod tests {
             for (id, inputs) in things {
                 let actions = inputs.iter().enumerate().map(|(nth, input)| {
                     let data = json!({"properties": {format!("in{input}"): {"type": "string"}}});
-                    (format!("a{nth}"), json!({"input": data}))
+                    (format!("ä{nth}"), json!({"input": data}))
                 });
-                let thing = json!({"title": id.to_string(), "actions": actions.collect::<serde_json::Map<_, _>>()});
+                let thing = json!({"title": title(id), "actions": actions.collect::<serde_json::Map<_, _>>()});
                 index.put(&id.to_string(), shapes(&thing.to_string()).unwrap());
                 expected.insert(id, inputs);
             }
-            let mut found: Vec<(String, String, String)> = Vec::new();
+            let mut found = Vec::new();
             for shape in index.all() {
                 let input = index.get(shape).unwrap().inputs.first().unwrap().name.to_string();
-                found.extend(index.members(shape).map(|one| (one.id.to_owned(), one.key.to_owned(), input.clone())));
+                found.extend(index.members(shape).map(|one| {
+                    (one.id.to_owned(), one.key.to_owned(), one.title.map(str::to_owned), input.clone())
+                }));
+                prop_assert!(index.taking(&input).contains(&shape) || index.needing(&input).contains(&shape));
             }
             found.sort();
             let expected: Vec<_> = expected.iter().flat_map(|(id, inputs)| {
-                let of = move |(nth, input): (usize, &u8)| (id.to_string(), format!("a{nth}"), format!("in{input}"));
+                let of = move |(nth, input): (usize, &u8)| {
+                    (id.to_string(), format!("ä{nth}"), title(*id), format!("in{input}"))
+                };
                 inputs.iter().enumerate().map(of)
             }).collect();
             prop_assert_eq!(index.len(), expected.len());
             prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn few_numbers_are_taken_out_as_many_are() {
+        let posted = || (0..200).flat_map(|number| vec![number; (number % 3) as usize]).collect::<Vec<ShapeNo>>();
+        for step in [3, 7, 19, 50, 300] {
+            let numbers: Vec<ShapeNo> = (1..260).step_by(step).collect();
+            let (mut found, mut expected) = (posted(), posted());
+            take_out(&mut found, &numbers);
+            expected.retain(|number| !numbers.contains(number));
+            assert_eq!(found, expected, "{step}");
         }
     }
 

@@ -67,7 +67,7 @@ struct Block {
 enum Values {
     /// One row after the other.
     InMemory(Vec<i8>),
-    /// Where the file has the rows of each slot.
+    /// In the file, at the place that the slot of each row says.
     InFile,
 }
 
@@ -400,6 +400,13 @@ mod tests {
         let kinds = vectors.blocks.iter().map(|block| matches!(block.values, Values::InFile));
         assert_eq!(kinds.filter(|is_in_file| *is_in_file).count(), last);
         let query = Quantized::new(&[0.6, 0.8, 0.0]);
+        assert_eq!(vectors.cosines(&[&query]), in_memory.cosines(&[&query]));
+        // What is replaced has its new rows in memory, and none in the file any more.
+        for number in (0..things).step_by(7) {
+            for vectors in [&mut vectors, &mut in_memory] {
+                vectors.put(&format!("urn:{number}"), &vector(number + 1), None);
+            }
+        }
         assert_eq!(vectors.cosines(&[&query]), in_memory.cosines(&[&query]));
         for number in [0, 5000, things - 1] {
             let id = format!("urn:{number}");

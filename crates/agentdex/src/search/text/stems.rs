@@ -156,7 +156,7 @@ impl Stems {
         }
         self.replaced += usize::from(is_taken);
         if self.replaced > self.places.len() && self.places.len() < MOST_REMEMBERED {
-            self.places = vec![Stemmed::default(); self.places.len() * 4];
+            self.places = vec![Stemmed::default(); MOST_REMEMBERED.min(self.places.len() * 4)];
             self.replaced = 0;
         }
     }
