@@ -33,8 +33,6 @@ struct Waiting {
 impl Waiting {
     async fn run<T: Send + 'static>(&'static self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
         let place = self.take()?;
-        // Boxed: a task of its own type for each piece of work would be half a megabyte of the program.
-        let work: Box<dyn FnOnce() -> Result<T> + Send> = Box::new(work);
         outcome(spawn_blocking(move || place.leave().and_then(|()| work())).await)
     }
 

@@ -5,7 +5,6 @@
 
 use std::{
     io,
-    pin::Pin,
     sync::{Mutex, PoisonError},
     thread,
 };
@@ -39,8 +38,6 @@ impl Network {
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let failed = |source| Error::Io { doing: "starting a thread for fetching".to_owned(), source };
-        // Boxed, as blocking work is.
-        let work: Pin<Box<dyn Future<Output = Result<T>> + Send>> = Box::pin(work);
         outcome(self.handle().map_err(failed)?.spawn(work).await)
     }
 
