@@ -341,7 +341,7 @@ mod tests {
     proptest! {
         /// Whatever came and went before, flags are those of the Things that there are.
         #[test]
-        fn flags_are_those_of_names_read_anew(
+        fn flags_are_those_of_names_built_again(
             steps in prop::collection::vec((0..9u8, prop::option::of((0..5usize, 0..3u8, any::<bool>(), 0..4i64))), 0..60),
         ) {
             const TITLES: [&str; 5] = ["Acme Weather", "Acme Weathers", "Аcme Weather", "acme weather", ""];
@@ -363,10 +363,10 @@ mod tests {
                     }
                 }
             }
-            let mut anew = Names::default();
-            expected.iter().for_each(|(id, of)| put(&mut anew, id, *of));
+            let mut again = Names::default();
+            expected.iter().for_each(|(id, of)| put(&mut again, id, *of));
             for id in (0..9).map(|id: u8| id.to_string()) {
-                prop_assert_eq!(found(&names, &id).is_some(), found(&anew, &id).is_some(), "{}", id);
+                prop_assert_eq!(found(&names, &id).is_some(), found(&again, &id).is_some(), "{}", id);
             }
         }
     }
