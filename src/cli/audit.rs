@@ -14,7 +14,7 @@ use agentdex::{
 };
 use agentdex_client::RegistryClient;
 
-/// How many entries are asked for at once.
+/// Number of entries in each request.
 const AT_ONCE: usize = 1000;
 
 #[derive(Debug, Args)]

@@ -154,7 +154,7 @@ struct Target {
     out: BufWriter<Box<dyn Write>>,
     bar: ProgressBar,
     written: u64,
-    /// What to sync, and its names before and after; none for standard output.
+    /// The file to sync, its temporary name and its final one; none for standard output.
     file: Option<(File, PathBuf, PathBuf)>,
 }
 

@@ -95,7 +95,7 @@ impl FileDocument {
         }
     }
 
-    /// What is converted, with the components that it refers to.
+    /// Returns the input of a converter: the document, with the components that it refers to.
     pub(super) fn input<'d>(&'d self, components: &'d [(&'d [u8], Syntax)]) -> Input<'d> {
         Input { bytes: &self.bytes, syntax: self.syntax, components }
     }
@@ -116,7 +116,7 @@ impl FileDocument {
     }
 }
 
-/// Whether a path stands for standard input.
+/// True if a path stands for standard input.
 pub(super) fn is_standard_input(path: &Path) -> bool {
     path == Path::new(STANDARD_INPUT)
 }
@@ -126,7 +126,7 @@ fn take(source: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     source.take(MAX_SOURCE_BYTES as u64 + 1).read_to_end(bytes).map(drop)
 }
 
-/// Whether a text can only be JSON or JSON5: it starts with a bracket, or with a comment before one.
+/// True if a text can only be JSON or JSON5: it starts with a bracket, or with a comment before one.
 fn starts_like_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
     matches!(text.first(), Some(b'{' | b'[' | b'/'))

@@ -16,7 +16,7 @@ use super::{
 use agentdex::{Change, ChangeKind, Cursor, Position, Seq};
 use agentdex_client::RegistryClient;
 
-/// How many changes are asked for at once.
+/// Number of changes in each request.
 const PAGE: usize = 100;
 
 /// `agentdex history`

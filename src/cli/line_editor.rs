@@ -18,7 +18,7 @@ const MAX_HISTORY: usize = 1000;
 const MAX_FILES: usize = 100;
 const MENU: &str = "completions";
 
-/// Where lines come from.
+/// The source of lines: an editor on a terminal, or standard input as it is.
 pub(super) enum LineEditor {
     Terminal(Box<Reedline>),
     Other,
@@ -71,7 +71,7 @@ impl LineEditor {
     }
 }
 
-/// Where programs store what they remember of their user (XDG Base Directory Specification).
+/// Returns the directory of this program's user-specific state (XDG Base Directory Specification).
 fn state_directory() -> Option<PathBuf> {
     let named = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|home| home.join(".local/state")))?;

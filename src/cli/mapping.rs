@@ -1,5 +1,5 @@
-//! What may be said beside documents in other formats: a flag for each parameter in the table of formats, as
-//! options of the converters and as parameters of the REST API.
+//! Parameters of documents in other formats: a flag for each one in the table of formats, as options of the converters
+//! and as parameters of the REST API.
 
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -12,7 +12,7 @@ use agentdex::convert::{Format, ImportOptions, Parameter, ParameterKind};
 const HEADING: &str = "Documents in other formats";
 const COMPONENTS: &str = "component";
 
-/// What comes with documents in other formats.
+/// Parameters and components of documents in other formats.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
     values: Vec<(&'static str, String)>,
@@ -51,7 +51,7 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
     flags
 });
 
-/// What a flag is for, in each format that has it.
+/// Returns the help of a flag, with its purpose in each format that has it.
 fn help(of_formats: &[(Format, &Parameter)]) -> String {
     let lines: Vec<String> =
         of_formats.iter().map(|(format, parameter)| format!("{} ({format})", parameter.help)).collect();
@@ -140,7 +140,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// What converters of a format get.
+    /// Returns the options of the converters of a format.
     ///
     /// # Errors
     /// A value that a parameter can't have, and an id where there is no place for one.

@@ -16,7 +16,7 @@ pub(super) fn shown_as_time(moment: Timestamp) -> String {
     format!("{} ", of_day.unwrap_or(&text))
 }
 
-/// How far a moment is away, rounded to the largest unit of which it is at least two.
+/// Returns the time from `now` to a moment, rounded to the largest unit of which it is at least two.
 pub(super) fn distance(now: Timestamp, moment: Timestamp) -> String {
     let seconds = (moment.0 - now.0) / 1000;
     let rounded = |seconds: u64, unit: u64| (seconds + unit / 2) / unit;

@@ -22,9 +22,9 @@ use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
 
 /// The file that asks a server to resync; it removes the file when it begins.
 const REQUEST: &str = "mqtt-resync.request";
-/// How often a server checks for the file.
+/// Interval at which a server checks for the file.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a server may take to notice the file.
+/// Maximum time for a server to notice the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
@@ -84,7 +84,7 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How a publisher is to be opened by these settings.
+/// Returns the options of a publisher by these settings.
 pub(super) fn publisher_options(settings: &Settings) -> PublisherOptions {
     PublisherOptions {
         prefix: settings.mqtt_prefix.clone(),

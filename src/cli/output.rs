@@ -1,4 +1,4 @@
-//! What people see: tables, colours where there is a terminal, indented JSON.
+//! Output for people: tables, colours where there is a terminal, indented JSON.
 
 use std::{
     borrow::Cow,
@@ -139,7 +139,7 @@ pub(super) fn colours_are_welcome() -> bool {
         && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// What stands under the first line of a hit begins here.
+/// Indentation of the lines under the first line of a hit.
 pub(super) const INDENT: &str = "        ";
 /// Marks of a part that matches.
 const MARKS: [&str; 2] = ["<b>", "</b>"];
@@ -163,7 +163,8 @@ pub(super) fn lines(table: &Table) -> String {
     table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// How many columns the terminal has; none where standard output is no terminal, so that lines are as long as they are.
+/// Returns the width of the terminal in columns; none where standard output is not a terminal, so that lines stay as
+/// long as they are.
 pub(super) fn columns() -> Option<usize> {
     Table::new().width().map(usize::from).filter(|columns| *columns > 0)
 }
@@ -191,7 +192,8 @@ pub(super) fn shorten(text: &str, length: usize) -> String {
     }
 }
 
-/// What a search shows of a text, HTML with the matches marked, as one line of at most `length` characters: matches are bold.
+/// Formats the snippet of a hit, HTML with the matches marked, as one line of at most `length` characters. Matches are
+/// bold.
 pub(super) fn snippet(style: Style, html: &str, length: usize) -> String {
     let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
     let plain = |html: &str| entities.iter().fold(html.to_owned(), |text, (entity, plain)| text.replace(entity, plain));

@@ -102,10 +102,10 @@ async fn receive(client: &RegistryClient, after: Option<&str>, out: &mut impl Wr
     Ok(lines)
 }
 
-/// What a file has already.
+/// The complete lines that a file already has.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SoFar {
-    /// How many bytes its whole lines are.
+    /// Size of these lines in bytes.
     bytes: u64,
     lines: usize,
     last_id: Option<String>,
@@ -156,7 +156,7 @@ async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What became of lines.
+/// Numbers of lines by their result.
 #[derive(Default)]
 struct Tally {
     created: u64,

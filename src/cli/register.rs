@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     mapping: Mapping,
 }
 
-/// Where a description is.
+/// The location of a description.
 enum Place {
     File(PathBuf),
     /// A line of a file.
@@ -94,7 +94,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is registered, and what it was registered with.
+/// Registered agents, with the document or URL that they were registered with.
 enum Registered {
     Thing { id: String, document: String },
     Import { ids: Vec<String>, import: Import },
@@ -170,14 +170,14 @@ fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
     }
 }
 
-/// What became of all descriptions.
+/// The result of registering all descriptions.
 #[derive(Default)]
 struct Done {
     results: Results,
     tally: Tally,
-    /// What is to be renewed; empty unless that is asked for.
+    /// Agents to renew; empty without `--keep-alive`.
     registered: Vec<Registered>,
-    /// Whether the registry could not be reached.
+    /// True if the registry could not be reached.
     is_unreachable: bool,
 }
 

@@ -27,9 +27,9 @@ use agentdex::{
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent};
 
-/// What the process returns where an agent needs input that nobody is here to give.
+/// Exit status of a run in which an agent needs input that nobody is there to give.
 const NEEDS_INPUT: u8 = 2;
-/// What it returns when it was interrupted, as shells have it.
+/// Exit status of a run that was interrupted, as in shells: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 /// The file name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -68,11 +68,11 @@ pub(super) struct Arguments {
     calling: Calling,
 }
 
-/// What is run.
+/// A chain to run, with the agents that it needs.
 struct Plan {
     chain: Chain,
     needed: Vec<NeededAgent>,
-    /// Whether somebody else may have written it.
+    /// True if the chain is from the registry, so that somebody else may have written it.
     is_of_others: bool,
 }
 
@@ -249,7 +249,7 @@ fn store(arguments: &Arguments, run: &Run) -> anyhow::Result<()> {
 struct Printer {
     json: bool,
     explain: bool,
-    /// What a node said last.
+    /// The message that a node gave last.
     said: String,
 }
 

@@ -246,7 +246,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a path leads to: a description by its title and id, as in a list; anything else as it is.
+/// Prints a value that a path selects: a description by its title and id, as in a list; anything else as it is.
 fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
     #[derive(Deserialize)]
     struct Described {
@@ -353,7 +353,7 @@ fn explained(explanation: &Explanation, normalized: Option<f32>) -> Vec<String> 
     words.chain(other).chain(meaning).chain(title).chain(best).collect()
 }
 
-/// What a capability is called, and the part of its text that matches best.
+/// Formats a capability: its name, and the part of its text that matches best.
 fn describe(style: Style, capability: &MatchingCapability) -> String {
     let name = output::visible(&capability.name);
     let room = output::columns().map_or(usize::MAX, |columns| {

@@ -36,7 +36,7 @@ use agentdex::{
 };
 use agentdex_server::{http, mqtt};
 
-/// How long a rebuild of the search index is waited for before the server says that it is there.
+/// Maximum time to wait for a rebuild of the search index before the server reports that it is ready.
 const SHORT_REBUILD: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(flags: Flags) -> anyhow::Result<ExitCode> {

@@ -89,10 +89,11 @@ fn all_violations(error: Error) -> anyhow::Error {
 
 /// The longest name of a file in bytes.
 const LONGEST_NAME: usize = 255;
-/// How much of a document's name, and of an id, stays in one that would be longer.
+/// Maximum length in bytes of each part that is cut, the document's name and the end of the id, in a name that would be
+/// too long.
 const LONGEST_PART: usize = 80;
 
-/// Where the descriptions go.
+/// Destination of the descriptions.
 enum Target<'a> {
     StandardOutput(Vec<String>),
     Folder { folder: &'a Path, written: HashSet<PathBuf> },

@@ -1,4 +1,4 @@
-//! What several files of one call must not have in common: the id of an agent, and the address that `--base` gives.
+//! Conflicts between several files of one call: the same id of an agent, or the same address by `--base`.
 
 use std::{
     collections::HashMap,

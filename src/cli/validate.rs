@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     reading: Reading,
 }
 
-/// What `--json` prints of a file.
+/// The result for a file, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Verdict<'a> {
     file: Cow<'a, str>,
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if invalid == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is wrong with a file, and the format it is in as far as that is known.
+/// Validates a file. Returns its format as far as that is known, and the report of what is wrong.
 fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Option<Format>, Report) {
     let document = match FileDocument::read(path) {
         Ok(document) => document,

@@ -107,7 +107,7 @@ fn print_json(event: &Event) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// What agents are called: an event has the title only where that changed.
+/// Titles of agents by their ids: an event has the title only where that changed.
 #[derive(Default)]
 struct Titles(HashMap<String, String>);
 

@@ -1,4 +1,4 @@
-//! Where settings come from: flags, then `AGENTDEX_*` variables, then `agentdex.toml`, then defaults.
+//! Sources of settings, in order of precedence: flags, `AGENTDEX_*` variables, `agentdex.toml`, defaults.
 //!
 //! A key of the file is the long flag with `_` for `-`, a variable is the key in capitals. Whatever a value comes from,
 //! clap reads it as that of the flag.
@@ -32,7 +32,7 @@ const CONFIG: &str = "config";
 const LISTS_OF_ROLES: [&str; 2] = ["oidc_role", "tls_client_role"];
 /// The most bytes of a settings file.
 const LARGEST_FILE: u64 = 1 << 20;
-/// How alike two names are, from 0 to 1, of which one may be meant by the other.
+/// Minimum Jaro-Winkler similarity of two names, from 0 to 1, at which one may be meant by the other.
 const ALIKE: f64 = 0.88;
 
 const ABOUT_SETTINGS: &str = "Each of these can also be set by a variable (--mqtt-listen is AGENTDEX_MQTT_LISTEN) and, but for \

@@ -34,7 +34,7 @@ pub enum Error {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the parser expected.
+        /// The parser's description of the mistake.
         message: String,
     },
     /// A value has no form in JSON.
@@ -50,7 +50,7 @@ pub enum Error {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong; nothing of the text itself.
+        /// The mistake, without any of the text itself.
         message: String,
     },
     /// The document has more bytes than the registry takes.
@@ -62,7 +62,7 @@ pub enum Error {
     /// Something else is larger, deeper or more than the registry takes.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// The measured quantity, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
         /// The largest value that is taken.
         maximum: u64,
@@ -83,7 +83,7 @@ pub enum Error {
     OtherFormat {
         /// The name of the format that it is in.
         found: &'static str,
-        /// What such a document is, such as `an A2A agent card`.
+        /// The noun for documents of that format, with its article, such as `an A2A agent card`.
         noun: &'static str,
         /// Why it is refused in the format that was asked for.
         source: Box<Error>,
@@ -91,7 +91,7 @@ pub enum Error {
     /// Nobody said which format a document is in, and it doesn't tell by itself.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {
-        /// What was looked for, or what contradicts itself.
+        /// The signs of a format that are missing, or those that contradict each other.
         message: String,
     },
     /// A Thing has nothing that could be written in the other format.
@@ -99,13 +99,13 @@ pub enum Error {
     NotExpressible {
         /// The format's name, such as `agent-spec`.
         format: &'static str,
-        /// What it would need.
+        /// The part that the format requires and the Thing lacks, or another obstacle.
         reason: String,
     },
     /// The merge patch is not a JSON object, or touches what a client can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {
-        /// What is wrong and what would be right.
+        /// The mistake, and what would be right.
         message: String,
     },
     /// The id is not an absolute URI and can't be made one.
@@ -113,7 +113,7 @@ pub enum Error {
     InvalidId {
         /// The id as given.
         id: String,
-        /// What is wrong with it.
+        /// The reason, such as `it is empty`.
         reason: String,
     },
     /// A document that is to be created anonymously brings an id.
@@ -154,7 +154,7 @@ pub enum Error {
         id: String,
         /// The name that was asked for.
         action: String,
-        /// What there is instead.
+        /// The actions of the Thing, or why this one is unsuitable.
         reason: String,
     },
     /// `register` found the id taken.
@@ -168,7 +168,7 @@ pub enum Error {
     PreconditionFailed {
         /// The Thing.
         id: String,
-        /// What was asked for.
+        /// The precondition of the write.
         expected: Precondition,
         /// Its last change; none if there is no such Thing.
         found: Option<Seq>,
@@ -178,39 +178,39 @@ pub enum Error {
     Contended {
         /// The Thing.
         id: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
     /// A query can't be understood.
     #[error("invalid query: {message}")]
     InvalidQuery {
-        /// What is wrong, where, and what would be right.
+        /// The mistake, its position, and what would be right.
         message: String,
     },
     /// A query would take too long, or find too much.
     #[error("the query costs too much: {message}")]
     QueryTooCostly {
-        /// Which bound it exceeds, and what would be less.
+        /// The bound that it exceeds, and a cheaper alternative.
         message: String,
     },
     /// It is not switched on here.
     #[error("this registry does not offer {what}: {instead}")]
     Unsupported {
-        /// What was asked for.
+        /// The feature that was requested, such as `SPARQL queries`.
         what: &'static str,
-        /// What would switch it on, and what there is instead.
+        /// The setting that enables it, and the alternatives.
         instead: &'static str,
     },
     /// So much of this is done at the moment that there was no turn.
     #[error("too much is being done at the moment: {doing}; try again later")]
     Overloaded {
-        /// What was to be done.
+        /// The operation that is at its limit, such as `evaluating SPARQL queries`.
         doing: &'static str,
     },
     /// A file is no backup, or a damaged one.
     #[error("the backup can't be restored: {reason}")]
     InvalidBackup {
-        /// What is wrong with it.
+        /// The damage, or the sign that it is not a backup.
         reason: String,
     },
     /// The search index is being built.
@@ -224,7 +224,7 @@ pub enum Error {
     /// The search index did not reach the asked position in time.
     #[error("the search index did not catch up with the log within {seconds} s")]
     ConsistencyTimeout {
-        /// How long was waited.
+        /// Duration of the wait, in seconds.
         seconds: u64,
     },
     /// The data directory is open already.
@@ -272,7 +272,7 @@ pub enum Error {
     /// The caller may not ask for this access, or not claim this namespace.
     #[error("{message}")]
     AccessRefused {
-        /// What it may not, and what to do.
+        /// The denied action, and what to do instead.
         message: String,
     },
     /// The Thing or saved query belongs to somebody else.
@@ -321,7 +321,7 @@ pub enum Error {
     /// A flush failed; the store takes no writes until it is opened again.
     #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
     WritesClosed {
-        /// What the flush said.
+        /// The error of that flush.
         reason: String,
     },
     /// The disk has too little room for what is to be written. Nothing was written; reads go on, and writes are taken
@@ -330,9 +330,9 @@ pub enum Error {
     DiskFull {
         /// The data directory.
         path: PathBuf,
-        /// How many bytes are free.
+        /// Number of free bytes.
         free: u64,
-        /// How many have to be.
+        /// Number of bytes that must be free.
         needed: u64,
     },
     /// The registry is stopping.
@@ -341,7 +341,7 @@ pub enum Error {
     /// The store failed.
     #[error("the store failed while {doing}")]
     Store {
-        /// What it was doing.
+        /// The operation that failed, such as `reading a record`.
         doing: &'static str,
         /// Why.
         source: BoxError,
@@ -349,7 +349,7 @@ pub enum Error {
     /// The search index failed.
     #[error("the search index failed while {doing}")]
     Index {
-        /// What it was doing.
+        /// The operation that failed, such as `searching`.
         doing: &'static str,
         /// Why.
         source: BoxError,
@@ -357,15 +357,15 @@ pub enum Error {
     /// A setting isn't known, or can't have that value.
     #[error("{origin}: {message}")]
     InvalidSetting {
-        /// Where it was set: a file or a variable.
+        /// The source of the setting, such as a file or a variable.
         origin: String,
-        /// What is wrong and what would be right.
+        /// The mistake, and what would be right.
         message: String,
     },
     /// An MQTT broker can't be reached, or doesn't do what it should.
     #[error("{doing}: {source}")]
     Broker {
-        /// What was being done, with the broker's address.
+        /// The operation that failed, with the broker's address.
         doing: String,
         /// Why.
         source: BoxError,
@@ -377,7 +377,7 @@ pub enum Error {
     FetchRefused {
         /// The URL that was asked for.
         url: String,
-        /// What is wrong with it, and how the operator can allow it.
+        /// The reason, and the setting by which the operator can allow it.
         reason: String,
     },
     /// A URL was asked for, and no document came back.
@@ -387,9 +387,9 @@ pub enum Error {
         url: String,
         /// The status of the answer, if there was one.
         status: Option<u16>,
-        /// What came instead.
+        /// The response or error that came instead of a document.
         reason: String,
-        /// How long its server asks to be left alone, if it does.
+        /// The delay that its server asks for (`Retry-After`), if it does.
         retry_after: Option<Duration>,
         /// Why.
         source: Option<BoxError>,
@@ -399,7 +399,7 @@ pub enum Error {
     FetchTimedOut {
         /// The URL that was asked for.
         url: String,
-        /// What it was waiting for.
+        /// The phase that took too long, such as `connecting`.
         doing: &'static str,
     },
     /// So much is being fetched that there was no turn.
@@ -417,7 +417,7 @@ pub enum Error {
     /// An agent card must have a valid signature here, and hasn't.
     #[error("the agent card is refused: {}{}", signature(status), reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     SignatureRequired {
-        /// What its signature is: `invalid`, `untrusted`, `unsigned`.
+        /// The status of its signature: `invalid`, `untrusted` or `unsigned`.
         status: &'static str,
         /// Why.
         reason: Option<String>,
@@ -425,7 +425,7 @@ pub enum Error {
     /// A file or socket failed.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done, with the path or address.
+        /// The operation that failed, with the path or address.
         doing: String,
         /// Why.
         source: std::io::Error,
@@ -635,8 +635,7 @@ impl From<crate::fetch::Error> for Error {
     }
 }
 
-/// Who has a data directory open, and what to do.
-/// The documents that a part belongs to.
+/// Describes the documents that a part belongs to.
 fn documents_of(documents: &[String]) -> String {
     match documents {
         [] => "a document".to_owned(),
@@ -662,6 +661,7 @@ fn missing(commits: u64) -> String {
     }
 }
 
+/// Names the process that has a data directory open, and says what to do.
 fn holder(by_this_process: bool) -> &'static str {
     if by_this_process {
         "this process: clone the Registry that is open, or close it first"
@@ -670,7 +670,7 @@ fn holder(by_this_process: bool) -> &'static str {
     }
 }
 
-/// What is wrong with a signature of this status, in words.
+/// Describes the fault of a signature with this status.
 fn signature(status: &str) -> &'static str {
     match status {
         "unsigned" => "it has no signature",

@@ -26,7 +26,7 @@ pub struct EventFilter {
     /// A query as in `GET /search`: only Things that match, with `thing_matched` and `thing_unmatched` where that
     /// changed; none: all.
     pub query: Option<String>,
-    /// What of the query counts; none: words and meaning.
+    /// Search mode of the query; none: words and meaning.
     pub mode: Option<Mode>,
     /// The name of a saved query, in place of all of the above; none: by them.
     pub saved_query: Option<QueryName>,

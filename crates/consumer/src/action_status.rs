@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::{Error, Event, Reply, Result, State, Status};
 
-/// What the status is an answer to.
+/// The request that the status answers.
 pub(super) struct Asked<'a> {
     pub(super) binding: &'static str,
     pub(super) target: &'a str,
-    /// What the action is called by from now on.
+    /// The task id that later requests name the action by.
     pub(super) task: Option<&'a str>,
     /// True if the status itself was asked for: it is the answer then, whatever it is.
     pub(super) is_status: bool,

@@ -33,12 +33,12 @@ pub struct Agent {
     why: Vec<String>,
 }
 
-/// What a call would do, and why: see [`Agent::explain`].
+/// A dry run of a message, with reasons: agent, action, binding, target and credentials. See [`Agent::explain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// Why this agent.
     pub agent: Vec<String>,
-    /// What is called and why.
+    /// The action that is called, and why.
     pub affordance: String,
     /// The name of the binding.
     pub binding: String,
@@ -48,7 +48,7 @@ pub struct Explanation {
     pub credentials: Vec<String>,
 }
 
-/// What the caller wants, before it is a request of a binding.
+/// A call before its form and binding are chosen: a message, or a request to an affordance.
 pub(super) enum Intent {
     Message { message: Box<Message>, continuation: Continuation, stream: bool, schema: Option<Value> },
     Request(Affordance, Request),
@@ -126,7 +126,7 @@ impl Agent {
         self.request(Affordance::Action(action.to_owned()), request).await
     }
 
-    /// How an action goes: its task is that of [`Continuation::task`].
+    /// Queries the status of an action; `task` is that of [`Continuation::task`].
     ///
     /// # Errors
     /// As [`Agent::ask`].
@@ -187,7 +187,7 @@ impl Agent {
         collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
     }
 
-    /// What an event notifies of, until the events are dropped.
+    /// Subscribes to an event and returns its notifications. Dropping them ends the subscription.
     ///
     /// # Errors
     /// As [`Agent::call`].
@@ -205,8 +205,8 @@ impl Agent {
         Ok(self.request(affordance, Request::Subscribe { input: None }).await?.events)
     }
 
-    /// What a message would do, and why, without sending it. Credentials are resolved, for which a token may be
-    /// fetched.
+    /// Explains, without sending it, which action, binding, target and credentials a message would use, and why.
+    /// Credentials are resolved, for which a token may be fetched.
     ///
     /// # Errors
     /// As [`Agent::ask`], as far as it is known before anything is sent.
@@ -233,7 +233,7 @@ impl Agent {
         Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
     }
 
-    /// Whether a message could be sent, as far as the description tells.
+    /// Checks that a message can be sent, as far as the description tells.
     pub(super) fn check(&self) -> Result<()> {
         let settings = self.all_settings();
         let (affordance, _) = self.message_action(&settings)?;

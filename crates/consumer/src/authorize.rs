@@ -25,11 +25,11 @@ use super::{
 
 /// The most combinations of schemes that are tried.
 const MAX_ALTERNATIVES: usize = 32;
-/// How deep combinations may be nested.
+/// Maximum nesting depth of combinations (`oneOf`, `allOf`).
 const MAX_DEPTH: usize = 8;
-/// How much sooner than it expires a token is replaced.
+/// Time before its expiry at which a token is replaced.
 const MARGIN: Duration = Duration::from_secs(30);
-/// How long a token is used that doesn't say how long it is valid.
+/// Assumed lifetime of a token that comes without `expires_in`.
 const DEFAULT_LIFE: Duration = Duration::from_secs(300);
 /// The most bytes of the answer of a token endpoint.
 const MAX_TOKEN_BYTES: usize = 64 * 1024;
@@ -61,7 +61,8 @@ pub(super) struct Caller<'a> {
 }
 
 impl Authorizer {
-    /// What grants access by a form whose target is complete.
+    /// Resolves the credentials for a form whose target is complete. Of several combinations of security schemes, the
+    /// first that can be satisfied is used.
     pub(super) async fn authorize(
         &self,
         description: &Description,

@@ -1,4 +1,4 @@
-//! What every protocol binding implements: a form and a checked request in, events out.
+//! The interface of protocol bindings: a form and a checked request in, events out.
 //!
 //! A binding knows how its protocol sends a request and what the answers mean. Everything else is done before it is
 //! called: the affordance and the form are chosen, the input is checked against the action's schema, credentials are
@@ -44,11 +44,11 @@ use super::{
 };
 pub use crate::td::Operation;
 
-/// What is to come, or why it doesn't.
+/// A boxed future that resolves to a value or an [`Error`].
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// What happens, one after another. It ends after [`Event::Done`], after [`Event::InputRequired`] or an error;
-/// a subscription ends when either side ends it. Dropping it drops the request.
+/// The events of a call, one after another. The stream ends after [`Event::Done`], after [`Event::InputRequired`] or an
+/// error; a subscription ends when either side ends it. Dropping it drops the request.
 pub type Events = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
 /// A protocol that agents are called by.
@@ -56,9 +56,9 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// Its name in explanations and errors, such as `a2a`.
     fn name(&self) -> &'static str;
 
-    /// Whether it can perform an operation by a form; none: it can't. The form is one of the affordance in question,
-    /// but need not list the operation: a form that invokes an action may be all that a description has, and a binding
-    /// knows by it how the action's status is asked for. See [`Form::has_operation`].
+    /// Returns the [`Fit`] of the binding for an operation by a form; none if it can't perform it. The form is one of
+    /// the affordance in question, but need not list the operation: a form that invokes an action may be all that a
+    /// description has, and a binding knows by it how the action's status is asked for. See [`Form::has_operation`].
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit>;
 
     /// Sends the request. Resolves once it is sent and the first answer is known to be one of the protocol; what
@@ -71,7 +71,7 @@ pub trait Binding: fmt::Debug + Send + Sync {
     fn start(&self, call: Call) -> Pending<'_, Exchange>;
 }
 
-/// How well a binding fits a form.
+/// The suitability of a binding for a form: its rank, and the features that it supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fit {
     /// Of several that fit, the one with the highest rank is taken: 30 for a protocol made for agents, 20 for one with
@@ -89,13 +89,13 @@ pub struct Fit {
 pub struct Call {
     /// The description that the form is from.
     pub description: Arc<Description>,
-    /// What is called: the form with its affordance.
+    /// The form that is called, with its affordance.
     pub form: Form,
-    /// What is asked for.
+    /// The operation to perform, with its input.
     pub request: Request,
     /// The values of the form's URI variables (`uriVariables`), checked against their schemas.
     pub variables: Map<String, Value>,
-    /// What grants access, each with its place; empty where nothing is required.
+    /// Credentials, each with its place; empty where nothing is required.
     pub authorization: Vec<Authorization>,
     /// Headers that the caller sets, for protocols that have headers.
     pub headers: Vec<(String, String)>,
@@ -107,7 +107,7 @@ pub struct Call {
     pub network: Network,
 }
 
-/// What is asked for.
+/// An operation that a caller requests of an agent, with its input.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Request {
@@ -158,7 +158,7 @@ pub enum Request {
     /// Receive an event, or the changes of a property, until the events are dropped. They come as
     /// [`Event::Notification`].
     Subscribe {
-        /// What a subscription takes.
+        /// The input of the subscription (`subscription` of the event), if it takes some.
         input: Option<Value>,
     },
 }
@@ -213,9 +213,9 @@ pub struct Limits {
 
 /// A call that was sent.
 pub struct Exchange {
-    /// What happens.
+    /// The events of the call, in order.
     pub events: Events,
-    /// What can still be done about it; none where the protocol has one answer and nothing else.
+    /// Control of the call while it runs; none where the protocol has one answer and nothing else.
     pub control: Option<Arc<dyn Control>>,
 }
 
@@ -243,7 +243,8 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// What can be done about a call under way. Each is refused unless the protocol can do it.
+/// Control of a call under way: further messages, cancel, pause and resume. Each is refused unless the protocol
+/// can do it.
 pub trait Control: fmt::Debug + Send + Sync {
     /// Sends a further message, or further input, while the answers come.
     ///

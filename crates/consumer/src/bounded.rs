@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Control, Error, Events, Exchange, Limits, Result};
 
-/// How long a cancellation may take that nobody waits for.
+/// Maximum time for a cancellation that nobody waits for.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Waits for something that a call needs.

@@ -1,4 +1,4 @@
-//! Which form of a description is used, by which binding, and which action a message goes to.
+//! The choice of a form and its binding for an operation, and of the action that a message goes to.
 
 use std::sync::Arc;
 

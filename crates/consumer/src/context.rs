@@ -1,4 +1,4 @@
-//! What all agents of a consumer share.
+//! The context that all agents of a consumer share: directory, network, bindings, middleware, settings and tokens.
 
 use std::sync::Arc;
 

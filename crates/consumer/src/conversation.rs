@@ -10,16 +10,16 @@ use super::{
     agent::{Intent, collect},
 };
 
-/// What was said between a caller and an agent. Each turn gives a new one; the one before stays what it is, so that
-/// a conversation can go on from any of its turns. An agent whose protocol has no conversations is given what was said
-/// before with each message.
+/// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
+/// unchanged, so that a conversation can go on from any of its turns. An agent whose protocol has no conversations is
+/// sent the history with each message.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     agent: Agent,
     stored: Stored,
 }
 
-/// What is stored of a conversation.
+/// The stored form of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Stored {
     /// The agent.
@@ -107,17 +107,17 @@ impl Conversation {
         &self.stored.history
     }
 
-    /// Where the agent is with its work.
+    /// Returns the state of the agent's work.
     pub fn state(&self) -> State {
         self.stored.state
     }
 
-    /// What the protocol continues the conversation by.
+    /// Returns the ids by which the protocol continues the conversation.
     pub fn continuation(&self) -> &Continuation {
         &self.stored.continuation
     }
 
-    /// What it took so far.
+    /// Returns the cost of the conversation so far.
     pub fn cost(&self) -> &Cost {
         &self.stored.cost
     }
@@ -183,7 +183,8 @@ impl Conversation {
         Ok(next)
     }
 
-    /// What a message of this conversation is sent as: with what the agent can't know by itself.
+    /// Builds the call of a message. Unless the protocol continues the conversation, the system prompt and the history
+    /// go before the message, since the agent doesn't know them.
     pub(super) fn intent(&self, message: &Message, schema: Option<serde_json::Value>, stream: bool) -> Intent {
         let Stored { history, continuation, .. } = &self.stored;
         let mut sent = message.clone();
@@ -214,7 +215,7 @@ impl Conversation {
     }
 }
 
-/// What was said, as text.
+/// Renders a history as text, each message after its role.
 fn transcript(history: &[Message]) -> String {
     let line = |message: &Message| {
         let who = match message.role {

@@ -1,4 +1,4 @@
-//! What grants access: as the caller has it, and as a binding sends it.
+//! Credentials, as the caller has them and as a binding sends them.
 
 use std::fmt;
 
@@ -63,16 +63,16 @@ impl Credential {
     }
 }
 
-/// What grants access to one call, with the place where it is sent.
+/// A resolved credential for one call, with the place where it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {
     /// The name of the security definition.
     pub scheme: String,
-    /// What is sent.
+    /// The credential to send, and its place.
     pub grant: Grant,
 }
 
-/// What is sent to be granted access.
+/// A credential in the form in which it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
@@ -101,7 +101,7 @@ pub enum Grant {
     },
 }
 
-/// Where a credential is sent.
+/// The place of a credential in a request, with its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {

@@ -15,7 +15,7 @@ pub struct Description {
     value: Value,
 }
 
-/// What of a Thing is called.
+/// The target of a call: an affordance of a Thing, or the Thing itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Affordance {
     /// A property, by its name.
@@ -31,7 +31,7 @@ pub enum Affordance {
 /// One way to perform operations of an affordance.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// What it is a form of.
+    /// The affordance that the form belongs to.
     pub affordance: Affordance,
     /// The target, an absolute URI or a URI template of one; relative ones are resolved against the `base`.
     pub href: String,

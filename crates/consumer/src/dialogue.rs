@@ -63,7 +63,7 @@ enum Phase {
     Running { message: Message, since: Instant, events: Events, control: Option<Arc<dyn Control>>, gathered: Gathered },
 }
 
-/// What is next while a call is under way.
+/// The result of waiting during a call: the exchange of the call, an event, or a command of a writer.
 enum Next {
     Started(Result<Exchange>),
     Event(Option<Result<Event>>),

@@ -1,4 +1,4 @@
-//! Where agents are found: an embedded registry, or a client of one that runs elsewhere.
+//! The directory in which agents are found: an embedded registry, or a client of one that runs elsewhere.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub trait Directory: fmt::Debug + Send + Sync {
     fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>>;
 }
 
-/// What is searched for.
+/// A query for agents: words, a capability, and the maximum number of results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     /// Words, as in `GET /search`.
@@ -39,7 +39,7 @@ pub struct Candidate {
     pub id: String,
     /// Its title.
     pub title: Option<String>,
-    /// What the matches are ranked by.
+    /// The relevance by which matches are ranked.
     pub score: f32,
     /// The capabilities that match, the best first.
     pub capabilities: Vec<String>,

@@ -22,15 +22,15 @@ pub enum Error {
     /// No agent is registered that does this.
     #[error("no agent matches {query:?}; `agentdex list` shows what there is")]
     NotFound {
-        /// What was searched for, or the id.
+        /// The search query, the capability, or the id.
         query: String,
     },
-    /// What the registry returned is not a description.
+    /// The description that the registry returned is not valid.
     #[error("the description of {id} can't be read: {reason}")]
     InvalidDescription {
         /// The agent.
         id: String,
-        /// What is wrong.
+        /// The reason why it is not valid.
         reason: String,
     },
     /// No form of the description can be used for this.
@@ -38,7 +38,7 @@ pub enum Error {
     NoForm {
         /// The agent.
         id: String,
-        /// What was found, form by form, and what to do.
+        /// The reason: the forms that were found, and what to do.
         reason: String,
     },
     /// A setting or credential is missing, or can't be used.
@@ -46,7 +46,7 @@ pub enum Error {
     Setting {
         /// The variable or field, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
         setting: String,
-        /// What it is needed for and what its value looks like.
+        /// The purpose of the setting, and the format of its value.
         reason: String,
     },
     /// A credential is not sent there.
@@ -54,9 +54,9 @@ pub enum Error {
     CredentialWithheld {
         /// The name of the security scheme.
         scheme: String,
-        /// Where it would have gone.
+        /// The origin that it would have been sent to.
         origin: String,
-        /// Where it may go, and what to do.
+        /// The reason: the origins that it is for, or how to allow this one.
         reason: String,
     },
     /// The input does not satisfy the schema of the action; nothing was sent.
@@ -64,15 +64,15 @@ pub enum Error {
     InvalidInput {
         /// The affordance.
         affordance: String,
-        /// What is wrong, with pointers into the input.
+        /// Violations of the schema, with pointers into the input.
         violations: Vec<Violation>,
     },
     /// The answer does not satisfy the schema that was agreed.
     #[error("the answer does not satisfy the schema of {expected}: {}", listed(.violations))]
     InvalidAnswer {
-        /// What it should have been.
+        /// The type, or the affordance, whose schema the answer should satisfy.
         expected: String,
-        /// What is wrong, with pointers into the answer.
+        /// Violations of the schema, with pointers into the answer.
         violations: Vec<Violation>,
         /// The answer.
         answer: Box<Value>,
@@ -101,7 +101,7 @@ pub enum Error {
     TimedOut {
         /// The agent.
         id: String,
-        /// What was waited for.
+        /// The step that took too long, such as `the answer`.
         waiting_for: &'static str,
         /// The limit.
         limit: Duration,
@@ -119,7 +119,7 @@ pub enum Error {
     Interrupted {
         /// The URL, without secrets.
         url: String,
-        /// What is missing.
+        /// The part that is missing, or the error of the connection.
         reason: String,
     },
     /// The answer is not one of the protocol.
@@ -129,7 +129,7 @@ pub enum Error {
         url: String,
         /// The name of the binding.
         binding: &'static str,
-        /// What is wrong.
+        /// The deviation from the protocol.
         reason: String,
     },
     /// The server answered with an error of HTTP.
@@ -139,9 +139,9 @@ pub enum Error {
         url: String,
         /// The status.
         status: u16,
-        /// What the body says, shortened.
+        /// The message in the body, shortened.
         detail: Option<String>,
-        /// How long the server wants to be left alone.
+        /// Time that the server asks to wait before the next request (`Retry-After`).
         retry_after: Option<Duration>,
     },
     /// The agent answered with an error of its protocol.
@@ -149,7 +149,7 @@ pub enum Error {
     Agent {
         /// The code of the protocol.
         code: i64,
-        /// What it says.
+        /// The agent's message.
         message: String,
         /// Details.
         data: Option<Box<Value>>,
@@ -157,9 +157,9 @@ pub enum Error {
     /// The agent ended the work without success.
     #[error("the agent gave up: {state}{}", if message.is_empty() { String::new() } else { format!(": {message}") })]
     Failed {
-        /// Where the work is: failed, rejected, cancelled.
+        /// The state that the work ended in: `failed`, `rejected` or `cancelled`.
         state: &'static str,
-        /// What it says.
+        /// The agent's message; empty if it gave none.
         message: String,
     },
     /// The call was cancelled by its caller.
@@ -168,13 +168,13 @@ pub enum Error {
     /// The protocol, or the form, can't do this.
     #[error("{what} is not possible with this agent")]
     Unsupported {
-        /// What was wanted.
+        /// The operation or feature that was requested.
         what: String,
     },
     /// A middleware stopped the call.
     #[error("the call was stopped by {by}: {reason}")]
     Denied {
-        /// Who stopped it.
+        /// The middleware that stopped the call.
         by: String,
         /// Why.
         reason: String,
@@ -188,7 +188,7 @@ pub enum Error {
     /// A conversation that was stored can't be read.
     #[error("the stored conversation can't be read: {reason}")]
     InvalidHistory {
-        /// What is wrong.
+        /// The reason why it can't be read.
         reason: String,
     },
 }

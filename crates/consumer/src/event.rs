@@ -1,4 +1,4 @@
-//! What happens during a call, and how it ends.
+//! Events of a call, and the reply that ends it.
 
 use std::{fmt, time::Duration};
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use super::{Artifact, Media, Message, Part, Role, ToolCall, ToolResult};
 
-/// What happens during a call, in order.
+/// One event of a call. Events come in order.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// A piece of the answer's text.
     Text(String),
-    /// What the agent thinks before it answers.
+    /// The agent's reasoning before its answer, or a piece of it.
     Thinking(String),
     /// Structured data.
     Data(Value),
     /// The agent calls a tool.
     ToolCall(ToolCall),
-    /// What a tool returned to the agent.
+    /// The result that a tool returned to the agent.
     ToolResult(ToolResult),
     /// A result of its own, or the next piece of one.
     Artifact(Artifact),
     /// Binary content: an image, audio, a file; of a stream, the next frame.
     Media(Part),
-    /// How the work goes.
+    /// The progress of the work.
     Status(Status),
-    /// What an event or an observed property of the agent notifies of.
+    /// A notification of an event or an observed property of the agent.
     Notification(Notification),
     /// The agent needs an answer before it goes on.
     InputRequired(Reply),
@@ -55,18 +55,18 @@ impl Event {
     }
 }
 
-/// How the work goes.
+/// The progress of a call or a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// Where it is.
+    /// The current state.
     pub state: State,
-    /// What the agent says about it.
+    /// The agent's message about the state.
     pub message: Option<Message>,
     /// The share that is done, from 0 to 1, where the agent says it.
     pub progress: Option<f64>,
 }
 
-/// What an event or an observed property notifies of.
+/// A notification of an event or an observed property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     /// The name of the affordance.
@@ -77,7 +77,7 @@ pub struct Notification {
     pub media: Option<Media>,
 }
 
-/// Where a call or a task is.
+/// The state of a call or a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -139,13 +139,13 @@ impl State {
 /// An answer, complete.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
-    /// What the agent says.
+    /// The agent's message.
     pub message: Message,
-    /// Where the work is.
+    /// The state of the work, which need not be final.
     pub state: State,
-    /// What the next message of the conversation has to carry.
+    /// The ids that the next message of the conversation has to carry.
     pub continuation: Continuation,
-    /// What the agent says that it cost.
+    /// The cost, as the agent reports it.
     pub cost: Option<Value>,
 }
 
@@ -173,7 +173,7 @@ impl Reply {
     }
 }
 
-/// What a conversation carries from one message to the next, as the protocol of the agent has it.
+/// The ids that a conversation carries from one message to the next, as the protocol of the agent has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Continuation {
@@ -185,15 +185,15 @@ pub struct Continuation {
     pub task: Option<String>,
 }
 
-/// What a conversation took so far.
+/// The accumulated cost of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
     /// Calls that were made.
     pub calls: u32,
-    /// How long they took together.
+    /// Total duration of these calls.
     pub elapsed: Duration,
-    /// What the agent said of each, as it said it: tokens, money.
+    /// The agent's reports of the cost of each, unchanged: tokens, money.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<Value>,
 }

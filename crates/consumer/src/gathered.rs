@@ -2,7 +2,7 @@
 
 use super::{Artifact, Event, Message, Part};
 
-/// What came so far.
+/// The content of the events so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gathered {
     parts: Vec<Part>,

@@ -1,4 +1,4 @@
-//! What is sent: data and messages as the input of an action, checked before anything leaves.
+//! Inputs of affordances: data and messages, checked against the schemas before anything is sent.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::td::Violation;
 const TEXT_MEMBERS: [&str; 10] =
     ["message", "question", "query", "text", "prompt", "input", "content", "utterance", "request", "ask"];
 
-/// What is sent to an affordance.
+/// The checked input of an affordance: data, binary content and URI variables.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Input {
     pub(super) data: Option<Value>,
@@ -192,7 +192,7 @@ fn needs_value(schema: &Value) -> bool {
         || schema.get("type").is_some_and(|name| name != "object" && name != "null")
 }
 
-/// What a schema wants, in a few words.
+/// Summarizes in a few words the value that a schema expects.
 pub(super) fn summary(schema: &Value) -> String {
     let names: Vec<String> = schema["properties"]
         .as_object()

@@ -137,7 +137,7 @@ struct Running {
     notified: mpsc::Receiver<Event>,
     cancelled: Arc<Notify>,
     target: String,
-    /// What is left of the answer, the next one last.
+    /// The events of the answer that are still to be delivered, the next one last.
     left: Vec<Event>,
     is_over: bool,
 }

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
-/// What one side says at once.
+/// A message of the caller or the agent, made of parts.
 ///
 /// ```
 /// use agentdex_consumer::{Media, Message, Part};
@@ -18,7 +18,7 @@ use serde_json::Value;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who says it.
+    /// The sender.
     #[serde(default)]
     pub role: Role,
     /// The parts, in order.
@@ -28,7 +28,7 @@ pub struct Message {
     pub id: Option<String>,
 }
 
-/// Who says something.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -64,16 +64,16 @@ pub enum Part {
         /// The data.
         data: Value,
     },
-    /// How the agent should behave: a service message of the caller.
+    /// Instructions for the agent's behaviour: a service message of the caller.
     SystemPrompt {
         /// The text.
         text: String,
     },
     /// A call of a tool by the agent.
     ToolCall(ToolCall),
-    /// What a tool returned: a service message of the caller, or what the agent reports.
+    /// The result of a tool: a service message of the caller, or a report of the agent.
     ToolResult(ToolResult),
-    /// What the agent thinks before it answers.
+    /// The agent's reasoning before its answer.
     Thinking {
         /// The text.
         text: String,
@@ -86,7 +86,7 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Media {
-    /// Where it is, or what it is.
+    /// The address of the content, or its bytes.
     #[serde(flatten)]
     pub content: Content,
     /// Its media type.
@@ -97,7 +97,7 @@ pub struct Media {
     pub name: Option<String>,
 }
 
-/// Where content is, or what it is.
+/// The address of some content, or its bytes.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
@@ -120,16 +120,16 @@ impl fmt::Debug for Content {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What its result refers to.
+    /// The id that the tool's result refers to.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// What it is called with.
+    /// The input of the tool.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// What a tool returned.
+/// The result of a call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call that it belongs to.
@@ -150,7 +150,7 @@ pub struct Artifact {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is made of.
+    /// The content, in order.
     pub parts: Vec<Part>,
     /// Of a stream: whether the parts continue those that came before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -221,7 +221,7 @@ impl Part {
         Part::Text { text: text.into() }
     }
 
-    /// How the agent should behave.
+    /// Makes a part with instructions for the agent's behaviour.
     pub fn system(text: impl Into<String>) -> Part {
         Part::SystemPrompt { text: text.into() }
     }

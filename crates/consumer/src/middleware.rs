@@ -1,4 +1,4 @@
-//! What happens around a call: logging, traces, rates, retries, and reading of answers.
+//! Middleware around a call: logging, traces, rate limits, retries, and reading of answers.
 //!
 //! AG2 calls its guardrails middleware too: one that refuses returns [`Error::Denied`], one that changes the request
 //! changes the [`Call`], one that changes the answer maps the events of the [`Exchange`].
@@ -26,7 +26,7 @@ pub trait Middleware: fmt::Debug + Send + Sync {
     fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange>;
 }
 
-/// What sends a call, last of all.
+/// The end of the chain of middleware, which sends the call.
 pub(super) type Last<'a> = &'a (dyn Fn(Call) -> Pending<'a, Exchange> + Sync);
 
 /// The rest of the way of a call.

@@ -124,7 +124,8 @@ impl Binding for Mqtt {
     }
 }
 
-/// What a call is about.
+/// Returns the topic of a call: `mqv:topic` or `mqv:filter` of its form, else the path of the target, else that of
+/// LMOS.
 fn topic(call: &Call) -> Result<String> {
     let form = &call.form;
     let declared = form.text("mqv:topic").or_else(|| form.text("mqv:filter"));
@@ -262,7 +263,7 @@ impl Connection {
 struct Messages {
     connection: Connection,
     reader: Reader,
-    /// What answers have to carry.
+    /// The correlation data that answers have to carry; none for a subscription or a read.
     correlation: Option<Vec<u8>>,
     left: VecDeque<Event>,
     is_over: bool,

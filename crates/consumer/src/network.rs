@@ -57,7 +57,7 @@ impl Network {
         self.connections.tls()
     }
 
-    /// What a failed request means for the caller.
+    /// Maps the error of a failed request to [`Error::Refused`] or [`Error::Unreachable`].
     pub fn failure(url: &str, error: reqwest::Error) -> Error {
         let url = shown(url);
         let error = error.without_url();

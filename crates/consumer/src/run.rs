@@ -38,15 +38,15 @@ use self::{
 use super::{Consumer, Control, Error, Result};
 use crate::sacp::{Chain, Outcome, Place, State, Task};
 
-/// How long the calls of a run may take together unless it is set.
+/// Maximum total time for the calls of a run unless it is set.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The most agents that a run calls unless it is set.
 const MAX_CALLS: u32 = 1000;
 /// The most agents that a run calls at the same time.
 const MAX_PARALLEL: usize = 16;
-/// How many events calls may be ahead by.
+/// Maximum number of unread events; calls wait while there are as many.
 const MAX_EVENTS: usize = 64;
-/// How long the cancellation of a call may take.
+/// Maximum time for the cancellation of a call.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A run of a chain.
@@ -88,7 +88,7 @@ pub struct Run {
     chain: Arc<Chain>,
     state: State,
     limits: RunLimits,
-    /// How many agents were called, and how long that took.
+    /// Number of agents called, and the time spent on the calls.
     calls: u32,
     spent: Duration,
     under_way: Vec<(Place, BoxFuture<'static, Answered>)>,
@@ -166,7 +166,8 @@ impl Run {
         }
     }
 
-    /// How long its calls may take together; 30 minutes unless it is set. Waiting for the user doesn't count.
+    /// Limits the total time of its calls; 30 minutes unless it is set. Waiting for the user and the time before a
+    /// [`Consumer::resume`] don't count.
     pub fn timeout(mut self, limit: Duration) -> Run {
         self.limits.timeout = limit;
         self
@@ -185,7 +186,8 @@ impl Run {
         self
     }
 
-    /// What happens next. None once the run has ended, and while it waits for [`Run::answer`] and nothing else.
+    /// Runs the chain until the next event. None once the run has ended, and while it waits for [`Run::answer`] and
+    /// nothing else.
     pub async fn next(&mut self) -> Option<RunEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -221,7 +223,7 @@ impl Run {
         self.outcome()
     }
 
-    /// What the user says to the first question that is open; whether there was one.
+    /// Answers the first open question on behalf of the user. True if there was one.
     pub fn answer(&mut self, answer: impl Into<Value>) -> bool {
         let place = self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
             Task::Ask { .. } => Some(due.place),
@@ -238,12 +240,12 @@ impl Run {
         })
     }
 
-    /// How it ended, once it has.
+    /// Returns the outcome, once the run has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.state.outcome()
     }
 
-    /// Where it stands.
+    /// Returns the current state of the chain.
     pub fn state(&self) -> &State {
         &self.state
     }

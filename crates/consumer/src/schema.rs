@@ -13,12 +13,12 @@ use crate::td::{
 /// The most violations that are reported.
 const MAX_VIOLATIONS: usize = 20;
 
-/// What is wrong with data by the schema of a description.
+/// Checks data against a schema of a description and returns the violations.
 pub(super) fn check_data(schema: &Value, data: &Value, id: &str) -> Result<Vec<Violation>> {
     check(schema, data, Edition::Draft7, id)
 }
 
-/// What is wrong with data by a JSON Schema.
+/// Checks data against a JSON Schema (2020-12) and returns the violations.
 pub(super) fn check_json(schema: &Value, data: &Value) -> Result<Vec<Violation>> {
     check(schema, data, Edition::Draft202012, "the expected type")
 }

@@ -1,4 +1,4 @@
-//! How agents are called: immutable values that are merged.
+//! Settings of calls: immutable values that are merged.
 
 use std::{collections::BTreeMap, fmt, ops::BitOr, time::Duration};
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Credential, Trace};
 
-/// How long a call may take in all unless it is set.
+/// Maximum total duration of a call unless it is set.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// How long an agent may say nothing during a call unless it is set.
+/// Maximum time that an agent may say nothing during a call unless it is set.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes of an answer, and of an event, unless it is set.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -18,8 +18,8 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// credential may be sent to, separated by commas.
 pub const CREDENTIAL_VARIABLE: &str = "AGENTDEX_CREDENTIAL_";
 
-/// How agents are called. What isn't set is taken from the settings that it is merged onto, and last from the defaults.
-/// Nothing is checked before a call needs it.
+/// Settings of calls. A value that isn't set is taken from the settings that these are merged onto, and last from the
+/// defaults. Nothing is checked before a call needs it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,8 +57,7 @@ impl Settings {
         self.clone() | changes
     }
 
-    /// Where the agent is reached in place of what its description says: scheme, host and port of each form are
-    /// replaced by those of this URL.
+    /// Replaces the endpoint of the agent's description: scheme, host and port of each form become those of this URL.
     pub fn endpoint(mut self, url: impl Into<String>) -> Settings {
         self.endpoint = Some(url.into());
         self
@@ -70,7 +69,7 @@ impl Settings {
         self
     }
 
-    /// What is used in place of the environment of the process, where credentials without a setting are looked up.
+    /// Replaces the environment of the process, where credentials without a setting are looked up.
     pub fn environment<N: Into<String>, V: Into<String>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -92,13 +91,13 @@ impl Settings {
         self
     }
 
-    /// How long a call may take in all; 120 s unless it is set.
+    /// Limits the total duration of a call; 120 s unless it is set.
     pub fn timeout(mut self, limit: Duration) -> Settings {
         self.timeout = Some(limit);
         self
     }
 
-    /// How long the agent may say nothing during a call; 60 s unless it is set.
+    /// Limits the time that the agent may say nothing during a call; 60 s unless it is set.
     pub fn idle_timeout(mut self, limit: Duration) -> Settings {
         self.idle_timeout = Some(limit);
         self
@@ -122,7 +121,8 @@ impl Settings {
         self
     }
 
-    /// How the agent should behave: sent with the first message of a conversation.
+    /// Sets the instructions for the agent's behaviour. They are sent with the first message of a conversation, and
+    /// with each where the agent's protocol has no conversations.
     pub fn system_prompt(mut self, text: impl Into<String>) -> Settings {
         self.system_prompt = Some(text.into());
         self

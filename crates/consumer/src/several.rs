@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{Agent, Consumer, Conversation, Error, Message, Result, Search};
 
-/// How long a router waits for a connection to an agent.
+/// Maximum time for a router to connect to an agent.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most agents that a router compares.
 const MAX_CANDIDATES: usize = 10;

@@ -25,12 +25,12 @@ const RESERVED: &AsciiSet = &UNRESERVED
     .remove(b'=')
     .remove(b'%');
 
-/// How an expression is written.
+/// The rules by which an expression is expanded, one set for each operator (RFC 6570, appendix A).
 struct Style {
     first: &'static str,
     separator: &'static str,
     is_named: bool,
-    /// What stands between the name and an empty value.
+    /// The text between the name and an empty value.
     if_empty: &'static str,
     allowed: &'static AsciiSet,
 }

@@ -19,9 +19,9 @@ use crate::{
 
 /// The maximum number of redirects.
 const MAX_REDIRECTS: usize = 5;
-/// What of the body of an error is read.
+/// Number of bytes after which the body of an error is read no further.
 const MAX_ERROR_BYTES: usize = 16 * 1024;
-/// What of it is repeated.
+/// Maximum number of its characters that are repeated.
 const MAX_DETAIL: usize = 300;
 
 /// Sends the requests of one call.
@@ -342,7 +342,7 @@ impl Incoming {
     }
 }
 
-/// What the body of an error says: the member of a problem document, of an error object, or the text.
+/// Extracts the message from the body of an error: a member of a problem document or of an error object, else the text.
 fn detail(body: &str) -> Option<String> {
     let value: Option<Value> = serde_json::from_str(body).ok();
     let said = value.as_ref().and_then(|value| {

@@ -127,7 +127,7 @@ struct Running {
     incoming: Incoming,
     target: String,
     ended: Arc<Notify>,
-    /// What is left of a message, the next one last.
+    /// The events of a message that are still to be delivered, the next one last.
     left: Vec<Event>,
     is_over: bool,
 }
@@ -175,7 +175,7 @@ impl Running {
     }
 }
 
-/// What can be done during a call.
+/// Control of a call: further input, and its end.
 struct Speaking {
     outgoing: Outgoing,
     sender: Arc<Mutex<Sender>>,

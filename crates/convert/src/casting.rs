@@ -1,4 +1,4 @@
-//! Which types go into which others by the rules of Agent Spec (type compatibility).
+//! Casts between types by the rules of Agent Spec (type compatibility).
 //!
 //! An output goes into an input if its type is a subtype. Everything also goes into a string, and
 //! integers, numbers and booleans go into each other; the same holds for the items of arrays and for the
@@ -12,7 +12,7 @@ use self::effort::{Answer, Effort};
 
 type Members = Map<String, Value>;
 
-/// What a schema says about the type of a value, one way it can be met.
+/// One of the types that a schema allows.
 #[derive(Debug, Clone, Copy)]
 enum Alternative<'v> {
     /// Everything.
@@ -96,7 +96,7 @@ pub struct Casting<'e> {
 }
 
 impl Casting<'_> {
-    /// Whether a value of `from` can be cast to `to`.
+    /// True if a value of `from` can be cast to `to`.
     pub fn casts(self, from: &Value, to: &Value) -> Answer {
         let (sources, targets) = (alternatives(from), alternatives(to));
         self.effort.spend(1 + sources.len() + targets.len())?;
@@ -135,7 +135,7 @@ impl Casting<'_> {
         Ok(false)
     }
 
-    /// Whether the schemas under `keyword` cast, where one that isn't there allows everything.
+    /// True if the schemas under `keyword` cast. A missing one allows everything.
     fn member_casts(self, from: &Members, to: &Members, keyword: &str) -> Answer {
         match (from.get(keyword), to.get(keyword)) {
             (_, None) => Ok(true),
@@ -177,7 +177,7 @@ impl Casting<'_> {
         }
     }
 
-    /// Whether `value` can be a value of `schema`, conversions included.
+    /// True if `value` can be a value of `schema`, conversions included.
     pub fn fits(self, value: &Value, schema: &Value) -> Answer {
         for alternative in alternatives(schema) {
             self.effort.spend(1)?;

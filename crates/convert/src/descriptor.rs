@@ -1,4 +1,4 @@
-//! What a format is, for everything that is done with formats.
+//! Descriptors of formats: name, detection, import and export of each.
 
 use serde_json::{Map, Value};
 
@@ -10,10 +10,10 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// How much a sign says.
+/// The strength of a sign as evidence of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certainty {
-    /// What has it is nothing else, whatever else it has.
+    /// A document with it is in no other format, whatever else it has.
     Certain,
     /// It says more than what is around the document.
     Strong,
@@ -47,41 +47,41 @@ impl Sign {
     }
 }
 
-/// What a format is.
+/// A format: its name, its signs, and how its documents are imported and exported.
 #[derive(Debug)]
 pub struct Descriptor {
     /// The name in parameters, flags, filters, paths and records.
     pub name: &'static str,
-    /// What one of its documents is, such as `an A2A agent card`.
+    /// Noun phrase for one of its documents, such as `an A2A agent card`.
     pub noun: &'static str,
-    /// What a document of it has, by which it is detected.
+    /// Members by which a document is detected, in words.
     pub recognized_by: &'static str,
     pub(super) signs: &'static [Sign],
-    /// Where its descriptions have texts to search by, beside those of every Thing.
+    /// Members of its descriptions that are searched, in addition to those of every Thing.
     #[doc(hidden)]
     pub search_terms: &'static [SearchTerm],
-    /// How its documents become Things; none for Thing Descriptions, which are Things.
+    /// Import of its documents as Things; none for Thing Descriptions, which are Things.
     pub import: Option<Import>,
-    /// How Things become its documents.
+    /// Export of Things as its documents; none for Thing Descriptions.
     pub export: Option<Export>,
 }
 
-/// How documents of a format become Things.
+/// The import of documents of a format as Things.
 #[derive(Debug)]
 pub struct Import {
     /// One line, and what is more to say of it.
     pub summary: &'static str,
-    /// What happens, in Markdown.
+    /// Details of the conversion, in Markdown.
     pub description: &'static str,
     /// The media types that a document may have, and what it is written in then.
     pub media_types: &'static [(&'static str, Syntax)],
     /// A JSON Schema of a document, with an example.
     pub schema: &'static str,
-    /// What may be said beside the document.
+    /// Parameters that may come with the document.
     pub parameters: &'static [Parameter],
     /// True if further documents that it refers to may come with it.
     pub takes_components: bool,
-    /// How a URL of a document is polled, if agents serve it themselves.
+    /// Tracking of a document by its URL, if agents serve it themselves.
     pub tracking: Option<Tracking>,
     /// False for a document from which no lasting id can be made: an edit gives it another, or it gets none.
     pub(super) has_id: fn(&Input<'_>, &ImportOptions) -> bool,
@@ -89,25 +89,25 @@ pub struct Import {
     pub(super) validate: fn(&Input<'_>, &ImportOptions) -> Result<Report>,
 }
 
-/// How the URL of a document is fetched and polled.
+/// Settings for fetching and polling a document by its URL.
 #[derive(Debug)]
 pub struct Tracking {
-    /// What is asked for (`Accept`), unless it is JSON.
+    /// Value of the `Accept` header, unless it is JSON.
     pub accept: Option<&'static str>,
-    /// Where sites have the document.
+    /// Paths under which sites serve the document.
     pub well_known: &'static [&'static str],
     /// True if documents may be signed.
     pub is_signed: bool,
 }
 
-/// How Things become documents of a format.
+/// The export of Things as documents of a format.
 #[derive(Debug)]
 pub struct Export {
     /// The last segment of the path below that of a Thing.
     pub path: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What is exported, and what isn't there to be exported.
+    /// Description of the exported document, with what it omits.
     pub description: &'static str,
     /// The media types that it may be asked for in, with the version that each stands for, if it does; the first
     /// unless a client names another.
@@ -122,25 +122,25 @@ pub struct Export {
     pub(super) in_version: fn(&[u8], &str) -> Result<Option<Rendition>>,
     /// An original with what was edited in the Thing that it became.
     pub(super) with_edits: fn(&Edit<'_>) -> Result<Rendition>,
-    /// What an original leaves out, which whoever uses it has to supply, and how.
+    /// Values that an original leaves out and its user has to supply, with an example.
     pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
 }
 
-/// What a document leaves out on purpose.
+/// The values that a document leaves out on purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Supply {
     /// The names of the values.
     pub names: Vec<String>,
-    /// How they are supplied.
+    /// Example that shows how to supply them.
     pub example: String,
 }
 
-/// What is converted.
+/// A document to convert.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'i> {
     /// The document.
     pub bytes: &'i [u8],
-    /// What it is written in.
+    /// Syntax of the bytes.
     pub syntax: Syntax,
     /// Documents that it refers to.
     pub components: &'i [(&'i [u8], Syntax)],
@@ -248,7 +248,7 @@ impl Export {
         (self.with_edits)(&Edit { original, options, base, edited })
     }
 
-    /// What a document leaves out, which whoever uses it has to supply.
+    /// Returns the values that a document leaves out and its user has to supply.
     ///
     /// # Errors
     /// Those of its parser.
@@ -288,12 +288,12 @@ pub(super) fn as_it_is(_: &[u8], _: &str) -> Result<Option<Rendition>> {
     Ok(None)
 }
 
-/// What originals of a format that leaves nothing out on purpose lack.
+/// Returns an empty supply, for formats that leave nothing out on purpose.
 pub(super) fn nothing_to_supply(_: &[u8], _: Syntax) -> Result<Supply> {
     Ok(Supply::default())
 }
 
-/// What a conversion that succeeds says of a document.
+/// Turns a successful conversion into a report of its warnings.
 pub(super) fn report_on(conversion: Conversion) -> Report {
     Report { warnings: conversion.warnings, ..Report::default() }
 }

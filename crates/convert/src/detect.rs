@@ -1,4 +1,4 @@
-//! Which format a document is in, by the members of its root.
+//! Detection of a document's format by the members of its root.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn format_of(members: &Map<String, Value>) -> Result<Format> {
     }
 }
 
-/// What a document lacks that might be one of ours.
+/// Explains why no format is detected: a missing `@context`, or the members that each known format is detected by.
 fn lacking(members: &Map<String, Value>) -> String {
     let affordances = ["title", "properties", "actions", "events", "forms"];
     if let Some(member) = affordances.iter().find(|name| members.contains_key(**name)) {

@@ -16,7 +16,7 @@ pub enum Error {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the parser expected.
+        /// Message of the parser.
         message: String,
     },
     /// The text is no YAML, or none that has a JSON form.
@@ -26,7 +26,7 @@ pub enum Error {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong; nothing of the text itself.
+        /// Explanation that quotes nothing of the text itself.
         message: String,
     },
     /// The document has more bytes than are taken.
@@ -38,7 +38,7 @@ pub enum Error {
     /// Something else is larger, deeper or more than is taken.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// Quantity that was measured, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
         /// The largest value that is taken.
         maximum: u64,
@@ -54,7 +54,7 @@ pub enum Error {
     /// Nobody said which format a document is in, and it doesn't tell by itself.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {
-        /// What was looked for, or what contradicts itself.
+        /// Members that were looked for, or the formats that contradict each other.
         message: String,
     },
     /// A Thing has nothing that could be written in the other format.
@@ -62,29 +62,29 @@ pub enum Error {
     NotExpressible {
         /// The format's name, such as `agent-spec`.
         format: &'static str,
-        /// What it would need.
+        /// Requirement that the Thing doesn't meet.
         reason: String,
     },
     /// It is not switched on here.
     #[error("this registry does not offer {what}: {instead}")]
     Unsupported {
-        /// What was asked for.
+        /// Feature that was requested.
         what: &'static str,
-        /// What would switch it on, and what there is instead.
+        /// Instructions to enable it, and the alternatives.
         instead: &'static str,
     },
     /// A setting isn't known, or can't have that value.
     #[error("{origin}: {message}")]
     InvalidSetting {
-        /// Where it was set: a file or a variable.
+        /// Source of the setting: a file or a variable.
         origin: String,
-        /// What is wrong and what would be right.
+        /// Explanation of the error, and a valid value.
         message: String,
     },
     /// A file or socket failed.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done, with the path or address.
+        /// Operation that failed, with the path or address.
         doing: String,
         /// Why.
         source: std::io::Error,

@@ -12,15 +12,15 @@ use crate::td;
 pub struct Parameter {
     /// The name of the parameter; of a flag with `-` for `_`.
     pub name: &'static str,
-    /// What its value is.
+    /// Type of its value.
     pub kind: ParameterKind,
-    /// What it is for, in one sentence without an end.
+    /// Purpose, in one sentence without a full stop.
     pub help: &'static str,
     /// True if it matters for what is valid, and not only for what is made of it.
     pub is_for_validation: bool,
 }
 
-/// What the value of a parameter is.
+/// The type of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// Any text.
@@ -64,7 +64,7 @@ pub struct ImportOptions {
 pub struct InvalidOption {
     /// The name of the parameter.
     pub name: String,
-    /// What is wrong with its value.
+    /// Explanation of the error.
     pub message: String,
 }
 

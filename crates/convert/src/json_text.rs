@@ -49,7 +49,7 @@ impl JsonText {
         Some(Error::LimitExceeded { what, maximum: maximum as u64 })
     }
 
-    /// What was written.
+    /// Returns the JSON text.
     pub fn into_text(self) -> String {
         self.text
     }

@@ -15,7 +15,7 @@ pub(super) struct Keyword {
     pub(super) data: Data,
 }
 
-/// What a data schema of a Thing Description has of a keyword.
+/// The counterpart of a keyword in the data schemas of a Thing Description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
     /// Nothing that says the same.
@@ -28,7 +28,7 @@ pub(super) enum Data {
     Same(&'static str),
 }
 
-/// What the value of a keyword is.
+/// The form that the value of a keyword must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Any,
@@ -105,7 +105,8 @@ impl Keyword {
 }
 
 impl Shape {
-    /// What would be right where a value isn't of this shape, as far as that can be told without what is within.
+    /// Describes the expected value if a value isn't of this shape, as far as that can be told without checking nested
+    /// values.
     pub(super) fn flaw(self, value: &Value) -> Option<&'static str> {
         let (is_right, message) = match self {
             Shape::Count => (is_count(value), "expected an integer of at least 0"),

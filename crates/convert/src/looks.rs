@@ -1,5 +1,5 @@
-//! What documents look like that are found where a description of an agent is looked for: one of our
-//! formats, or something else.
+//! Recognition of documents that are found in place of a description of an agent: one of our formats, or something
+//! else.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use super::{
 
 type Object = Map<String, Value>;
 
-/// What a document looks like.
+/// A kind of document that a document resembles.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     name: &'static str,
@@ -26,7 +26,7 @@ impl Look {
         self.certainty == Certainty::Certain
     }
 
-    /// What the document looks like, in words.
+    /// Returns the name of the kind; for a description of schema.org with its type.
     pub(super) fn words(&self, object: &Object) -> String {
         let type_ = object.get("@type").and_then(Value::as_str).filter(|_| self.name == SCHEMA_ORG);
         let Some(type_) = type_ else { return self.name.to_owned() };
@@ -71,7 +71,7 @@ const OTHERS: &[Other] = &[
     ("an error message", is_error),
 ];
 
-/// What a document looks like, what says most first.
+/// Finds the kinds of documents that a document resembles, the strongest evidence first.
 fn looks(object: &Object) -> impl Iterator<Item = Look> {
     let of_formats = |wanted: Certainty| {
         Format::ALL.iter().filter_map(move |&format| {
@@ -94,12 +94,12 @@ fn looks(object: &Object) -> impl Iterator<Item = Look> {
         .chain(of_formats(Certainty::Weak))
 }
 
-/// What a document looks like most.
+/// Finds the kind of document that a document resembles most.
 pub(super) fn look_of(object: &Object) -> Option<Look> {
     looks(object).next()
 }
 
-/// What a document certainly is; several where it contradicts itself.
+/// Finds the kinds of documents that a document certainly is; several if it contradicts itself.
 pub(super) fn certain_looks(object: &Object) -> impl Iterator<Item = Look> {
     looks(object).take_while(Look::is_certain)
 }

@@ -1,4 +1,4 @@
-//! What stands for YAML in a build without the feature `yaml`.
+//! Replacement for YAML support in a build without the feature `yaml`.
 
 use crate::{Error, Result};
 

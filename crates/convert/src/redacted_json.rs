@@ -17,7 +17,7 @@ pub(super) struct RedactedJson {
     /// The document as it came, but for the secrets that it had.
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
-    /// What was hidden, and names that are repeated.
+    /// Warnings about hidden values and repeated names.
     pub(super) warnings: Vec<Violation>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Member {
     need: Need,
 }
 
-/// Whether a member has to be there.
+/// The degree to which a member is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     /// It is missed where it isn't.
@@ -28,7 +28,7 @@ enum Need {
     None,
 }
 
-/// What the value of a member is.
+/// The kind of value that a member should have.
 pub(super) enum Expected {
     Text,
     /// True or false.
@@ -95,7 +95,7 @@ fn respell_member(object: &mut Object, member: &Member, path: &Path<'_>, finding
     true
 }
 
-/// How readers of protocol buffers spell a member too.
+/// Returns the snake_case name of a member, which readers of protocol buffers accept too.
 pub(super) fn snake_case(name: &str) -> String {
     // A word that Python keeps for itself.
     if name == "in" {
@@ -314,7 +314,7 @@ const MOST_FINDINGS: usize = 1000;
 /// The same for the bytes of their pointers, which repeat names, and messages.
 const MOST_FINDING_BYTES: usize = 256 * 1024;
 
-/// What is odd about a document, as much as anybody reads.
+/// The warnings about a document, up to a limit of their number and size.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     list: Vec<Violation>,

@@ -1,5 +1,5 @@
-//! What tells documents apart that are found where a description of an agent is looked for: the signs of
-//! each format, and what else is found there.
+//! Signs that tell apart the documents found in place of a description of an agent: those of each format, and of other
+//! documents that are found there.
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ pub(super) fn parse(json: &[u8]) -> Result<Document> {
     })
 }
 
-/// What text that is not JSON looks like, if that is known.
+/// Adds to the error of a document that is not JSON what its text looks like, if that is known.
 pub(super) fn explain(error: Error, text: &str) -> Error {
     let Error::MalformedJson { line, column, message } = error else { return error };
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -91,7 +91,8 @@ pub(super) fn is_agent_spec(object: &Object) -> bool {
     has_any(object, &["component_type", "agentspec_version", "air_version", "$referenced_components", "$component_ref"])
 }
 
-/// What a Thing Description has that lacks its context.
+/// True if a document may be a Thing Description without the context of W3C WoT: it has another context, or security
+/// definitions.
 pub(super) fn is_like_thing(object: &Object) -> bool {
     has_any(object, &["@context", "securityDefinitions"])
 }

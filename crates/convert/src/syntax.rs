@@ -1,11 +1,11 @@
-//! `Syntax`: what the bytes of a document are written in.
+//! `Syntax`: JSON or YAML.
 
 use std::borrow::Cow;
 
 use super::{MAX_SOURCE_BYTES, yaml};
 use crate::{Error, Result, td};
 
-/// What the bytes of a document are written in.
+/// The syntax of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Syntax {
     /// JSON (RFC 8259).
@@ -15,7 +15,7 @@ pub enum Syntax {
 }
 
 impl Syntax {
-    /// What a file is written in by the end of its name: `.json`, `.yaml` or `.yml`.
+    /// Returns the syntax of a file by its extension, in any case: `.json`, `.yaml` or `.yml`.
     pub fn of_file_name(name: &str) -> Option<Syntax> {
         match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "json" => Some(Syntax::Json),

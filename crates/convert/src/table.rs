@@ -8,7 +8,7 @@ use crate::SearchTerm;
 macro_rules! define_table {
     ($($(#[$doc:meta])* $variant:ident = $folder:ident,)+) => {
         impl Format {
-            /// What it is.
+            /// Returns the entry of the format in the table of formats.
             pub fn descriptor(self) -> &'static Descriptor {
                 match self {
                     $(Format::$variant => &super::$folder::FORMAT,)+
@@ -26,17 +26,17 @@ impl Format {
         self.descriptor().name
     }
 
-    /// How its documents become Things.
+    /// Returns the import of its documents as Things; none for Thing Descriptions, which are Things.
     pub fn import(self) -> Option<&'static Import> {
         self.descriptor().import.as_ref()
     }
 
-    /// How Things become its documents.
+    /// Returns the export of Things as its documents; none for Thing Descriptions.
     pub fn export(self) -> Option<&'static Export> {
         self.descriptor().export.as_ref()
     }
 
-    /// How the URL of one of its documents is polled.
+    /// Returns the settings for polling the URL of a document, if agents serve it themselves.
     pub fn tracking(self) -> Option<&'static Tracking> {
         self.import()?.tracking.as_ref()
     }
@@ -46,7 +46,7 @@ impl Format {
         self.tracking().is_some_and(|tracking| tracking.is_signed)
     }
 
-    /// Where descriptions of any format have texts to search by, beside those of every Thing.
+    /// Returns the searched members of descriptions of all formats, in addition to those of every Thing.
     pub fn search_terms() -> &'static [SearchTerm] {
         static TERMS: LazyLock<Vec<SearchTerm>> =
             LazyLock::new(|| Format::ALL.iter().flat_map(|format| format.descriptor().search_terms).copied().collect());

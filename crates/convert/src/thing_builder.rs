@@ -140,7 +140,7 @@ pub(super) fn form(operation: &str, href: &str) -> Object {
     Object::from_iter([("op".to_owned(), operation.into()), ("href".to_owned(), href.into())])
 }
 
-/// What a value is in a Thing Description, as far as its members have an order there.
+/// A part of a Thing Description, by which the order of its members is found.
 #[derive(Clone, Copy)]
 enum Part {
     Thing,

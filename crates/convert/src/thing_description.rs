@@ -1,4 +1,4 @@
-//! What Thing Descriptions are, for the table of formats: they are Things already.
+//! Descriptor of Thing Descriptions in the table of formats: they are Things already.
 
 use super::{
     Descriptor,

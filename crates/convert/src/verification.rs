@@ -31,7 +31,7 @@ pub struct Verification {
     pub checked_at: Timestamp,
 }
 
-/// Whether a card is signed with a trusted key.
+/// The result of checking whether a trusted key signed a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {

@@ -11,10 +11,10 @@ use serde_saphyr::{Error as YamlError, ExternalMessageSource, budget::BudgetBrea
 use super::json_text::JsonText;
 use crate::{Error, Result, td::MAX_NESTING};
 
-/// How many times its own length the JSON of a document may have: what aliases stand for, and the
+/// Maximum length of a document's JSON, as a multiple of the document's own: JSON has what aliases stand for, and the
 /// quotes and braces that YAML goes without.
 const MAX_EXPANSION: usize = 8;
-/// What any document may have, however short it is.
+/// Bytes of JSON that any document may have in addition, however short it is.
 const FREE_EXPANSION: usize = 64 * 1024;
 /// The most scalars, sequences and mappings.
 const MAX_VALUES: usize = 2_000_000;
@@ -102,7 +102,7 @@ fn limit(error: &YamlError) -> Option<(&'static str, usize)> {
     }
 }
 
-/// What is wrong, without a word of the document: what stands in the wrong place may be a secret.
+/// Describes an error without a word of the document: a value in the wrong place may be a secret.
 fn message(error: &YamlError) -> &str {
     match error {
         YamlError::AliasError { error, .. } => message(error),

@@ -1,4 +1,4 @@
-//! Which addresses are not fetched from, and what they are called.
+//! Addresses that are not fetched from, and the names of their kinds.
 //!
 //! IPv4 and IPv6 share one space of 128 bits, in which an IPv4 address is its IPv4-mapped one
 //! (RFC 4291, section 2.5.5.2): the two spellings of an address can't be distinguished.
@@ -14,15 +14,15 @@ pub(super) struct Network {
 
 /// The IPv4 addresses.
 const IPV4: Network = Network { bits: 0xffff_0000_0000, prefix: 96 };
-/// What of IPv6 is given out to the public so far (RFC 4291, section 2.4, and IANA's registry).
+/// The part of IPv6 that is allocated to the public so far (RFC 4291, section 2.4, and IANA's registry).
 const GLOBAL_UNICAST: Network = v6([0x2000, 0], 3);
 /// NAT64 (RFC 6052): the last 32 bits are an IPv4 address.
 const NAT64: Network = v6([0x64, 0xff9b], 96);
 /// 6to4 (RFC 3056): the 32 bits after the prefix are an IPv4 address.
 const SIX_TO_FOUR: Network = v6([0x2002, 0], 16);
 
-/// What is refused, from IANA's registries of special-purpose addresses and the places where clouds
-/// hand out secrets; the narrower before the wider.
+/// Refused networks, from IANA's registries of special-purpose addresses, and the addresses at which clouds serve
+/// secrets. The narrower come before the wider.
 const REFUSED: [(Network, &str); 35] = [
     (v4([169, 254, 169, 254], 32), "a metadata address of clouds"),
     (v4([169, 254, 170, 0], 24), "a metadata address of clouds"),
@@ -102,8 +102,8 @@ impl Network {
     }
 }
 
-/// What an address is called that is not fetched from unless the operator allows it; none if it is
-/// one of the public internet. An address that embeds an IPv4 address is judged by that one.
+/// Returns the kind of an address that is not fetched from unless the operator allows it; none if it is one of the
+/// public internet. An address that embeds an IPv4 address is judged by that one.
 pub(super) fn refused_kind(address: IpAddr) -> Option<&'static str> {
     let bits = bits(address);
     if NAT64.covers(bits) {

@@ -1,4 +1,4 @@
-//! What the operator allows to fetch from although it isn't public.
+//! Destinations that the operator allows to fetch from although they aren't public.
 
 use std::net::IpAddr;
 
@@ -122,7 +122,8 @@ impl Entry {
     }
 }
 
-/// What was meant by a network that is written with another address than its first.
+/// Returns the network that was meant by one written with another address than its first; none if it has its first
+/// address.
 fn network_around(network: Network, address: &str, prefix: &str) -> Option<String> {
     let first = network.first_address();
     let first = if address.contains(':') { first.into() } else { first.to_canonical() };

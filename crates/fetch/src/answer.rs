@@ -1,4 +1,4 @@
-//! What a fetch brings back: the document with what its server says about it.
+//! The result of a fetch: the document, with the media type, validators and freshness that its server states.
 
 use std::time::Duration;
 
@@ -74,7 +74,8 @@ pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
-/// How long an answer is fresh (RFC 9111, section 5.2.2).
+/// Returns the freshness lifetime of an answer (RFC 9111, section 5.2.2): zero for `no-store` and `no-cache`, none if
+/// it states none.
 pub(super) fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let values = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|value| value.to_str().ok());
     let directives: Vec<String> =
@@ -86,7 +87,8 @@ pub(super) fn max_age(headers: &HeaderMap) -> Option<Duration> {
     seconds.trim_matches('"').parse().ok().map(Duration::from_secs)
 }
 
-/// How long a server wants to be left alone (RFC 9110, section 10.2.3), in seconds or until a moment.
+/// Returns the pause that a server asks for (RFC 9110, section 10.2.3), given in seconds or as a moment; none if there
+/// is none that can be read.
 pub(super) fn retry_after(headers: &HeaderMap, now: OffsetDateTime) -> Option<Duration> {
     let value = text(headers, header::RETRY_AFTER)?;
     if value.bytes().all(|byte| byte.is_ascii_digit()) {

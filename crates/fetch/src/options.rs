@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::AllowList;
 
-/// What is asked for unless the caller asks for something else.
+/// Media types that a request accepts by default.
 const JSON: &str = "application/json, application/*+json;q=0.9";
 
 /// Options of a [`Fetcher`](super::Fetcher) or of [`Connections`](super::Connections). The default suits public documents.

@@ -1,4 +1,4 @@
-//! Where a document may be if all that is known is where its owner is.
+//! Candidate URLs of a document when only the URL of its owner is known.
 
 use reqwest::Url;
 

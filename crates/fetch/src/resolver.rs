@@ -1,4 +1,5 @@
-//! What names stand for: asked once a request, checked, and then connected to without asking again.
+//! Resolution of host names: once for each request. The addresses are checked, and connected to without resolving
+//! again.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! What a URL points at: read once, by the same rules that connect.
+//! The destination of a URL. The URL is parsed once, by the same rules that connect.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! How much is fetched at once: in all, and from one host or address, which others may want to see overrun.
+//! Limits of concurrent fetches: in total, and from one host or address, which others may want to see overrun.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::{
 
 /// Look-ups that may be under way at once; one that takes long can't be called off.
 const LOOKUPS_AT_ONCE: usize = 64;
-/// How many hosts and addresses are remembered before those that nobody fetches from are forgotten.
+/// Maximum number of hosts and addresses to remember before those that nobody fetches from are forgotten.
 const MAX_IDLE_HOSTS: usize = 1024;
 
 /// Hands out turns.
@@ -36,11 +36,11 @@ pub(super) struct Pace {
     pub interval: Duration,
     /// Requests to one host or address without a pause.
     pub burst: u32,
-    /// How long each part of a turn is waited for.
+    /// Maximum time to wait for each part of a turn.
     pub patience: Duration,
 }
 
-/// Who is spared: a host by its name, and what many names may stand for.
+/// Key of a limit: a host by its name, or an address, which many names may stand for.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Name(String),

@@ -1,5 +1,5 @@
-//! Whether messages of A2A are well formed for their method: requests before they are sent, responses after they were
-//! received.
+//! Checks of the form of A2A messages, which depends on their method: of requests before they are sent, of responses
+//! after they were received.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::description::shown;
 
 type Object = Map<String, Value>;
 
-/// What is wrong with a message of this method.
+/// Returns the faults in the form of a message of this method; none if it is well formed.
 pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
     let mut faults = Vec::new();
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

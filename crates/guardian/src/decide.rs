@@ -17,10 +17,10 @@ use super::{
     who::Who,
 };
 
-/// How long the own rules of a policy may take together. What isn't decided when the time is over counts as a finding.
+/// Time budget of a policy's own rules together, for each step. A rule that isn't decided in time counts as a finding.
 pub const EXPRESSION_BUDGET: Duration = Duration::from_millis(20);
 
-/// What is changed in a step.
+/// The kinds of changes to make in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edit {
     /// Credentials are masked.
@@ -36,9 +36,9 @@ pub struct Edit {
 pub struct Edited {
     /// The step.
     pub step: Value,
-    /// Where secrets were, as JSON Pointers.
+    /// JSON Pointers to the secrets that were masked.
     pub secrets: Vec<String>,
-    /// Where personal data were.
+    /// JSON Pointers to the personal data that were masked.
     pub personal_data: Vec<String>,
     /// True if its response became a failure.
     pub has_failed_response: bool,
@@ -85,7 +85,8 @@ impl Judge {
         }
     }
 
-    /// Whether the agent counts, and is what it was registered as.
+    /// Checks that the agent is registered, neither expired nor stale, and has the version, resources and MCP servers
+    /// that its description declares.
     fn agent(&mut self, origin: &Origin<'_>, description: Option<&Description>) {
         let id = shown(origin.agent);
         let Some(known) = description else {
@@ -297,7 +298,7 @@ fn mcp_server_fault(known: &Description, name: &str, version: &str) -> Option<St
     })
 }
 
-/// What is wrong with the form of a message of MCP.
+/// Returns the faults in the form of an MCP message; none if it is well formed.
 fn mcp_faults(message: &Map<String, Value>) -> Vec<String> {
     let mut faults = Vec::new();
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

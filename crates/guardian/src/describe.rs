@@ -12,7 +12,7 @@ use super::{
     who::Who,
 };
 
-/// Where the data schema of a capability's input may be.
+/// Members that may hold the data schema of a capability's input; the first that is there counts.
 const INPUTS: [&str; 3] = ["lmos:input", "input", "agentspec:input"];
 
 impl Description {

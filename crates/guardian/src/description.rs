@@ -1,4 +1,4 @@
-//! What decisions need to know of an agent: made once of its description, and compared without reading it again.
+//! The facts about an agent that decisions need: extracted once from its description, which isn't read again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{rule::Modes, verdict::MOST_FINDINGS};
 
-/// Whether an agent counts.
+/// State of an agent's registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It is registered.
@@ -28,18 +28,18 @@ impl Standing {
     }
 }
 
-/// What is known of an agent.
+/// The facts about an agent that decisions need.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// The id of its Thing.
     pub id: String,
-    /// What people call it.
+    /// Its title, for people.
     pub title: String,
     /// Its version.
     pub version: Option<String>,
-    /// Whether it counts.
+    /// State of its registration.
     pub standing: Standing,
-    /// Who made it.
+    /// The vendor of the agent.
     pub vendor: Option<String>,
     /// Words that it is found by.
     pub tags: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Description {
     pub resources: BTreeSet<String>,
     /// Its MCP servers, each with its version.
     pub mcp_servers: BTreeSet<(String, String)>,
-    /// How strict the rules are with it.
+    /// The mode of each rule for this agent.
     pub modes: Modes,
 }
 
@@ -79,7 +79,7 @@ impl Tools {
         self.list.iter()
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -97,11 +97,11 @@ pub struct Tool {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// The arguments that it takes.
     pub arguments: Arguments,
 }
 
-/// What a tool takes.
+/// The declared arguments of a tool.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
     /// By their names.
@@ -115,7 +115,7 @@ pub struct Arguments {
 #[derive(Debug, Clone)]
 struct Argument {
     name: String,
-    /// Which types it may have; any where there is none.
+    /// Types that its value may have; empty: any.
     types: Vec<Type>,
     is_required: bool,
 }
@@ -292,7 +292,7 @@ pub(super) fn shown(name: &str) -> &str {
     name.char_indices().nth(100).map_or(name, |(end, _)| &name[..end])
 }
 
-/// What a call of MCP gives, as its members.
+/// Returns the arguments of an MCP tool call, one for each member.
 pub(super) fn given_members(arguments: &Map<String, Value>) -> impl Iterator<Item = Given<'_>> {
     arguments.iter().map(|(name, value)| Given { name, id: None, value })
 }

@@ -38,10 +38,10 @@ pub const MAX_EXPRESSIONS: usize = 100;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFile {
-    /// How strict rules are.
+    /// Modes of rules for all agents; a rule that isn't named has its default mode.
     #[serde(default)]
     pub rules: BTreeMap<Rule, Mode>,
-    /// How strict they are with some agents.
+    /// Other modes for some agents.
     #[serde(default, rename = "for")]
     pub exceptions: Vec<Exception>,
     /// Rules of its author.
@@ -49,8 +49,9 @@ pub struct PolicyFile {
     pub expressions: Vec<OwnRule>,
 }
 
-/// How strict rules are with some agents. Of several that concern one agent, those that name it count more than those
-/// that name a tag, and these more than those that name a vendor; of equal ones the last counts.
+/// Modes of rules for the agents that match all of `agent`, `tag` and `vendor`, as far as they are given. Of several
+/// exceptions that match one agent, those that name its id count more than those that name a tag, and these more than
+/// those that name a vendor; of equal ones the last counts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
@@ -60,17 +61,17 @@ pub struct Exception {
     pub tag: Option<String>,
     /// The vendor of the agent.
     pub vendor: Option<String>,
-    /// How strict rules are.
+    /// Modes of rules for these agents.
     pub rules: BTreeMap<Rule, Mode>,
 }
 
-/// What is wrong with a policy.
+/// An error in a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct PolicyError {
-    /// Where, such as `expression 2 (large-refund)`.
+    /// Place of the error, such as `expression 2 (large-refund)`.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// Description of the error, and what would be right.
     pub reason: String,
 }
 
@@ -125,7 +126,7 @@ impl Policy {
         self.own_rules.iter().any(may_read)
     }
 
-    /// How strict the rules are with an agent.
+    /// Returns the mode of each rule for an agent, with the exceptions that match it.
     pub fn modes_for(&self, agent: &Who<'_>) -> Modes {
         let mut modes = self.modes;
         let fitting = self.exceptions.iter().filter(|exception| {

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use super::{description::Description, session::Session, step::Step, who::Who};
 use crate::expression::{Expression, Facts, Scope};
 
-/// What expressions of policies are about.
+/// Facts that the expressions of policies may use.
 const SCOPE: Scope = Scope {
     noun: "expression",
     facts: &["step", "agent", "session"],
     example: "step.tool == \"refund\" and step.inputs.amount > 100",
 };
 
-/// What becomes of a step that an enforced rule finds fault with.
+/// Treatment of a step in which an enforced own rule finds a fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consequence {
@@ -39,13 +39,13 @@ pub struct OwnRule {
     pub name: String,
     /// The expression in CEL that holds for the steps that it denies.
     pub denies: String,
-    /// How strict it is.
+    /// Its mode; enforced unless it is given.
     #[serde(default = "enforce")]
     pub mode: Mode,
-    /// What becomes of a step that it finds fault with.
+    /// Treatment of a step in which it finds a fault, if it is enforced.
     #[serde(default)]
     pub then: Consequence,
-    /// What people read of it.
+    /// Message of its findings, for people; without one, they quote the expression.
     pub message: Option<String>,
     /// The methods that it is about; none: all.
     #[serde(default)]

@@ -79,7 +79,8 @@ fn origin(context: &StepContext) -> Origin<'_> {
     }
 }
 
-/// What a request exchanges, without the context that each repeats.
+/// Returns the content of a request: its `payload`, its `reasoning`, and the members of its `params` except `context`,
+/// which every request repeats.
 pub(super) fn content(request: &serde_json::Map<String, Value>) -> Value {
     let members = ["params", "payload", "reasoning"].into_iter().filter_map(|name| request.get_key_value(name));
     let mut content: serde_json::Map<String, Value> = serde_json::Map::new();

@@ -22,7 +22,7 @@ macro_rules! rules {
                 }
             }
 
-            /// How strict it is where no policy says so.
+            /// Returns its mode where no policy sets one.
             pub const fn default_mode(self) -> Mode {
                 match self {
                     $(Rule::$rule => Mode::$mode,)*
@@ -47,7 +47,7 @@ rules! {
     ToolArguments = "tool-arguments", Enforce;
     /// A result is that of a call of the same turn.
     ToolResult = "tool-result", Enforce;
-    /// What was retrieved or is cited is from resources that the agent declares.
+    /// Retrieved knowledge and cited files are from resources that the agent declares.
     SourceDeclared = "source-declared", Warn;
     /// The resources that the agent has, or reads by MCP, are those that it declares.
     ResourceDeclared = "resource-declared", Warn;
@@ -63,7 +63,7 @@ rules! {
     MaskPersonalData = "mask-personal-data", Off;
 }
 
-/// How strict each rule is.
+/// The mode of each rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes([Mode; Rule::ALL.len()]);
 
@@ -78,7 +78,7 @@ impl Default for Modes {
 }
 
 impl Modes {
-    /// How strict a rule is.
+    /// Returns the mode of a rule.
     pub fn of(&self, rule: Rule) -> Mode {
         self.0.get(rule as usize).copied().unwrap_or(Mode::Off)
     }

@@ -19,7 +19,8 @@ struct Found {
     violations: Vec<Violation>,
 }
 
-/// What the trail shows of the response that a request carries, if there is one.
+/// Returns the SACP response that a request carries, if there is one, as the trail shows it; without its reasoning and
+/// hint unless `with_thought`.
 pub(super) fn response_in(request: &Map<String, Value>, with_thought: bool) -> Option<SacpResponse> {
     let Found { response, violations, .. } = find(request)?;
     Some(SacpResponse {
@@ -73,7 +74,7 @@ fn find(request: &Map<String, Value>) -> Option<Found> {
     })
 }
 
-/// What may be a response, with its place.
+/// Texts and data of a request that may be a response, each with its JSON Pointer.
 #[derive(Default)]
 struct Parts<'r>(Vec<(String, &'r Value)>);
 

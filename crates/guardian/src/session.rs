@@ -1,4 +1,4 @@
-//! What is remembered of a session: counts, and the calls of its turn that wait for a result.
+//! Memory of a session: counts, and the calls of its turn that wait for a result.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -16,13 +16,13 @@ pub const MAX_OPEN_CALLS: usize = 256;
 /// A live session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
-    /// How many steps it has.
+    /// Number of steps, denied ones included.
     pub steps: u64,
-    /// How many turns it has.
+    /// Number of turns.
     pub turns: u64,
-    /// How many of its steps were denied.
+    /// Number of denied steps.
     pub denied: u64,
-    /// How many tools it called.
+    /// Number of tool calls and of requests to MCP servers, without denied ones.
     pub tool_calls: u64,
     /// The turn that it is in, as a hash: ids may be long.
     turn: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Session {
     open: Vec<u64>,
 }
 
-/// What calls a tool, so that ids of one don't answer calls of the other.
+/// The protocol of a call, so that ids of one don't answer calls of the other.
 #[derive(Debug, Clone, Copy, Hash)]
 enum Caller {
     Aos,
@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// What expressions read of it as `session`.
+    /// Returns the value of `session` in expressions.
     pub fn facts(&self, id: &str) -> Value {
         json!({
             "id": id, "steps": self.steps, "turns": self.turns, "denied": self.denied, "toolCalls": self.tool_calls,
@@ -99,7 +99,7 @@ impl Session {
         })
     }
 
-    /// How much memory it takes beside its own size.
+    /// Returns the size of its heap memory in bytes, without its own size.
     pub fn heap_bytes(&self) -> usize {
         self.open.capacity() * size_of::<u64>()
     }

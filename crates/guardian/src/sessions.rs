@@ -91,7 +91,7 @@ impl Sessions {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         (0..self.shards.len()).map(|index| self.shard(index).len()).sum()
     }

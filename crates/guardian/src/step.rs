@@ -7,19 +7,19 @@ use super::description::Given;
 /// A step of an agent.
 #[derive(Debug)]
 pub struct Step<'s> {
-    /// What it is called where it comes from, such as `steps/message`.
+    /// Name of the method that reports it, such as `steps/message`.
     pub method: &'s str,
-    /// Whose it is, and where it belongs; none where that isn't known.
+    /// The agent, session and turn of the step; none where they aren't known.
     pub origin: Option<Origin<'s>>,
     /// Why the agent takes it, in its words.
     pub reasoning: Option<&'s str>,
-    /// What it is.
+    /// Its kind and content.
     pub action: Action<'s>,
     /// The response in SACP that it carries, where a policy [reads](super::Policy::reads_response_of) it.
     pub response: Option<Value>,
 }
 
-/// Whose a step is, as it says itself.
+/// The agent, session and turn of a step, as the step itself claims.
 #[derive(Debug)]
 pub struct Origin<'s> {
     /// The id of the agent.
@@ -38,7 +38,7 @@ pub struct Origin<'s> {
     pub mcp_servers: Vec<(&'s str, &'s str)>,
 }
 
-/// What a step is.
+/// The kind and content of a step.
 #[derive(Debug)]
 pub enum Action<'s> {
     /// The agent was activated by an event.
@@ -57,16 +57,16 @@ pub enum Action<'s> {
     },
     /// Memory is stored or was retrieved.
     Memory {
-        /// What it says.
+        /// The stored or retrieved texts.
         texts: Vec<&'s str>,
     },
     /// A message is received or sent.
     Message {
-        /// Who sends it.
+        /// Role of the sender.
         role: &'s str,
         /// Its text.
         text: String,
-        /// What it cites.
+        /// The sources that it cites.
         citations: Vec<Citation<'s>>,
     },
     /// A tool is called.
@@ -75,7 +75,7 @@ pub enum Action<'s> {
         execution: &'s str,
         /// The id of the tool.
         tool: &'s str,
-        /// What it is given.
+        /// Arguments of the call.
         inputs: Vec<Given<'s>>,
     },
     /// A tool gave something.
@@ -95,7 +95,7 @@ pub enum Action<'s> {
     Other(Value),
 }
 
-/// What a message cites.
+/// A source that a message cites.
 #[derive(Debug)]
 pub enum Citation<'s> {
     /// A file, by its id.
@@ -105,7 +105,7 @@ pub enum Citation<'s> {
 }
 
 impl Step<'_> {
-    /// What expressions read of it as `step`.
+    /// Returns the value of `step` in expressions.
     pub fn facts(&self) -> Value {
         let mut facts = json!({"method": self.method});
         if let Some(origin) = &self.origin {

@@ -1,4 +1,4 @@
-//! What is decided, and why.
+//! Verdicts: the decision about a step, and the findings behind it.
 
 use agentdex_api::guardian::{Decision, Finding, Mode};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 /// The most findings of one rule.
 pub(super) const MOST_FINDINGS: usize = 20;
 
-/// What is decided of a step, and why.
+/// The decision about a step, with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// The decision.
     pub decision: Decision,
-    /// What rules found, those that are enforced first.
+    /// Findings of the rules, those of enforced rules first.
     pub findings: Vec<Finding>,
     /// The step in its modified form.
     pub modified: Option<Value>,
@@ -26,7 +26,7 @@ impl Verdict {
         codes
     }
 
-    /// What people read of it.
+    /// Returns the decision in words, for people.
     pub fn message(&self) -> String {
         let enforced = || self.findings.iter().filter(|finding| finding.mode == Mode::Enforce);
         let first = enforced().next().map_or("", |finding| finding.message.as_str());

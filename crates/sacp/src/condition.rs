@@ -24,7 +24,7 @@ pub struct Condition(Expression);
 pub struct ConditionError {
     /// The condition as written, shortened where it is long.
     pub condition: String,
-    /// What is wrong and what would be right.
+    /// Description of the error, and what would be right.
     pub reason: String,
 }
 

@@ -19,7 +19,7 @@ pub struct DataContract {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema of the data can't be used: {reason}")]
 pub struct SchemaError {
-    /// What is wrong with it.
+    /// The reason why it can't be used.
     pub reason: String,
 }
 
@@ -58,8 +58,8 @@ impl DataContract {
         is_response.then(|| DataContract::new(schema)).transpose()
     }
 
-    /// What is wrong with the data of a response, by pointers into the response. Only what claims success
-    /// is held to the contract: a failure or a question may have nothing to give.
+    /// Returns the first 100 violations in the data of a response, by pointers into the response. Only what claims
+    /// success is held to the contract: a failure or a question may have nothing to give.
     pub fn check(&self, response: &Response) -> Vec<Violation> {
         if !matches!(response.status, Status::Success | Status::Completed) {
             return Vec::new();

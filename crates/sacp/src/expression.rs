@@ -23,13 +23,13 @@ use cel::{
 
 /// The longest expression in bytes.
 const MAX_BYTES: usize = 1024;
-/// How deep brackets may nest in the text, and operators, members and calls in what it means: the parser and
-/// the interpreter call themselves for each level.
+/// Maximum nesting depth of brackets in the text; [`MAX_DEPTH`] is that of operators, members and calls in the syntax
+/// tree. The parser and the interpreter call themselves for each level.
 const MAX_NESTING: usize = 16;
 const MAX_DEPTH: usize = 24;
 /// The most values that facts have together: members, elements and what they are in.
 pub const MAX_VALUES: usize = 50_000;
-/// How long expressions over the same facts may take together, unless [`Facts::within`] says otherwise.
+/// Time budget of all expressions over the same facts together, unless [`Facts::within`] sets another.
 pub const BUDGET: Duration = Duration::from_millis(100);
 /// The most bytes that a pattern of `matches` takes once it is compiled.
 const MAX_PATTERN_BYTES: usize = 512 * 1024;
@@ -38,10 +38,10 @@ const TICK: &str = "@tick";
 /// Address space only; pages are taken as they are touched.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
-/// What an expression may be about.
+/// The facts that an expression may use, and the words for it in messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope {
-    /// What its author calls it, such as `condition`.
+    /// The noun for the expression, such as `condition`.
     pub noun: &'static str,
     /// The names of the facts.
     pub facts: &'static [&'static str],
@@ -63,11 +63,11 @@ pub struct Scope {
 #[derive(Debug)]
 pub struct Expression {
     text: String,
-    /// What it means, with a check of the time in each round of a comprehension.
+    /// The syntax tree, with a check of the time in each round of a comprehension.
     meaning: IdedExpr,
 }
 
-/// What expressions are about, by name.
+/// The facts that expressions use, by name, with the time budget of their evaluation.
 pub struct Facts {
     context: Context<'static, 'static>,
     values: usize,
@@ -112,7 +112,7 @@ impl Facts {
     }
 }
 
-/// How many values there are in a value, itself included; one more than `most` where there are more.
+/// Returns the number of values in a value, itself included; one more than `most` where there are more.
 fn values_of(value: &Value, most: usize) -> usize {
     let mut count = 0;
     let mut open = vec![value];
@@ -205,7 +205,7 @@ fn compile(text: &str) -> Result<Program, String> {
     })
 }
 
-/// How large what an expression means is.
+/// Size of a syntax tree.
 #[derive(Default)]
 struct Shape {
     depth: usize,
@@ -287,9 +287,9 @@ fn meter_entry(entry: &mut IdedEntryExpr) {
     }
 }
 
-/// What a comprehension evaluates in each round, and whose error ends it: the condition of `filter` and `exists_one`, the
-/// element of `map`, otherwise (`all` and `exists`, which go on after an error of theirs) whether to go on. The form by
-/// which the interpreter recognizes `map` and `filter` stays.
+/// Returns the part of a comprehension that is evaluated in each round and whose error ends it: the condition of
+/// `filter` and `exists_one`, the element of `map`, otherwise (`all` and `exists`, which go on after an error of
+/// theirs) the condition to go on. The form by which the interpreter recognizes `map` and `filter` stays.
 fn round_of(each: &mut ComprehensionExpr) -> &mut IdedExpr {
     let is = |step: &IdedExpr, name| matches!(&step.expr, Expr::Call(call) if call.func_name == name);
     if is(&each.loop_step, operators::CONDITIONAL) || is(&each.loop_step, operators::ADD) {

@@ -14,21 +14,21 @@ use crate::td::Violation;
 
 /// The longest text that is searched for a response; a longer one is unreadable.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
-/// How many objects of a text are tried, the last ones first.
+/// Maximum number of objects of a text that are tried in a stage, the last ones first.
 const MAX_CANDIDATES: usize = 64;
-/// How often a scan for objects starts again after an opening brace that nothing closes.
+/// Maximum number of times that a scan for objects starts again after an opening brace that nothing closes.
 const MAX_RESTARTS: usize = 16;
 
-/// What a text was read as.
+/// The result of reading a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The response, or what stands for it.
     pub response: Response,
-    /// Where it was.
+    /// Place of the response in the text.
     pub found: Found,
     /// True if comments or trailing commas had to be taken out, or line breaks in strings escaped.
     pub is_repaired: bool,
-    /// What is wrong with it. If it was found nowhere: with the object that came nearest.
+    /// Violations in the response. If none was found: in the object that came nearest, or in the text.
     pub violations: Vec<Violation>,
 }
 

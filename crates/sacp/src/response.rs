@@ -10,7 +10,7 @@ use crate::td::Violation;
 /// The JSON Schema of a response (SACP, section 2.1), with the extension status of section 11.
 pub const SCHEMA: &str = include_str!("../schemas/sacp-response.json");
 
-/// How a task went: what edges of a chain are chosen by (SACP, section 2.2).
+/// The result of a task, by which edges of a chain are chosen (SACP, section 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -59,7 +59,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// What an agent answered.
+/// The response of an agent.
 ///
 /// ```
 /// let reading = agentdex_sacp::read(
@@ -72,13 +72,13 @@ impl fmt::Display for Status {
 pub struct Response {
     /// The agent's reasoning: for people and audits, never for the next agent.
     pub thought: String,
-    /// How it went.
+    /// The result of the task.
     pub status: Status,
-    /// What the next agent, or the caller, gets.
+    /// Data for the next agent, or for the caller.
     pub data: Map<String, Value>,
-    /// What the user sees.
+    /// Message to the user.
     pub message: String,
-    /// What the agent suggests to do next.
+    /// The agent's suggestion for the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step_hint: Option<String>,
     /// Members that the specification doesn't name.
@@ -130,7 +130,7 @@ impl Response {
         self.other.get("branch").and_then(Value::as_str)
     }
 
-    /// What stands for an answer that can't be read (SACP, section 7.2), with its text as it came.
+    /// Returns the fallback for an answer that can't be read (SACP, section 7.2), with its text as it came.
     pub fn unreadable(raw_output: &str) -> Response {
         Response {
             thought: "System Note: LLM failed to provide structured JSON output.".into(),

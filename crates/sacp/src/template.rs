@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::response::Response;
 
-/// What the nodes of a chain answered, by the name of the node.
+/// Latest responses of the nodes of a chain, by the name of the node.
 pub type Outputs = BTreeMap<String, Response>;
 
 /// A JSON value with references such as `{{researcher.data.names}}` in its strings.
@@ -31,7 +31,7 @@ pub struct Template(Value);
 pub struct TemplateError {
     /// The reference as written.
     pub reference: String,
-    /// What is missing, and what comes nearest.
+    /// The reason why it leads nowhere, such as the missing member and the one that comes nearest.
     pub reason: String,
 }
 
@@ -106,7 +106,7 @@ fn fill_text(text: &str, sources: &Sources<'_>) -> Result<Value, TemplateError> 
     Ok(Value::String(filled))
 }
 
-/// What stands before the next reference, the reference, and what comes after it.
+/// Splits a text at its next reference: the text before it, the reference, and the text after it.
 fn next_reference(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once("{{")?;
     let (reference, after) = rest.split_once("}}")?;

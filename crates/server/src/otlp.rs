@@ -18,11 +18,11 @@ use crate::{
     registry::guardian::Entries,
 };
 
-/// How many spans are sent together at most.
+/// Maximum number of spans that are sent together.
 const BATCH: usize = 512;
-/// How long a span waits for others.
+/// Maximum time that a span waits for others.
 const DELAY: Duration = Duration::from_secs(1);
-/// How long a collector may take.
+/// Maximum time for a collector to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The pauses before it is tried again.
 const PAUSES: [Duration; 4] =

@@ -27,7 +27,7 @@ const AUTO_SECURITY: &str = "auto_sc";
 pub struct Admission {
     /// The description as it is to be stored.
     pub thing: ThingDescription,
-    /// What the client asked for in `registration`, which is no part of the stored form.
+    /// The expiry that the client asked for in `registration`, which is not a part of the stored form.
     pub registration: RegistrationRequest,
     /// The fixes, and what else validation warned of.
     pub warnings: Vec<Violation>,

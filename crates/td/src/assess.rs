@@ -6,8 +6,8 @@ use crate::Error;
 /// Stands for the id that a registry assigns to a document without one.
 const ANONYMOUS_ID: &str = "urn:uuid:00000000-0000-4000-8000-000000000000";
 
-/// What [`admit`] would find: its fixes are warnings, and what it would refuse are violations. A
-/// document without an id is judged as one that gets one.
+/// Reports the result that [`admit`] would have: its fixes as warnings, its reasons to refuse as violations. A document
+/// without an id is judged as one that gets one.
 ///
 /// ```
 /// use agentdex_td::{Document, Strictness, assess};

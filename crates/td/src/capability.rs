@@ -1,4 +1,4 @@
-//! What an agent can do: the entries of `lmos:capabilities`, and the actions.
+//! Capabilities of an agent: the entries of `lmos:capabilities`, and the actions.
 
 use std::collections::HashSet;
 
@@ -48,8 +48,8 @@ pub fn semantic_version(text: &str) -> Option<Version> {
     Some(Version { build: BuildMetadata::EMPTY, ..version })
 }
 
-/// What a list of a Thing's capabilities has, each with its entry: all entries, of which one capability
-/// may have several in different versions, then the actions that no entry names.
+/// Lists the capabilities of a Thing, each with its entry: all entries, of which one capability may have several in
+/// different versions, then the actions that no entry names.
 pub fn listed_capabilities(thing: &Value) -> Vec<(Capability<'_>, Option<&Value>)> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{CONTEXT_1_1, Document, LmosKind, Report, Version, Violation, schema, semantics};
 
-/// Which layers of validation are run.
+/// The layers of validation to run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Layers {
     /// The JSON Schemas alone.
@@ -14,7 +14,7 @@ pub enum Layers {
     All,
 }
 
-/// Whether documents are fixed or refused.
+/// The treatment of documents that need a fix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Fixable problems are fixed, with a warning.

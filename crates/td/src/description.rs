@@ -85,7 +85,7 @@ impl Description {
         self.member("id", id.into())
     }
 
-    /// What it does, in a sentence or more. It is searched.
+    /// Describes the agent or tool in a sentence or more. The text is searched.
     pub fn description(self, text: impl Into<String>) -> Description {
         self.member("description", text.into())
     }
@@ -95,7 +95,7 @@ impl Description {
         self.member("version", json!({"instance": version.into()}))
     }
 
-    /// Who offers it (`lmos:vendor`), with a URL about it.
+    /// Sets the vendor (`lmos:vendor`), with a URL about it.
     pub fn vendor(self, name: impl Into<String>, url: impl Into<String>) -> Description {
         let vendor = json!({"lmos:name": name.into(), "lmos:url": url.into()});
         self.member("lmos:metadata", json!({"lmos:vendor": vendor}))
@@ -126,7 +126,7 @@ impl Description {
         self.affordance("events", event.0)
     }
 
-    /// What callers need; where it is called more than once, all of it.
+    /// Adds a security scheme that callers need. If it is called more than once, callers need all of them.
     pub fn security(mut self, security: Security) -> Description {
         let Security { name, scheme } = security;
         object(self.members.entry("securityDefinitions")).insert(name.into(), scheme);
@@ -237,7 +237,7 @@ impl Capability {
         self.member("name", name.into())
     }
 
-    /// What it is, in a sentence or more.
+    /// Describes the capability in a sentence or more.
     pub fn description(self, text: impl Into<String>) -> Capability {
         self.member("description", text.into())
     }
@@ -285,7 +285,7 @@ impl From<String> for Capability {
     }
 }
 
-/// What callers need: a security scheme with its name.
+/// A security scheme that callers need, with its name.
 ///
 /// ```
 /// use agentdex_td::{Description, description::Security};

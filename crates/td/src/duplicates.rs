@@ -1,4 +1,4 @@
-//! Where member names are repeated.
+//! Detection of repeated member names.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 

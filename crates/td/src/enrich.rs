@@ -80,7 +80,8 @@ fn push_registration(enriched: &mut String, registration: &Registration, notes: 
     enriched.write_char('}')
 }
 
-/// Where the value of the top-level member `@context` begins and ends.
+/// Finds the value of the top-level member `@context`: the byte positions of its start and end; none if there is no
+/// such member.
 pub(super) fn find_context(object: &str) -> Option<(usize, usize)> {
     let bytes = object.as_bytes();
     let mut position = bytes.iter().position(|byte| *byte == b'{')? + 1;

@@ -19,7 +19,7 @@ pub enum Error {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the parser expected.
+        /// The parser's message, such as the token that it expected.
         message: String,
     },
     /// A value has no form in JSON.
@@ -37,7 +37,7 @@ pub enum Error {
     /// Something else is larger, deeper or more than are taken.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// What was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// The quantity that was measured, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
         /// The largest value that is taken.
         maximum: u64,
@@ -48,7 +48,7 @@ pub enum Error {
     /// The merge patch is not a JSON object, or touches what a client can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {
-        /// What is wrong and what would be right.
+        /// The mistake, and what would be right.
         message: String,
     },
     /// The id is not an absolute URI and can't be made one.
@@ -56,7 +56,7 @@ pub enum Error {
     InvalidId {
         /// The id as given.
         id: String,
-        /// What is wrong with it.
+        /// The reason why it can't be used.
         reason: String,
     },
     /// A document that is to be created anonymously brings an id.

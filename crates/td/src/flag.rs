@@ -67,7 +67,7 @@ pub struct Flag {
     pub found: String,
 }
 
-/// What a description's texts are flagged for, in the order of the document, at most twenty.
+/// Flags the texts of a description that may be there to deceive: at most twenty, in the order of the members' names.
 ///
 /// ```
 /// use agentdex_td::{FlagKind, flags};

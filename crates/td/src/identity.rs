@@ -14,7 +14,7 @@ pub const NORMALIZED_ID_PREFIX: &str = "urn:agentdex:";
 /// All but the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where the id of an admitted document comes from.
+/// The source of an admitted document's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity<'a> {
     /// The document has it.

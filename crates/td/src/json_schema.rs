@@ -34,7 +34,7 @@ pub struct Mismatch {
     pub pointer: String,
     /// The keyword of the schema that the data doesn't satisfy.
     pub keyword: String,
-    /// What is wrong.
+    /// The error in words.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What counts as an LMOS agent or tool.
+//! Recognition of LMOS agents and tools.
 //!
 //! The namespace doesn't end in `/` or `#`, so that JSON-LD doesn't expand `lmos:Agent`; therefore all
 //! forms that are found in the wild are recognised literally.
@@ -11,7 +11,7 @@ pub const TAG_MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:key
 /// The namespace of the LMOS vocabulary.
 pub const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
 
-/// What a Thing is in the LMOS vocabulary.
+/// The kind of a Thing in the LMOS vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LmosKind {
     /// `lmos:Agent`
@@ -21,8 +21,8 @@ pub enum LmosKind {
 }
 
 impl LmosKind {
-    /// What the `@type` of `thing` says: `lmos:Agent`, `Agent` where the namespace is in the
-    /// `@context`, or the IRI with `/`, `#` or nothing between namespace and name.
+    /// Reads the kind from the `@type` of `thing`: `lmos:Agent`, `Agent` where the namespace is in the
+    /// `@context`, or the IRI with `/`, `#` or nothing between namespace and name; a tool likewise.
     ///
     /// ```
     /// use agentdex_td::LmosKind;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// How deep [`diff`] descends; beyond, values are replaced whole.
+/// Maximum depth of [`diff`]; deeper values are replaced whole.
 const MAX_DIFF_DEPTH: usize = 128;
 
 /// Applies `patch` to `target`; both are JSON texts.

@@ -1,4 +1,5 @@
-//! Where a walk is: a chain on the stack that becomes a JSON Pointer only when something is found.
+//! The position of a walk: a chain on the stack that becomes a JSON Pointer only when something
+//! is found.
 
 use super::report::push_token;
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::report::Violation;
 use crate::Timestamp;
 
-/// What a client asked for in the `registration` member of a document or patch.
+/// The expiry that a client asked for in the `registration` member of a document or patch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RegistrationRequest {
     /// Time to live in seconds.

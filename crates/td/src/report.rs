@@ -1,4 +1,4 @@
-//! What validation says: violations with a place, a rule and a message, gathered in a report.
+//! Results of validation: violations with a place, a rule and a message, gathered in a report.
 
 use std::{borrow::Cow, fmt};
 
@@ -55,15 +55,15 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What validation found.
+/// The result of validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The version the document was read as.
     pub version: Option<Version>,
-    /// What makes it invalid; empty if it is valid. Of a document that is wrong almost everywhere, each
-    /// layer lists about 1,000 places.
+    /// The reasons why the document is invalid; empty if it is valid. Of a document that is wrong
+    /// almost everywhere, each layer lists about 1,000 places.
     pub violations: Vec<Violation>,
-    /// What is allowed, but probably not meant; and what was or would be fixed.
+    /// Content that is allowed, but probably not meant; and problems that were or would be fixed.
     pub warnings: Vec<Violation>,
 }
 

@@ -1,11 +1,11 @@
-//! Which actions answer in the Standard Agent Communication Protocol (SACP).
+//! Actions that answer in the Standard Agent Communication Protocol (SACP).
 
-/// What the protocol is called in a search.
+/// The name of the protocol in a search.
 pub const SACP: &str = "sacp";
 
 /// The `@type` of such an output.
 const RESPONSE: &str = "sacp:Response";
-/// What a response has (SACP, section 2).
+/// The members of a response (SACP, section 2).
 const MEMBERS: [&str; 4] = ["thought", "status", "data", "message"];
 
 /// True if the `output` of an action is a response in SACP: its `@type` is `sacp:Response`, or it requires `thought`,

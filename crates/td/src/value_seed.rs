@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::MAX_NESTING;
 
-/// What the parse noticed beside the value.
+/// Problems that the parse noticed beside the value.
 #[derive(Default)]
 pub(super) struct Findings {
     /// A member name is repeated somewhere.

@@ -1,4 +1,4 @@
-//! Which version of the TD specification a document follows, as its `@context` says.
+//! The version of the TD specification that a document follows, by its `@context`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

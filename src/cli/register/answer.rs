@@ -1,4 +1,4 @@
-//! What the registry said to one description, for people and for programs.
+//! The registry's answer to one description, for people and for programs.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// How many agents were created, replaced, left as they were.
+    /// Returns the numbers of agents that were created, replaced, left as they were.
     pub(super) fn counts(&self) -> [usize; 3] {
         match self {
             Answer::Written(Written { effect: Effect::Created, .. }) => [1, 0, 0],

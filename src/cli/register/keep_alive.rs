@@ -12,7 +12,7 @@ use crate::cli::{
 };
 use agentdex_client::{self as client, RegistryClient};
 
-/// How long to wait before a renewal that failed is tried again.
+/// Delay before a failed renewal is tried again, unless agents are renewed more often than that.
 const RETRY: Duration = Duration::from_secs(2);
 
 impl Registration<'_> {

@@ -15,7 +15,7 @@ pub(super) struct Lines {
     number: usize,
 }
 
-/// What an input has.
+/// Content of an input: one document, or a document a line.
 pub(super) enum Content {
     One(Result<FileDocument, document::ReadError>),
     Lines(Lines),
@@ -38,7 +38,8 @@ pub(super) fn read(path: &Path) -> Content {
     }
 }
 
-/// Whether the first line is a JSON object of its own and something follows, and what was read to see it.
+/// Reads the first line. Returns true if it is a JSON object of its own and something follows, together with what was
+/// read.
 fn starts_with_lines(input: &mut impl BufRead) -> io::Result<(bool, Vec<u8>)> {
     let mut first = Vec::new();
     input.take(MAX_SOURCE_BYTES as u64 + 1).read_until(b'\n', &mut first)?;

@@ -1,4 +1,4 @@
-//! What became of many descriptions.
+//! The results of many descriptions, counted.
 
 use super::answer::Answer;
 use crate::cli::output::{Results, causes, complain, red_on_stderr, visible};
@@ -9,9 +9,9 @@ const REPEATED: usize = 20;
 /// The sum of all answers.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// How many documents were read.
+    /// Number of documents that were tried, failures included.
     pub documents: usize,
-    /// How many of them could not be registered.
+    /// Number of documents that could not be registered.
     pub failed: usize,
     created: usize,
     replaced: usize,

@@ -38,7 +38,7 @@ pub(super) struct ByData {
 }
 
 impl ByData {
-    /// Whether data is given.
+    /// True if `--have` or `--want` is given.
     pub(super) fn is_asked(&self) -> bool {
         self.have.is_some() || self.want.is_some()
     }
@@ -137,7 +137,7 @@ fn named(style: Style, capability: &str, title: Option<&str>) -> String {
     format!("{} of {}", style.bold(capability), output::visible(title.unwrap_or_default()))
 }
 
-/// What goes where, in words.
+/// Describes links in words, each by the origin and the new name of its value: `city of step 1 as place`.
 fn shown(links: &[ChainLink]) -> String {
     let name_of = |name: &str| if name.is_empty() { "the data".to_owned() } else { output::visible(name).to_string() };
     let link = |link: &ChainLink| {

@@ -1,4 +1,4 @@
-//! What the server says once it is there: where it listens, and what to try.
+//! Start message of the server: its addresses, and commands to try.
 
 use std::{
     io::{self, Write},
@@ -7,8 +7,8 @@ use std::{
 
 use crate::settings::Settings;
 
-/// What runs with which data; one line a bound address, in a form that programs can rely on; then what to try where
-/// examples are registered, since it is about them.
+/// Prints the version, data directory and settings file; one line for each bound address, in a form that programs can
+/// rely on; then commands to try where examples are registered, since they are about these.
 pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) {
     let version = env!("CARGO_PKG_VERSION");
     let file = settings.config.as_ref().map(|file| format!(", settings from {}", file.display())).unwrap_or_default();

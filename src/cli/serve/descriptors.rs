@@ -15,7 +15,7 @@ pub(super) fn raise_limit() {
     }
 }
 
-/// How many there may be; none: no limit, or none that is known.
+/// Returns the maximum number of open file descriptors; none where there is no limit, or none that is known.
 pub(super) fn limit() -> Option<usize> {
     #[cfg(unix)]
     {

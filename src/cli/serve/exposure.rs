@@ -1,4 +1,4 @@
-//! Who can reach the server, and whether it authenticates them.
+//! Exposure of the server: the clients that can reach it, and their authentication.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -10,7 +10,7 @@ use agentdex::{
     access::{Role, Rules},
 };
 
-/// What holds for all clients.
+/// Returns the access rules for all clients.
 pub(super) fn rules(settings: &Settings) -> Rules {
     Rules { authentication: settings.auth, public_read: settings.public_read, read_only: settings.read_only }
 }

@@ -1,4 +1,4 @@
-//! What the server fetches with, and whose signatures it trusts.
+//! Outbound requests of the server, and the keys and issuers whose signatures it trusts.
 
 use std::{path::Path, time::Duration};
 
@@ -14,10 +14,10 @@ use agentdex::{
 };
 use agentdex_consumer::{self as consumer, Consumer, ReadSacp};
 
-/// How long an agent may take for its part of a conversation.
+/// Maximum time for an agent's part of a conversation.
 const LONGEST_ANSWER: Duration = Duration::from_secs(120);
 
-/// What fetches.
+/// Creates the fetcher of documents, and of the keys of a token issuer.
 pub(super) fn fetcher(settings: &Settings) -> anyhow::Result<Fetcher> {
     Ok(Fetcher::new(options(settings)?)?)
 }
@@ -34,7 +34,8 @@ fn options(settings: &Settings) -> anyhow::Result<fetch::Options> {
         .phase_timeout(phase_timeout))
 }
 
-/// What calls agents for clients, if that is offered: without credentials, where documents may be fetched from as well.
+/// Creates the consumer that calls agents for clients, if that is offered. It has no credentials, and reaches the
+/// addresses that documents may be fetched from.
 pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow::Result<Option<Consumer>> {
     if !settings.conversations {
         return Ok(None);
@@ -66,7 +67,7 @@ pub(super) fn issuer(settings: &Settings, fetcher: &Fetcher) -> anyhow::Result<O
     Ok(Some(options))
 }
 
-/// What documents are imported by URL with.
+/// Returns the options of imports by URL: the fetcher, trusted keys, and the refresh of sources.
 pub(super) fn tracking(settings: &Settings, fetcher: Fetcher) -> anyhow::Result<Tracking> {
     let trusted_keys = match &settings.trusted_keys {
         Some(path) => trusted_keys(path)?,

@@ -1,4 +1,4 @@
-//! What settings say of the guardian.
+//! The guardian by the server's settings: its options, and the export of its decisions.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use agentdex::{
 };
 use agentdex_server::otlp::Exporter;
 
-/// How the guardian works.
+/// Returns the options of the guardian, with the compiled policy.
 pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
     let policy = match &settings.policy {
         Some(path) => {
@@ -37,7 +37,7 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Options> {
         .ocsf(settings.ocsf_file.clone()))
 }
 
-/// How long the last spans may take.
+/// Maximum time to send the last spans when the server stops.
 const LAST_SPANS: Duration = Duration::from_secs(5);
 
 /// Decisions that are sent to a collector.
@@ -56,7 +56,7 @@ impl Exporting {
     }
 }
 
-/// What sends decisions to the collector, if there is one.
+/// Creates the exporter that sends decisions to the collector, if there is one.
 pub(super) fn exporter(settings: &Settings) -> anyhow::Result<Option<Exporter>> {
     Ok(settings.otlp_url.as_deref().map(Exporter::new).transpose()?)
 }

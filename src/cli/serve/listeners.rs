@@ -48,7 +48,7 @@ pub(super) fn reload_on_request(_: ServerTls) -> std::io::Result<impl Future<Out
     Ok(std::future::pending())
 }
 
-/// How the REST API behaves.
+/// Returns the options of the REST API.
 pub(super) fn http_options(
     settings: &Settings,
     tls: Option<ServerTls>,

@@ -1,4 +1,4 @@
-//! Who shows a credential, and until when it counts.
+//! Authentication of credentials, and the end of their validity.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,8 +10,9 @@ use crate::{Timestamp, access::Principal};
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
 impl Registry {
-    /// Who shows a credential: an API key of this registry or, where an issuer is configured, one of its tokens. Waits for
-    /// the issuer where a token is signed by a key that isn't known yet, at most five seconds.
+    /// Returns the caller that a credential stands for. The credential is an API key of this registry or, where an
+    /// issuer is configured, one of its tokens. Waits for the issuer where a token is signed by a key that isn't known
+    /// yet, at most five seconds.
     ///
     /// # Errors
     /// Why it stands for nobody.

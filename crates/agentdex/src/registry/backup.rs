@@ -40,10 +40,10 @@ const END: u32 = u32::MAX;
 const LONGEST_LINE: u64 = 64 * 1024;
 /// The longest value: descriptions and originals are much shorter.
 const LONGEST_VALUE: u32 = 256 * 1024 * 1024;
-/// How much is compressed at a time.
+/// Size of the buffers between store, compression and file, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What a backup says of itself.
+/// Metadata of a backup: the second line of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupHead {
     /// The uuid of the registry.
@@ -52,7 +52,7 @@ pub struct BackupHead {
     pub epoch: Epoch,
     /// The end of the log: later changes aren't in it.
     pub seq: Seq,
-    /// How many descriptions there are.
+    /// Number of descriptions.
     pub records: u64,
     /// When it was taken.
     pub at: Timestamp,
@@ -95,7 +95,7 @@ pub struct RestoreOptions {
 }
 
 impl Backup {
-    /// What it says of itself.
+    /// Returns the metadata that the file begins with.
     pub fn head(&self) -> &BackupHead {
         &self.head
     }
@@ -337,7 +337,7 @@ struct Entries {
     snapshot: Snapshot,
     digest: Option<Context>,
     count: u64,
-    /// What was made and isn't read yet.
+    /// The encoded entries of one portion; those from `read` on aren't read yet.
     bytes: Vec<u8>,
     read: usize,
 }

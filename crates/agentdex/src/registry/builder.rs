@@ -1,4 +1,4 @@
-//! How a registry is opened.
+//! Builder: opens a registry with its options.
 
 use std::{
     path::{Path, PathBuf},

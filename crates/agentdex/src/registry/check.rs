@@ -1,4 +1,4 @@
-//! Whether store, log and index of a registry fit together.
+//! Consistency check of the store, the log and the search index.
 
 use std::collections::BTreeSet;
 

@@ -72,7 +72,7 @@ impl Watch {
 
 pub(super) struct Clock {
     running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
-    /// How many Things have expired and were purged since the start.
+    /// Number of expired Things that were purged since the start.
     purged: Arc<AtomicU64>,
 }
 
@@ -113,7 +113,7 @@ impl Clock {
         Ok(Clock { running: Mutex::new(Some((stop, thread))), purged })
     }
 
-    /// How many Things have expired and were purged since the start.
+    /// Returns the number of expired Things that were purged since the start.
     pub(super) fn purged(&self) -> u64 {
         self.purged.load(Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@ use crate::{
     td::Violation,
 };
 
-/// How a write is committed.
+/// Options of a commit, and its author.
 #[derive(Debug)]
 pub(super) struct Commit {
     pub dry_run: bool,
@@ -82,7 +82,7 @@ pub(super) fn tracking_stopped() -> Violation {
     Violation::new("", "tracking-stopped", message)
 }
 
-/// Whether a precondition holds of a record whose last change is `found`.
+/// Checks that a precondition holds for a record whose last change is `found`; none if there is no record.
 pub(super) fn check(id: &str, expected: Precondition, found: Option<Seq>) -> Result<()> {
     if expected.holds(found) { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
 }

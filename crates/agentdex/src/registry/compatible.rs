@@ -23,15 +23,15 @@ use crate::{
     td,
 };
 
-/// How long a search may take.
+/// Maximum time of a search.
 const TIME_BUDGET: Duration = Duration::from_secs(2);
-/// How long a search waits for the shapes of what was written before it.
+/// Maximum time that a search waits for the shapes of earlier writes.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What fits, and the log position that it shows.
+/// The result of a compatible search, and the log position that it shows.
 #[derive(Debug, Serialize)]
 pub struct CompatibleAnswer {
-    /// What was found.
+    /// The capabilities that fit: their number, and a page of them.
     #[serde(flatten)]
     pub found: Found,
     /// Every change up to this one is taken into account.
@@ -135,7 +135,7 @@ impl Registry {
         Ok(Some(Neighbors { id, capabilities, seq }))
     }
 
-    /// How relevant Things are for a query, from 0 to 1.
+    /// Maps the Things that best match a query to their relevance, from 0 to 1. Empty without a query.
     pub(super) fn relevance(&self, query: Option<&str>) -> Result<Relevance> {
         let Some(query) = query.filter(|query| !query.trim().is_empty()) else { return Ok(Relevance::new()) };
         let hits = self.search(Search::words(query).limit(MAX_LIMIT))?.hits;
@@ -161,7 +161,7 @@ impl Registry {
     }
 }
 
-/// What is had and wanted: one of them at least.
+/// Parses the schemas of the data that there is and of the data to get. At least one must be given.
 pub(super) fn have_and_want(have: Option<&Value>, want: Option<&Value>) -> Result<(Option<Data>, Option<Data>)> {
     if have.is_none() && want.is_none() {
         let message =

@@ -15,7 +15,7 @@ use crate::{
     search::compatible::{self, ComposeRequest, MAX_STEPS, StepLink},
 };
 
-/// How long chains are looked for; what was found by then is the answer.
+/// Maximum time of the search for chains; the answer has those found by then.
 const TIME_BUDGET: Duration = Duration::from_millis(500);
 /// The most chains of an answer.
 const MAX_CHAINS: usize = 100;

@@ -1,4 +1,4 @@
-//! How many denials the audit trail lists.
+//! The limit on denials in the audit trail.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +19,8 @@ struct Second {
 }
 
 impl Denials {
-    /// Whether a denial is listed, with how many weren't since the last one that was; none: it isn't.
+    /// Counts a denial. Returns none if the audit trail leaves it out; otherwise the number of denials that were left
+    /// out since the last listed one.
     pub fn take(&self, now: Timestamp) -> Option<u64> {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.0.saturating_sub(second.began) >= 1000 || now.0 < second.began {

@@ -1,4 +1,4 @@
-//! Whose a domain is: its own site says so.
+//! Proof that an owner has a domain: a statement on the domain's own site.
 
 use serde::Deserialize;
 
@@ -9,10 +9,10 @@ use crate::{
     fetch::{self, Request},
 };
 
-/// Where a domain says which owners claim its namespace (RFC 8615).
+/// The well-known path (RFC 8615) of the statement in which a domain names the owners that may claim its namespace.
 const PATH: &str = "/.well-known/agentdex.json";
 
-/// What a domain serves there.
+/// The JSON document at that path.
 #[derive(Deserialize)]
 struct Statement {
     owners: Vec<DomainOwner>,

@@ -18,7 +18,8 @@ pub struct Exported {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
-    /// How much could not be said where it was converted, or was left out of the original.
+    /// Number of details that the conversion could not express, or that were left out of the original. None for TDs,
+    /// and for an original that lacks nothing.
     pub warnings: Option<usize>,
 }
 

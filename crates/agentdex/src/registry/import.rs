@@ -125,7 +125,7 @@ pub struct Imported {
     /// The result for each Thing; that of the document itself comes first, and last those that an earlier version of
     /// the document had and this one doesn't, which are removed.
     pub things: Vec<Written>,
-    /// What is odd about the document, or didn't survive; pointers are into the document.
+    /// Oddities of the document, and parts that the import lost. Pointers are into the document.
     pub warnings: Vec<Violation>,
     /// The descriptions as they would be stored, where nothing is written ([`Import::dry_run`]).
     pub descriptions: Vec<String>,

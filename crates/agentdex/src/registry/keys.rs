@@ -20,7 +20,7 @@ use crate::{
 
 /// The most keys.
 const MAX_KEYS: usize = 100_000;
-/// How exactly the last use of a key is recorded, in milliseconds.
+/// Minimum time between two recorded uses of a key, in milliseconds.
 const USE_RECORDED_EVERY: i64 = 60_000;
 /// Stands for no use.
 const NEVER: i64 = i64::MIN;
@@ -69,7 +69,7 @@ pub struct Keys {
     /// The keys that are revoked, and that the disk may still have: nobody can use them any more, but they would come back
     /// with a restart.
     revoking: Mutex<BTreeMap<String, ApiKey>>,
-    /// How many keys were revoked.
+    /// Number of keys that were revoked since the start.
     revoked: watch::Sender<u64>,
 }
 
@@ -162,7 +162,8 @@ impl Keys {
         Ok(true)
     }
 
-    /// Who shows this key; none if there is no such key, or it has expired or was revoked.
+    /// Returns the holder of a key, and records its use at most once a minute. None if there is no such key, or it has
+    /// expired or was revoked.
     pub fn authenticate(&self, text: &str) -> Option<Caller> {
         let token = Token::parse(text)?;
         let now = Timestamp::now();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub struct Metric {
     /// The name, with its unit; a counter's ends with `_total`.
     pub name: &'static str,
-    /// What it counts, in a sentence.
+    /// Description of the number, in one sentence.
     pub help: &'static str,
     /// The number now.
     pub value: u64,

@@ -174,29 +174,29 @@ struct Inner {
     guarding: Guarding,
     clock: Clock,
     followers: Arc<Followers>,
-    /// What searches see.
+    /// The searchable state of the index.
     search: Arc<Search>,
     /// The follower that keeps it at the end of the log.
     indexing: Arc<Shared>,
     /// The vectors, and the follower that keeps them at the end of the log.
     meaning: Option<(Arc<Meaning>, Arc<Shared>)>,
-    /// What Things are flagged for.
+    /// The flags of Things.
     flags: Arc<SharedFlags>,
-    /// What capabilities need and give.
+    /// The inputs and outputs of capabilities.
     shapes: Arc<SharedShapes>,
     /// The follower that keeps it at the end of the log.
     shaping: Arc<Shared>,
-    /// What changes mean for queries.
+    /// The queries that changes are matched with, and their events.
     queries: Arc<Queries>,
-    /// Who may do what, where a server authenticates its clients.
+    /// API keys, each with an owner and a role, for a server that authenticates its clients.
     keys: Keys,
-    /// Who sees what several owners share.
+    /// The namespaces, whose members see what several owners share.
     namespaces: Namespaces,
-    /// What was denied of late.
+    /// Counts of recent denials.
     denials: denials::Denials,
     store: Store,
     options: Options,
-    /// What has numbers to show beside its own.
+    /// Sources of metrics other than its own.
     measures: Measures,
 }
 
@@ -386,7 +386,7 @@ impl Registry {
         metrics
     }
 
-    /// How the registry is: the end of the log, its followers, whether it takes writes.
+    /// Returns the status of the registry: the end of the log, its followers, and whether it takes writes.
     pub fn status(&self) -> Status {
         Status {
             cursor: Position { epoch: self.epoch(), seq: self.last_seq() }.to_string(),

@@ -25,7 +25,7 @@ const LONGEST: usize = 128;
 /// The most names of one look, or with one half, that others are compared with: the first ones.
 const MOST_COMPARED: usize = 64;
 
-/// What counts of a Thing.
+/// The properties of a Thing that decide on its flags.
 pub(super) struct Named<'a> {
     pub id: &'a str,
     pub title: Option<&'a str>,
@@ -34,7 +34,7 @@ pub(super) struct Named<'a> {
     pub is_public: bool,
     /// True if its description has a valid signature.
     pub is_signed: bool,
-    /// What its texts are flagged for.
+    /// Flags of its texts.
     pub flags: Vec<Flag>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Names {
     /// Public Things with a valid signature by the halves of the skeletons of their names.
     halves: HashMap<(Side, u64), Vec<Number>>,
     hasher: RandomState,
-    /// How often flags have perhaps become others.
+    /// Number of changes that may have altered flags.
     version: u64,
 }
 
@@ -142,7 +142,7 @@ impl Names {
         }
     }
 
-    /// What a Thing is flagged for now.
+    /// Returns the current flags of a Thing: those of its texts, and that of a confusable name.
     pub fn flags_of(&self, id: &str) -> Vec<Flag> {
         let Some(entry) = self.entries.number(id).and_then(|number| self.entries.get(number)) else {
             return Vec::new();
@@ -216,7 +216,7 @@ impl Entry {
     }
 }
 
-/// What a name looks like.
+/// Returns the skeleton of a name (UTS 39, section 4) in small letters, with single spaces.
 fn skeleton_of(title: &str) -> String {
     // Twice: some capitals look like other small letters, and some small letters like several.
     let letters: String = skeleton(title).collect::<String>().to_lowercase();

@@ -28,7 +28,7 @@ pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
 pub struct DomainProof {
     pub(super) name: Namespace,
     pub(super) owner: Owner,
-    /// Where it says so.
+    /// URL of the statement that names the owner.
     pub(super) url: String,
 }
 

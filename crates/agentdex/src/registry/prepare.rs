@@ -1,4 +1,4 @@
-//! What a document is written as: admitted, with its expiry, without the members that only the registry sets.
+//! Turns an admitted document into a store write, with its expiry and without the members that only the registry sets.
 
 use super::{Registry, expiry::forgets_expiry, own_members};
 use crate::{

@@ -1,4 +1,4 @@
-//! What there is and what changed, as far as the caller sees it.
+//! Reads of Things and changes, as far as the caller sees them.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Registry {
         Things::new(self.0.store.records(start), self.grants(), self.0.flags.clone())
     }
 
-    /// How many Things there are.
+    /// Returns the number of Things that the caller sees.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -209,8 +209,8 @@ impl Registry {
         if self.sees(&id) { self.0.store.original(&id) } else { Ok(None) }
     }
 
-    /// What registering a document would say, without storing anything: violations if it would be
-    /// refused, warnings of what would be fixed.
+    /// Checks a document as registering it would, without storing anything. Reports violations if it would be
+    /// refused, and warnings of what would be fixed.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -228,8 +228,8 @@ impl Registry {
         Ok(td::assess(Document::parse(document.into().as_bytes())?, self.options().strictness))
     }
 
-    /// How many have expired and aren't purged yet. Costs the same however many those are; where thousands
-    /// expire at once, they are counted little by little.
+    /// Returns the number of Things that have expired and aren't purged yet. The cost doesn't depend on that number;
+    /// where thousands expire at once, they are counted little by little.
     ///
     /// # Errors
     /// [`Error::Store`]

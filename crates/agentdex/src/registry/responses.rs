@@ -22,7 +22,7 @@ impl Registry {
         Ok(reading)
     }
 
-    /// What an action declares of the responses in SACP that it gives.
+    /// Returns the contract that an action's `output` declares for its responses in SACP.
     ///
     /// # Errors
     /// As [`Registry::check_response`].

@@ -20,7 +20,7 @@ use crate::{
     store::{LoggedChange, StoredQuery},
 };
 
-/// How long it takes until saved queries are started again.
+/// Pause before the next attempt to start saved queries.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
 impl Registry {
@@ -269,8 +269,8 @@ impl Registry {
         Ok(after)
     }
 
-    /// What changes mean for a query that isn't saved. It is compared with changes until five minutes after the
-    /// last of these is dropped. Blocks until all Things that match are known.
+    /// Returns the events of a query that isn't saved. The query is compared with changes until five minutes after the
+    /// last of these [`QueryEvents`] is dropped. Blocks until all Things that match are known.
     ///
     /// # Errors
     /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; as [`Registry::search`].

@@ -1,4 +1,4 @@
-//! What searches of a registry find, and how they wait until the index has it.
+//! Searches of a registry, and the wait for the index before them.
 
 use std::{
     any::Any,
@@ -16,10 +16,10 @@ use crate::{
     search::{self, Answer, Filters, Mode, Search},
 };
 
-/// How long a search with `consistent` waits for the index.
+/// Maximum time that a search with `consistent` waits for the index.
 const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a search without `consistent` waits for writes that it should find.
+/// Maximum time that a search without `consistent` waits for writes that it should find.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
 /// An index that lacks more changes than this won't have them soon: searches don't wait for it.
 const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
@@ -27,7 +27,7 @@ const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 /// The Things that pass filters, and the log position that this shows.
 #[derive(Debug, Clone)]
 pub struct Matching {
-    /// How many there are in all.
+    /// Total number of matches.
     pub total: u64,
     /// Their ids, ascending.
     pub ids: Vec<String>,
@@ -179,8 +179,8 @@ impl Registry {
         drop(self.read_index(failed));
     }
 
-    /// What can be searched, and what it still has and nobody may find: Things that have expired or were
-    /// removed since.
+    /// Returns the searchable snapshot, and the Things in it that must stay hidden: those that have expired or were
+    /// removed since, and those that the caller doesn't see.
     fn view(&self) -> Result<Visible> {
         let expired = self.expired()?;
         // Asked in memory as well: an index that is stale or damaged can hide, and never show.

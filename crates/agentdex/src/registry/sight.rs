@@ -1,4 +1,4 @@
-//! What a registry shows to its caller: what somebody may not see doesn't exist for it.
+//! A registry as its caller sees it: what the caller may not see doesn't exist for it.
 
 use std::{
     collections::BTreeSet,
@@ -65,7 +65,7 @@ impl Registry {
         Registry(self.0, self.1, address)
     }
 
-    /// What its caller sees beside what is public; none: everything.
+    /// Returns the grants of its caller: what it sees beside what is public. None if it sees everything.
     #[doc(hidden)]
     pub fn grants(&self) -> Option<Arc<Grants>> {
         self.0.store.grants(&self.1)
@@ -96,7 +96,7 @@ impl Registry {
         Some(hasher.finish())
     }
 
-    /// Who writes, and what access to what it writes is asked for.
+    /// Builds the author of a write: the caller, its address, and the access that it asks for.
     ///
     /// # Errors
     /// [`Error::AccessRefused`]

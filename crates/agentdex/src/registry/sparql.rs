@@ -15,9 +15,9 @@ use crate::{
     td::json_ld::Statements,
 };
 
-/// How long a query with `consistent` waits for the statements.
+/// Maximum time that a query with `consistent` waits for the statements.
 const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a query without it waits for them.
+/// Maximum time that a query without it waits for them.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Statements that lack more changes than this won't have them soon: queries without `consistent` don't wait.
 const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;

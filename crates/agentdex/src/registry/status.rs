@@ -1,4 +1,4 @@
-//! How a registry is: what health checks and metrics show.
+//! Status of a registry, for health checks and metrics.
 
 use super::{
     clock,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::change::{Seq, Timestamp};
 
-/// How the registry is.
+/// Health of a registry: the end of its log, its followers, and whether it takes writes.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};
@@ -23,9 +23,9 @@ use crate::change::{Seq, Timestamp};
 pub struct Status {
     /// The durable end of the log.
     pub cursor: String,
-    /// How many Things there are.
+    /// Number of Things that the caller sees.
     pub things: u64,
-    /// How each follower of the log is; `search` is the one that searches need, `vectors` the one for their
+    /// Status of each follower of the log; `search` is the one that searches need, `vectors` the one for searches by
     /// meaning.
     pub followers: Vec<FollowerStatus>,
     /// Why writes are refused, if they are.

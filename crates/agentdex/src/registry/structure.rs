@@ -17,7 +17,7 @@ use crate::{
     search::jsonpath::{Found, Query},
 };
 
-/// How long a search may take.
+/// Maximum time of a search.
 const TIME_BUDGET: Duration = Duration::from_secs(5);
 
 /// The most bytes of JSON that are found.
@@ -26,7 +26,7 @@ const MAX_FOUND_BYTES: usize = 16 * 1024 * 1024;
 /// The most threads that evaluate one query.
 const MAX_THREADS: usize = 4;
 
-/// How many descriptions a thread reads at a time, where the index says which.
+/// Maximum number of descriptions that a thread reads at a time, where the index lists the candidates.
 const PORTION: usize = 64;
 
 /// Of so many descriptions the index need not say which may match: all are read in their order.
@@ -35,26 +35,26 @@ const MOST_CANDIDATES: usize = 20_000;
 /// Descriptions that a thread reads.
 type Portion<'a> = Box<dyn Iterator<Item = Result<Thing>> + 'a>;
 
-/// What is left to read.
+/// Descriptions that are left to read.
 enum Unread {
     All(Things),
     /// The ids of those that may match, ascending.
     Candidates(std::vec::IntoIter<String>),
 }
 
-/// What the threads of a search share.
+/// State that the threads of a search share.
 struct Work<'a> {
     registry: &'a Registry,
     query: &'a Query,
-    /// What is left, and how many portions were taken.
+    /// The descriptions that are left, and the number of portions that were taken.
     unread: Mutex<(Unread, usize)>,
     deadline: Instant,
     found_bytes: AtomicUsize,
 }
 
 impl Registry {
-    /// What a JSONPath finds in the list of all descriptions, each with `registration` as [`super::Thing::enriched`]
-    /// has it: JSON texts, in the order of ids. Whole descriptions are as they were registered. Blocks; every
+    /// Evaluates a JSONPath on the list of all descriptions, each with `registration` as [`super::Thing::enriched`]
+    /// has it. Returns JSON texts, in the order of ids. Whole descriptions are as they were registered. Blocks; every
     /// acknowledged write is found.
     ///
     /// ```

@@ -21,10 +21,10 @@ use crate::{
     store::{LogReader, Logged, LoggedChange},
 };
 
-/// How many changes are read at once.
+/// Maximum number of log entries that are read at once.
 const AT_ONCE: usize = 64;
 
-/// Where a subscription starts.
+/// The start of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// With the next change.
@@ -48,7 +48,7 @@ impl From<Option<Position>> for Since {
     }
 }
 
-/// What a subscription yields.
+/// An event that a subscription yields.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A change.
@@ -74,7 +74,7 @@ pub struct Subscription {
     entry: Option<Seq>,
     /// The wait for the next change that a poll has begun.
     waiting: Option<Waiting>,
-    /// Whose it is, where that isn't somebody who sees everything. It doesn't hold the registry open.
+    /// The caller that reads, unless it sees everything. The reference doesn't hold the registry open.
     reader: Option<(Weak<Inner>, Caller)>,
 }
 
@@ -156,7 +156,7 @@ impl Subscription {
         Position { epoch: self.log.epoch(), seq: self.position }
     }
 
-    /// What comes next, once there is something; none once the registry is closed.
+    /// Waits for the next event, and returns it. None once the registry is closed.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -191,7 +191,7 @@ impl Subscription {
         SubscriptionStream(self)
     }
 
-    /// What is there without waiting.
+    /// Returns the next event that is there without waiting, if any.
     fn read(&mut self) -> Result<Option<Event>> {
         loop {
             if let Some(change) = self.seen.next() {

@@ -43,7 +43,7 @@ impl Thing {
         self.record.format.as_deref()
     }
 
-    /// Whose it is, and who sees it.
+    /// Returns its owner and visibility.
     pub fn access(&self) -> &Access {
         &self.record.access
     }
@@ -63,13 +63,13 @@ impl Thing {
         self.record.modified
     }
 
-    /// What in it may be there to deceive, as far as the registry has noticed: texts, and a name that is easily taken for
-    /// another's. A change counts within a moment.
+    /// Returns the flags of content that may be there to deceive, as far as the registry has noticed: texts, and a name
+    /// that is easily taken for another's. A change counts within a moment.
     pub fn flags(&self) -> &[Flag] {
         &self.flags
     }
 
-    /// What the registry knows of it: the `registration` member of the enriched TD.
+    /// Returns the `registration` member of the enriched TD: the times of its creation, change, expiry and retrieval.
     pub fn registration(&self, retrieved: Timestamp) -> Registration {
         Registration {
             created: self.record.created,
@@ -111,7 +111,7 @@ impl Thing {
 /// Iterates over Things; made by [`super::Registry::list`].
 pub struct Things {
     records: Records,
-    /// What is seen beside what is public; none: everything.
+    /// Grants of the reader: what it sees beside what is public. None if it sees everything.
     grants: Option<Arc<Grants>>,
     flags: Arc<SharedFlags>,
 }

@@ -1,5 +1,4 @@
-//! What is asked of a registry that changes it, with what must hold for it; patches are computed again when other
-//! writers are faster.
+//! Writes: verb, precondition, options. A patch that loses a race is recomputed.
 
 use uuid::Uuid;
 
@@ -19,7 +18,7 @@ use crate::{
     td::{self, Document, Identity, Json, Violation},
 };
 
-/// How often a merge patch is computed again when other writers are faster.
+/// Maximum number of attempts at a merge patch, which is recomputed when other writers are faster.
 const PATCH_ATTEMPTS: u32 = 5;
 
 /// Something to write, with what must hold for it.
@@ -157,16 +156,16 @@ impl From<Verb> for Write {
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The Thing.
     pub id: String,
-    /// What was done.
+    /// The effect on the Thing; in a dry run the one that it would have.
     pub effect: Effect,
     /// The last change of the Thing; in a dry run the one it has.
     pub seq: Seq,
-    /// What was fixed or is odd.
+    /// Fixes to the document, its oddities, and side effects of the write.
     pub warnings: Vec<Violation>,
 }
 

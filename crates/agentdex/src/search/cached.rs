@@ -1,4 +1,4 @@
-//! What is cached of segments between searches, so that exact totals and orders cost little.
+//! Caches of segments between searches, so that exact totals and orders cost little.
 //!
 //! Ranking skips most documents of frequent terms, so that counting them one by one would cost more
 //! than the search itself. Of frequent terms the documents are cached as bits, segment by segment
@@ -30,14 +30,14 @@ const FREQUENT: u32 = 64;
 /// One bit a document.
 type Bits = Arc<[u64]>;
 
-/// What is cached of all segments.
+/// The caches of all segments.
 #[derive(Default)]
 pub(super) struct Cached {
     sets: Mutex<Sets>,
     ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
     /// Columns that facets are counted by.
     pub facets: Columns,
-    /// Which vectors the documents have.
+    /// Slots of the vectors that the documents have.
     pub places: super::semantic::Places,
 }
 
@@ -49,7 +49,7 @@ struct Sets {
     clock: u64,
 }
 
-/// Whose bits these are.
+/// Key of a cached set of documents.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     /// The documents of a segment that have a term.
@@ -96,7 +96,8 @@ impl Cached {
         Ok(documents)
     }
 
-    /// How many documents of a segment have one of the terms that it has.
+    /// Counts the visible documents of a segment that have at least one of the terms. `present` lists those terms that
+    /// the segment has.
     pub fn count<'t>(
         &self,
         visible: Visible<'_>,

@@ -39,7 +39,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// How many of the best documents have to be known.
+    /// Returns the number of best documents to find: those of the page and all before it, or none for an empty page.
     fn depth(self) -> usize {
         if self.limit == 0 { 0 } else { self.offset + self.limit }
     }
@@ -296,7 +296,7 @@ fn first_by_id(
     Ok(merged)
 }
 
-/// What is left of the candidates of a segment.
+/// Candidates of a segment that aren't merged yet.
 struct Head<'a> {
     column: Option<StrColumn>,
     rest: &'a [Candidate],
@@ -331,8 +331,8 @@ fn ids_of(
     Ok(ids)
 }
 
-/// How many documents match, and the first `limit` of their ids after `after`, ascending. No more ids than
-/// that are held for each segment.
+/// Counts the documents that match, and returns the first `limit` of their ids after `after`, ascending. No more ids
+/// than that are held for each segment.
 pub(super) fn ids(
     searcher: &Searcher,
     cached: &Cached,

@@ -1,4 +1,4 @@
-//! Where an index lives: `index-<n>` directories, and a file `CURRENT` that names the valid one.
+//! Layout of an index on disk: `index-<n>` directories, and a file `CURRENT` that names the valid one.
 //!
 //! A rebuild writes beside the old index and takes its place by renaming `CURRENT`, so that a crash
 //! leaves the one or the other. What `CURRENT` doesn't name is a leftover and is removed.

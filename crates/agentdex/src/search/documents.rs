@@ -43,7 +43,7 @@ impl Documents {
         self.add_all(&other.0);
     }
 
-    /// How many there are.
+    /// Returns the number of documents in the set.
     pub fn len(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }

@@ -1,4 +1,4 @@
-//! What of a Thing is indexed, and as what.
+//! Mapping of a Thing to the fields of the search index.
 //!
 //! All words go into one field. Titles and the names of capabilities go there several times: their
 //! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
@@ -28,13 +28,13 @@ use crate::{
     td,
 };
 
-/// How often a title or the name of a capability counts.
+/// Weight of titles and names of capabilities: the number of times that each is indexed.
 const NAME_WEIGHT: usize = 4;
 /// Longer values are neither filtered by nor counted.
 const LONGEST_VALUE: usize = 1024;
 /// Values of a facet beyond these are neither filtered by nor counted.
 const MOST_VALUES: usize = 10_000;
-/// How deep data schemas are read.
+/// Maximum depth to which data schemas are read.
 const DEEPEST_SCHEMA: usize = 32;
 
 /// The document of an entry, and about how many bytes it has.
@@ -322,7 +322,8 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    /// What is declared in its own version or that of the Thing, and actions in that of the Thing.
+    /// Adds the version of the Thing, and capabilities with their versions. Declared capabilities have their own
+    /// version or that of the Thing, and actions that of the Thing.
     fn add_versions(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>]) {
         let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
         whole.into_iter().for_each(|version| self.add_terms(ExactField::Version, version));
@@ -412,7 +413,7 @@ fn declared_capabilities<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a 
     objects(thing, "lmos:capabilities")
 }
 
-/// What [`td::capabilities`] finds.
+/// Lists the capabilities that [`td::capabilities`] finds.
 pub(super) fn capabilities<'a>(thing: &'a Object<'a>) -> Vec<td::Capability<'a>> {
     let entries = thing.get("lmos:capabilities").into_iter().flat_map(Node::one_or_many).map(|entry| {
         let text = |name, prefixed| {
@@ -444,13 +445,13 @@ fn metadata<'a>(thing: &'a Object<'a>) -> Option<&'a Object<'a>> {
     thing.get("lmos:metadata").and_then(Node::as_object)
 }
 
-/// What [`td::answers_in_sacp`] says.
+/// True if an output is a response in SACP, as [`td::answers_in_sacp`] decides.
 fn answers_in_sacp(output: &Node<'_>) -> bool {
     let texts = |name: &str| output.get(name).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_str);
     td::answers_in_sacp(texts("@type"), |member| texts("required").any(|name| name == member))
 }
 
-/// What the capability files of LMOS list: `lmos:supportedTenants` or `lmos:supportedChannels`.
+/// Lists the values of `lmos:supportedTenants` or `lmos:supportedChannels`, as in the capability files of LMOS.
 fn supported<'a>(thing: &'a Object<'a>, name: &'static str) -> impl Iterator<Item = &'a str> {
     let owners = [thing].into_iter().chain(metadata(thing));
     owners
@@ -469,7 +470,7 @@ fn tags<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Ite
     owners.flat_map(|owner| td::TAG_MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
 }
 
-/// What is at the end of a path of members; arrays on the way are read through.
+/// Selects the values at the end of a path of members, through arrays on the way.
 fn nodes_at<'a>(thing: &'a Object<'a>, path: &[&str]) -> Vec<&'a Node<'a>> {
     let Some((first, rest)) = path.split_first() else { return Vec::new() };
     let start: Vec<&Node<'_>> = thing.get(first).map(Node::one_or_many).into_iter().flatten().collect();
@@ -501,7 +502,7 @@ fn default_language(thing: &Object<'_>) -> Option<Language> {
     default_tags(thing).next().and_then(Language::of_tag)
 }
 
-/// What contexts say of the language of texts without a tag.
+/// Lists the languages that contexts declare for texts without a tag (`@language`).
 fn default_tags<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     let contexts = thing.get("@context").into_iter().flat_map(Node::one_or_many);
     contexts.filter_map(|context| context.get("@language")).filter_map(Node::as_str)

@@ -64,7 +64,7 @@ struct Column {
     /// By its number in the segment, that of each value in [`Column::values`]; none where there are too many.
     shared: Option<Vec<u32>>,
     values: Arc<Values>,
-    /// What it adds to them at most.
+    /// Upper bound of the bytes that this column adds to `values`.
     value_bytes: usize,
 }
 
@@ -72,7 +72,7 @@ struct Column {
 enum Numbers {
     /// At most one a document; [`NONE`] where it has none.
     One(Vec<u32>),
-    /// Where those of a document end in `numbers`; they begin where those of the document before end.
+    /// For each document the end of its values in `numbers`; they begin where those of the document before end.
     Several { ends: Vec<u32>, numbers: Vec<u32> },
 }
 
@@ -149,7 +149,7 @@ impl Column {
         (numbers + self.shared.as_ref().map_or(0, Vec::len)) * size_of::<u32>() + self.value_bytes
     }
 
-    /// How often each value occurs in these documents, by its number in the segment.
+    /// Counts the occurrences of each value in these documents, by its number in the segment.
     fn counts(&self, documents: &Documents) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.column.num_terms()];
         let mut count = |number: u32| {
@@ -224,14 +224,14 @@ impl Sums {
     }
 }
 
-/// How often each value occurs, and how it is written most often.
+/// Number of occurrences of each value, and its most frequent spelling.
 #[derive(Default)]
 struct Totals(HashMap<Box<str>, Total>);
 
 #[derive(Default)]
 struct Total {
     count: u64,
-    /// How often it is written in each way; most values are written in one.
+    /// Number of occurrences of each spelling; most values have one.
     written: Vec<(Box<str>, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong in an index, and whether trying again can help.
+//! Errors of an index, and whether trying again can help.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What the forms of a Thing say about reaching it: protocols and security schemes.
+//! Protocols and security schemes that the forms of a Thing declare.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! What an index still has and nobody may find: Things that have expired or were removed since it was
-//! committed.
+//! Things that an index still has and nobody may find: they have expired or were removed since it was committed.
 //!
 //! Each id is looked up once in each segment, whoever searches and however often.
 

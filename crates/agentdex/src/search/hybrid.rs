@@ -38,7 +38,7 @@ use super::{
     semantic::{Likeness, MOST_NEAREST, Meaning, Question, Segment},
 };
 
-/// How many of the best by words are ranked by meaning as well.
+/// Number of the best hits by words that are ranked by meaning as well.
 const WINDOW: usize = 200;
 /// The maximum number that is found where words don't count.
 const MOST_BY_MEANING: usize = 1000;
@@ -194,7 +194,7 @@ impl Hybrid<'_> {
         Ok(Fused { matches, best_cosine: near.best * known, best_score: self.meaning_boost(1.0) })
     }
 
-    /// How alike documents are, and the nearest `most` of all that may be found.
+    /// Returns the cosines of the documents in `asked`, and the nearest `most` of all that may be found.
     fn near(&self, asked: impl Iterator<Item = DocAddress>, most: usize) -> Near {
         let Cosines { likeness, places, allowed } = self.cosines;
         let by_slot = match self.sentence {
@@ -247,7 +247,7 @@ impl Hybrid<'_> {
         ranked.score = ranked.words_share * ranked.bm25 + ranked.meaning_boost * likeness + TITLE_SCORE * title * title;
     }
 
-    /// What a cosine of 1 adds to a score.
+    /// Returns the score that a cosine of 1 adds to a hit.
     fn meaning_boost(&self, known: f32) -> Score {
         self.meaning.scale() * known * known
     }

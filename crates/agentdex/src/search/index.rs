@@ -133,7 +133,7 @@ impl Index {
         Ok((Index { current }, writer))
     }
 
-    /// What can be searched now.
+    /// Returns the latest state that can be searched.
     pub fn snapshot(&self) -> Snapshot {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -13,7 +13,7 @@ const TD_PREFIXES: [(&str, &str); 6] = [
     ("dct", "http://purl.org/dc/terms/"),
     ("tm", "https://www.w3.org/2019/wot/tm#"),
 ];
-/// What terms without a prefix are terms of.
+/// Namespace of terms without a prefix.
 const TD_VOCABULARY: &str = "https://www.w3.org/2019/wot/td#";
 /// Terms of WoT Discovery.
 const DISCOVERY: &str = "https://www.w3.org/2022/wot/discovery-ontology#";

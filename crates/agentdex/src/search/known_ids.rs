@@ -1,4 +1,4 @@
-//! Which ids an index may have.
+//! Ids that an index may have.
 //!
 //! A deletion is tried on every segment, again with every merge; most Things that come are new, and replace
 //! nothing.
@@ -28,7 +28,7 @@ impl KnownIds {
         Ok(!self.read(searcher, field)?.insert(hash))
     }
 
-    /// Whether the index may have an id.
+    /// True if the index may have an id.
     pub fn has(&mut self, id: &str, searcher: impl FnOnce() -> Searcher, field: Field) -> tantivy::Result<bool> {
         let hash = self.hasher.hash_one(id);
         Ok(self.read(searcher, field)?.contains(&hash))

@@ -37,7 +37,7 @@ impl<'t> Node<'t> {
         self.as_object()?.get(name)
     }
 
-    /// What TD writes as a value or an array of values.
+    /// Iterates over the elements of an array, or over the single value that TD allows in its place.
     pub fn one_or_many(&self) -> std::slice::Iter<'_, Node<'t>> {
         match self {
             Node::Array(nodes) => nodes.iter(),

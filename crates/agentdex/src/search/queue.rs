@@ -10,12 +10,12 @@ use std::{
 
 use tantivy::{Document, TantivyDocument, schema::Field};
 
-/// How many bytes of documents may wait.
+/// Maximum size of the documents that wait, in bytes. A larger document waits alone.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// A thread that died leaves its queue; waiting for it must end, and the next call says what happened.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Where documents wait to be indexed.
+/// Queue of documents that wait to be indexed.
 #[derive(Clone, Default)]
 pub(super) struct Queue(Arc<Waiting>);
 

@@ -48,15 +48,15 @@ impl Candidate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ranked {
     pub address: DocAddress,
-    /// What it is ranked by.
+    /// Score that the result is ordered by.
     pub score: Score,
-    /// How well words match.
+    /// BM25 score of the words.
     pub bm25: Score,
     /// The share of that which counts: less where the meaning is another one.
     pub words_share: f32,
-    /// How alike it is in meaning, where that counts.
+    /// Cosine similarity to the request, where meaning counts.
     pub cosine: Option<f32>,
-    /// What a cosine of 1 adds to the score.
+    /// Score that a cosine of 1 adds.
     pub meaning_boost: Score,
     /// The share of its title that was asked for, where that counts.
     pub title: f32,

@@ -1,10 +1,10 @@
-//! What is searched for.
+//! Search requests.
 
 use agentdex_api::{DEFAULT_LIMIT, Mode};
 
 use super::{Condition, FacetField, FilterField, Filters};
 
-/// What is searched for: words, filters, and which part of the answer is returned.
+/// A search request: words, filters, and the part of the answer to return.
 ///
 /// A text is a search for its words: `registry.search("weather forecast")`.
 ///
@@ -23,7 +23,7 @@ use super::{Condition, FacetField, FilterField, Filters};
 pub struct Search {
     /// The query text; empty or absent: everything that passes the filters.
     pub query: Option<String>,
-    /// Whether words, meaning or both count.
+    /// Search mode: by words, by meaning or by both.
     pub mode: Mode,
     /// The least cosine of what is found by its meaning, from 0 to 1; none: one that depends on the nearest. A saved
     /// query has one, and so finds the same.
@@ -96,7 +96,7 @@ impl Search {
         self
     }
 
-    /// Whether words, meaning or both count.
+    /// Sets the search mode: by words, by meaning or by both.
     pub fn mode(mut self, mode: Mode) -> Search {
         self.mode = mode;
         self

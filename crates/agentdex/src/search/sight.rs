@@ -2,7 +2,7 @@
 
 use crate::access::{Access, Grants, NamespaceNumber, Owner, Visibility};
 
-/// What every Thing has that isn't public.
+/// Term of every Thing that isn't public.
 pub(super) const RESTRICTED: &str = "!";
 
 /// The terms of a Thing with this access.

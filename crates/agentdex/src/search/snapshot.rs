@@ -28,7 +28,7 @@ use crate::{
     change::{Position, Seq},
 };
 
-/// How many of the best of each sentence of a request come before the rest.
+/// Number of the best hits of each sentence of a request that come before the rest.
 const HITS_OF_A_TASK: usize = 10;
 
 /// The number of words that have a part in the meaning of one that is being typed.
@@ -131,7 +131,7 @@ impl Snapshot {
         Ok(self.ids_after(query, filters, hidden, None, usize::MAX)?.1)
     }
 
-    /// How many Things pass the filters (and match the query), and the first `limit` of their ids after
+    /// Counts the Things that pass the filters (and match the query), and returns the first `limit` of their ids after
     /// `after`, ascending.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ struct Searching<'a> {
     meaning: Option<&'a Meaning>,
     /// True if words are corrected that the model knows, which aren't misspelled.
     corrects_known: bool,
-    /// Whether there were some.
+    /// True if there were such words, and they weren't corrected.
     has_known: Cell<bool>,
 }
 
@@ -270,7 +270,8 @@ impl<'a> Searching<'a> {
         self.respond(compiled, matches, best_score)
     }
 
-    /// What is found by meaning, or by words and meaning; none where the query has no words.
+    /// Searches by meaning, or by words and meaning. None if the query has no words with a meaning; in semantic mode
+    /// only if it has no words.
     fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Answer>> {
         let wording = self.wording(clauses, meaning);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {

@@ -1,4 +1,4 @@
-//! What a hit shows of a capability: the part of its text that matches best, as HTML.
+//! Snippets of capabilities in a hit: the part of the text that matches best, as HTML.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -49,10 +49,10 @@ pub(super) fn capability_hits(
 /// A capability and how well it matches.
 struct Ranked<'a> {
     key: &'a str,
-    /// What is shown: the description, else the name.
+    /// Text to show: the description, else the name, else the key.
     text: &'a str,
     found: Vec<Match>,
-    /// How many different words match; in a name they count twice.
+    /// Number of different words that match; in a name or key they count twice.
     score: usize,
 }
 

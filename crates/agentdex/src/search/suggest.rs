@@ -146,7 +146,7 @@ fn most_frequent(frequencies: BTreeMap<String, u64>, distance: u8) -> Vec<Alike>
     terms.into_iter().map(|(stem, _)| Alike { stem, distance }).collect()
 }
 
-/// Whether a segment has a term in a document that is found: what is hidden from somebody suggests no words.
+/// True if a segment has a term in a document that is found. A document that is hidden from somebody suggests no words.
 pub(super) fn is_visible(segment: &SegmentReader, hidden: &Hidden, field: Field, term: &[u8]) -> tantivy::Result<bool> {
     let index = segment.inverted_index(field)?;
     let Some(info) = index.terms().get(term)? else { return Ok(false) };

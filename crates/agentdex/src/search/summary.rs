@@ -1,4 +1,4 @@
-//! What a hit shows of a Thing, stored with its index entry so that a search needs no other room.
+//! Summary of a Thing for hits, stored with its index entry so that a search reads nothing but the index.
 
 use std::borrow::Cow;
 

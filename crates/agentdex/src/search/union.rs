@@ -29,7 +29,7 @@ impl<'a> Union<'a> {
         Ok(Union { searcher, terms, found })
     }
 
-    /// How many documents have one of the terms.
+    /// Counts the documents that have one of the terms.
     pub fn count(&self, cached: &Cached, hidden: &Hidden) -> tantivy::Result<u64> {
         let counts = self.segments().map(|(segment, found)| cached.count(hidden.visible(segment), self.present(found)));
         counts.sum()

@@ -1,11 +1,11 @@
-//! Which documents of an index somebody doesn't see: a few operations on sets of documents, segment by segment.
+//! Documents of an index that a caller doesn't see: a few operations on sets of documents, segment by segment.
 
 use tantivy::{Searcher, SegmentReader, Term, schema::Field};
 
 use super::{cached::Cached, documents::Documents, hidden::Hidden, sight};
 use crate::access::Grants;
 
-/// What of an index is hidden from somebody, beside what is hidden from everybody.
+/// Hides the documents that a caller with these grants doesn't see, in addition to those hidden from everybody.
 pub(super) fn hide(
     searcher: &Searcher,
     field: Field,

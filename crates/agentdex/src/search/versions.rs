@@ -22,7 +22,7 @@ const SEPARATOR: char = '\u{0}';
 /// The most versions of one name that are read.
 const MOST_VERSIONS: usize = 10_000;
 
-/// What a capability in a version is indexed as: its name regardless of case.
+/// Returns the term that a capability in a version is indexed as: its name regardless of case, and the version.
 pub(super) fn term(name: &str, version: &str) -> String {
     format!("{}{SEPARATOR}{version}", lower_case(name))
 }

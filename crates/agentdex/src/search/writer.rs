@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{Result, change::Position};
 
-/// What is gathered in memory before a segment is written.
+/// Memory that is filled before a segment is written, in bytes.
 const MEMORY_BYTES: usize = 96 * 1024 * 1024;
 
-/// Where a commit becomes visible.
+/// The searchable state that commits are published to.
 pub(super) struct Publisher {
     pub reader: IndexReader,
     pub current: Arc<RwLock<Snapshot>>,

@@ -35,7 +35,7 @@ pub(super) struct Command {
     pub moment: Moment,
 }
 
-/// What a command knows of time.
+/// The time at which a command is applied, by the log and by the clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     /// The time of the log, which doesn't go back.
@@ -69,7 +69,7 @@ pub(super) struct Applier<'a> {
     pub(super) overlay: Overlay<'a>,
 }
 
-/// What there is under an id when a write comes to it.
+/// A stored record as a write finds it, with its access and expiry.
 #[derive(Clone)]
 pub(super) struct Found<'a> {
     pub record: StoredRecord<'a>,
@@ -77,7 +77,7 @@ pub(super) struct Found<'a> {
     pub expiry: Expiry,
 }
 
-/// What a put brings along beside its text.
+/// Attributes of a put or a renewal, other than the text.
 pub(super) struct Particulars<'a> {
     pub id: &'a str,
     pub expiry: Expiry,
@@ -86,7 +86,7 @@ pub(super) struct Particulars<'a> {
     pub created: Option<Timestamp>,
 }
 
-/// What replaces a description.
+/// The new stored form of a record, with its capability keys and the merge patch that was made before the commit.
 pub(super) struct Description {
     pub text: String,
     pub capabilities: Vec<String>,
@@ -665,7 +665,7 @@ impl<'a> Applier<'a> {
         Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.opened) })
     }
 
-    /// What the tree, or what is staged, says of an expiry.
+    /// Returns the expiry of an id: the staged one, else that of the tree, else the default.
     fn expiry(&mut self, id: &str) -> Result<Expiry> {
         let bytes = self.overlay.get(&layout::expiry_key(id))?;
         bytes.map_or(Ok(Expiry::default()), |bytes| value::decode_expiry(&bytes))

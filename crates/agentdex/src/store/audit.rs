@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{Error, Result, change::Timestamp};
 
-/// How many entries are dropped at once.
+/// Maximum number of entries that are dropped in one step.
 const TRIMMED_AT_ONCE: usize = 1024;
 
 /// The end of a chain, or where it was cut.

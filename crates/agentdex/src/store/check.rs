@@ -1,4 +1,5 @@
-//! Whether what is stored fits together: records, texts, originals, expiries, the log and the history.
+//! Consistency check of a data directory: records, texts, originals, expiries, the log, the history and the audit
+//! trail.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -28,9 +29,9 @@ const MOST_FAULTS: usize = 1000;
 /// Something that isn't as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What it is about, such as `the record "urn:x"`.
+    /// The item concerned, such as `the record "urn:x"`.
     pub place: String,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub message: String,
 }
 
@@ -40,7 +41,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What was checked, and what was found.
+/// The result of a consistency check: the number of items checked, and the faults found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Records, those included that have expired and aren't purged yet.
@@ -68,7 +69,7 @@ pub(super) fn check(
     Ok(content.compare())
 }
 
-/// What the tree has, as far as it has to fit together.
+/// The content of the tree, as far as it is checked for consistency.
 #[derive(Default)]
 struct Content {
     state: State,

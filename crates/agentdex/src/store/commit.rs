@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{Error, Result, change::Timestamp};
 
-/// How many rounds a thread commits before it hands over.
+/// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
 
 /// The expiries that get their grace at a time, so that writes don't wait long for it.
@@ -54,7 +54,7 @@ pub(super) struct Committer {
     time: Arc<LogClock>,
 }
 
-/// What only one thread at a time has.
+/// State of the committer that only one thread at a time may access.
 struct Work {
     files: DataFiles,
     witness: Arc<Witness>,
@@ -178,7 +178,8 @@ impl Committer {
         Snapshot::begin(self.view.clone(), work.state.last, work.state.records)
     }
 
-    /// What the committer's own thread does: commits for those who can't, and what is to be done now and then.
+    /// Runs the committer's own thread until the store is closed. It commits the transactions that no waiting thread
+    /// commits, writes local state when that is due, and grants the grace after a restart.
     pub fn run(&self) {
         while let Some(errand) = self.next_errand() {
             let done = catch_unwind(AssertUnwindSafe(|| match errand {

@@ -17,7 +17,7 @@ pub(super) const FOREIGN: &str = "of another program";
 /// The folder of the tree.
 pub(super) const STORE: &str = "store";
 
-/// How long a lock is waited for: a process that is dying holds it a moment.
+/// Maximum time to wait for a lock: a process that is dying holds it a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The unit of sled's log. A page (some sixteen records) over a quarter of it goes to a file of its

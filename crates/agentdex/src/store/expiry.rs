@@ -48,7 +48,8 @@ impl Grace {
     }
 }
 
-/// What an expiry comes to with the grace of a store that was opened then.
+/// Extends an expiry by the grace of a store that was opened at `opened`: it is due no earlier than its ttl after
+/// that.
 pub(super) fn extended(expiry: Expiry, opened: Option<Timestamp>) -> Expiry {
     let (Some(ttl), Some(expires), Some(opened)) = (expiry.ttl, expiry.expires, opened) else { return expiry };
     Expiry { expires: Some(expires.max(opened.plus_seconds(ttl))), ..expiry }
@@ -61,7 +62,7 @@ pub(super) struct Expiries {
     expired: Mutex<Expired>,
 }
 
-/// What has expired, as far as the expiries were scanned.
+/// The expired records, as far as the expiries were scanned.
 struct Expired {
     /// Keys by moment and id.
     keys: BTreeSet<IVec>,
@@ -111,7 +112,8 @@ impl Expiries {
         Ok(ids)
     }
 
-    /// How many have expired; fewer than there are where very many have just done so. `records` is read with it.
+    /// Returns the number of expired records, and the result of `records`, which is read under the same lock. Where
+    /// very many have just expired, some of them don't count yet.
     pub fn count(&self, now: Timestamp, records: impl FnOnce() -> u64) -> Result<(usize, u64)> {
         let mut expired = self.lock();
         self.scan_on(&mut expired, now)?;

@@ -201,7 +201,7 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
     (moment.0 as u64 ^ 1 << 63).to_be_bytes()
 }
 
-/// What fails with a value that isn't what the layout says.
+/// The operation that is named in an error about a value that isn't what the layout says.
 const DECODING: &str = "decoding a value";
 
 /// The operation that an error about an unreadable page names.

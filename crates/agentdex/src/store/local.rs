@@ -1,5 +1,5 @@
-//! What belongs to this node and not to the log: the positions of followers, the sessions of
-//! network followers, saved queries and API keys. It lies under keys of its own, and a replicated log would leave it alone.
+//! Node-local state, which is not part of the log: the positions of followers, the sessions of network followers, saved
+//! queries and API keys. It lies under keys of its own, and a replicated log would leave it alone.
 //!
 //! What moves waits in memory and is written with the next commit, or after [`WRITE_AFTER`] with one of
 //! its own; who stores a query or a key waits for that commit. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{Error, Result, change::Position};
 
-/// How long what moved may wait for a commit to go with.
+/// Maximum time that changed local state waits for a commit to be written with.
 pub(super) const WRITE_AFTER: Duration = Duration::from_millis(500);
 
 /// The most entries that are written with one commit.

@@ -28,10 +28,10 @@ use crate::{
     change::{Change, Epoch, Seq, Timestamp},
 };
 
-/// How many changes retention drops at a time, so that writes don't wait long for it.
+/// Maximum number of changes that retention drops in one step, so that writes don't wait long for it.
 const TRIMMED_AT_ONCE: usize = 256;
 
-/// How many entries are counted at a time.
+/// Maximum number of entries that are counted in one step.
 const COUNTED_AT_ONCE: usize = 4096;
 
 /// A part of the log ends with the change that makes it so large.
@@ -78,7 +78,7 @@ pub(super) struct Log {
     age: Mutex<Age>,
 }
 
-/// Where the log begins.
+/// The start of the log: its oldest entry and the position before that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     /// The position before its oldest entry: that of the last one that retention has dropped.
@@ -133,7 +133,7 @@ impl Log {
         self.end.clone()
     }
 
-    /// Where the log begins.
+    /// Returns the position of the oldest entry, and the one before it.
     pub fn start(&self) -> Start {
         *read(&self.start)
     }

@@ -275,7 +275,7 @@ impl Store {
         self.view.restricted.is_seen(id, by)
     }
 
-    /// How many Things somebody doesn't see, those that have expired and aren't purged yet included.
+    /// Returns the number of Things that `by` doesn't see, including those that have expired and aren't purged yet.
     pub fn unseen(&self, by: &Grants) -> u64 {
         self.view.restricted.unseen(by)
     }
@@ -297,7 +297,7 @@ impl Store {
         self.view.find_unpurged(id)
     }
 
-    /// What a record was converted from.
+    /// Returns the document that a record was converted from; none if it came as a TD.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -348,8 +348,7 @@ impl Store {
         Records::new(self.view.clone(), start, true)
     }
 
-    /// How many unexpired records there are. Where thousands expire at once, some of them still count for
-    /// a moment.
+    /// Returns the number of unexpired records. Where thousands expire at once, some of them still count for a moment.
     pub fn len(&self) -> u64 {
         self.view.live_records()
     }
@@ -359,7 +358,7 @@ impl Store {
         self.len() == 0
     }
 
-    /// How many damaged records were found so far.
+    /// Returns the number of damaged records found so far.
     pub fn damaged(&self) -> usize {
         self.view.tree.damage.count()
     }
@@ -391,12 +390,13 @@ impl Store {
         self.view.space.check()
     }
 
-    /// How many bytes its disk has left; none where the system doesn't tell.
+    /// Returns the number of bytes free on the disk of the store; none where the system doesn't tell.
     pub fn free_space(&self) -> Option<u64> {
         self.view.space.free()
     }
 
-    /// How many have expired and aren't purged yet; where thousands expire at once, some of them don't count yet.
+    /// Returns the number of records that have expired and aren't purged yet. Where thousands expire at once, some of
+    /// them don't count yet.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -538,7 +538,7 @@ impl Store {
         Ok(read.into_iter().next().filter(|entry| entry.seq() == seq))
     }
 
-    /// What belongs to this node and not to the log.
+    /// Returns the node-local state, which is not part of the log.
     pub fn local(&self) -> LocalState<'_> {
         LocalState { view: &self.view, committer: &self.handle.committer }
     }

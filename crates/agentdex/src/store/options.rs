@@ -98,7 +98,7 @@ impl Options {
     }
 }
 
-/// What is called before a flush; an error is as if the flush had failed.
+/// A hook that is called before each flush. An error from it counts as a failed flush.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct FlushHook(Arc<dyn Fn() -> io::Result<()> + Send + Sync>);

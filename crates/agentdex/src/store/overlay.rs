@@ -16,10 +16,10 @@ use crate::Result;
 pub(super) struct Overlay<'a> {
     tree: &'a sled::Tree,
     staged: HashMap<IVec, Option<IVec>>,
-    /// What the tree has under the records, originals, metadata and expiries that are about to be overwritten, and
-    /// those that were read for it.
+    /// Values that the tree has for the records, originals, metadata and expiries that are about to be overwritten, and
+    /// for those that were read for it.
     before: HashMap<IVec, Option<IVec>>,
-    /// What has been replaced in `staged` since the last [`Overlay::begin`].
+    /// Entries of `staged` that were replaced since the last [`Overlay::begin`]; none: the key wasn't staged.
     undo: Vec<(IVec, Option<Option<IVec>>)>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Overlay<'a> {
         self.staged.is_empty()
     }
 
-    /// What is under the key of a record, original, metadata or expiry.
+    /// Returns the value of a record, original, metadata or expiry: the staged one, else that of the tree.
     pub fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
         if let Some(staged) = self.staged.get(key) {
             return Ok(staged.clone());
@@ -45,7 +45,7 @@ impl<'a> Overlay<'a> {
         Ok(held)
     }
 
-    /// What is under a key whose new value readers may see before it is durable.
+    /// Returns the staged value, else that of the tree, of a key whose new value readers may see before it is durable.
     pub fn get_open(&self, key: &IVec) -> Result<Option<IVec>> {
         match self.staged.get(key) {
             Some(staged) => Ok(staged.clone()),

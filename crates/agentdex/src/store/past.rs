@@ -116,7 +116,7 @@ struct Known {
 /// The ids of which not everybody saw everything that the log has.
 #[derive(Debug, Default)]
 pub(super) struct Past {
-    /// How many there are, so that most stores never lock.
+    /// Number of ids in `known`. While it is 0, as in most stores, [`Past::last`] takes no lock.
     count: AtomicUsize,
     known: RwLock<HashMap<Box<str>, Known>>,
 }

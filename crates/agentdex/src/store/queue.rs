@@ -17,7 +17,8 @@ use super::{
 /// The most bytes of descriptions and originals that are gathered into a round.
 const ROUND_BYTES: usize = 4 * 1024 * 1024;
 
-/// What waits, and who commits. Its lock is never held during a commit.
+/// The rounds that wait for a commit, and the state that decides which thread commits them. Its lock is never held
+/// during a commit.
 #[derive(Default)]
 pub(super) struct Queue {
     pub rounds: VecDeque<Round>,

@@ -90,14 +90,14 @@ impl Recent {
         (position >= self.before).then(|| self.changes.partition_point(|change| change.seq <= position))
     }
 
-    /// Where the renditions of its changes count.
+    /// Returns the budget that the renditions of its changes count in.
     pub fn budget(&self) -> Arc<Budget> {
         self.budget.clone()
     }
 }
 
 impl RecentEntry {
-    /// What was logged under `seq`.
+    /// Makes the cached form of the entry that was logged under `seq`.
     pub fn new(seq: Seq, entry: Entry) -> RecentEntry {
         let content = match &entry.content {
             Content::Change(change) => {
@@ -158,7 +158,7 @@ impl RecentEntry {
 }
 
 impl Entry {
-    /// What readers get of an entry whose text is at hand.
+    /// Turns an entry whose text is at hand into the form that readers get.
     pub fn into_logged(self, epoch: Epoch, seq: Seq) -> Logged {
         let Entry { previous, at, actor, content, arrival: _ } = self;
         match content {

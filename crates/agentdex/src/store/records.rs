@@ -39,7 +39,7 @@ pub struct Record {
     pub expiry: Expiry,
     /// The format it was converted from; none if it came as a TD.
     pub format: Option<String>,
-    /// Whose it is, and who sees it.
+    /// Owner and visibility.
     pub access: Access,
     /// The ids of the Things of the documents that declare it as a part; none where it declares itself.
     pub part_of: Vec<String>,
@@ -60,7 +60,7 @@ pub struct DeclaredTexts {
     pub edits: Option<Edits>,
     /// The last change of the record.
     pub seq: Seq,
-    /// Whose it is, and who sees it.
+    /// Owner and visibility.
     pub access: Access,
 }
 
@@ -245,8 +245,8 @@ impl View {
         Ok(Some(DeclaredTexts { declarations, edits, seq: stored.seq, access: stored.access()? }))
     }
 
-    /// What `read` makes of the record of that id. What lies under its seq can be gone when it is read, but only
-    /// if the record has changed meanwhile: then again.
+    /// Applies `read` to the record of that id and returns the result. What lies under its seq can be gone when it is
+    /// read, but only if the record has changed meanwhile: it is then read again.
     fn find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
         self.try_find_with(id, read).inspect_err(|error| {
             if layout::is_corrupt(error) {
@@ -304,9 +304,9 @@ impl View {
 /// passed over.
 pub struct Records {
     view: Arc<View>,
-    /// Where the next chunk starts; none after the last.
+    /// Key at which the next chunk starts; none after the last.
     next: Option<IVec>,
-    /// Whether a header is of one state of the tree is known as well.
+    /// Headers of the current chunk, each with a flag that is true if it is known to be of one state of the tree.
     chunk: VecDeque<(Header, bool)>,
     /// True if records that have expired are among them.
     unpurged: bool,

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// How many slots a change has.
+/// Number of slots in a change.
 const SLOTS: usize = 6;
 
 /// The place of one encoding in every change.
@@ -31,7 +31,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// What the changes of a cache and their renditions take, and may take.
+/// The memory budget of a cache: bytes that its changes and their renditions take, and the maximum.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: usize,
@@ -72,7 +72,7 @@ pub(super) struct Renditions {
     account: Mutex<Account>,
 }
 
-/// What the renditions take, and of whose budget.
+/// Bytes that the renditions take, and the budget that they count in.
 #[derive(Default)]
 struct Account {
     budget: Option<Arc<Budget>>,

@@ -22,7 +22,7 @@ use crate::{
 /// The access to Things that aren't public, by id.
 #[derive(Debug, Default)]
 pub(super) struct Restricted {
-    /// How many there are, so that most stores never lock.
+    /// Number of Things in `known`. While it is 0, as in most stores, checking access takes no lock.
     count: AtomicUsize,
     known: RwLock<Known>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Restricted {
 #[derive(Debug, Default)]
 struct Known {
     by_id: HashMap<Box<str>, Access>,
-    /// How many Things have the same access.
+    /// Number of Things that share an access.
     by_access: HashMap<Access, u64>,
 }
 
@@ -93,7 +93,7 @@ impl Restricted {
         self.read().by_id.keys().map(ToString::to_string).collect()
     }
 
-    /// How many Things somebody doesn't see, those that have expired included.
+    /// Returns the number of Things that `by` doesn't see, including those that have expired.
     pub fn unseen(&self, by: &Grants) -> u64 {
         if self.is_empty() {
             return 0;

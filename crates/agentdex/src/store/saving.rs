@@ -12,14 +12,14 @@ use sled::IVec;
 /// The most bytes that are saved: a backup that is read too slowly ends.
 pub(super) const MOST_SAVED: usize = 256 * 1024 * 1024;
 
-/// What commits save for the snapshot that is being read.
+/// Former values that commits save for the snapshot that is being read.
 #[derive(Default)]
 pub(super) struct Saving(Mutex<Option<Saved>>);
 
 /// Values, and how far the reading is.
 #[derive(Default)]
 pub(super) struct Saved {
-    /// What keys held that were overwritten and aren't read yet; none where there was nothing.
+    /// Former values of keys that were overwritten and aren't read yet; none: the key had no value.
     pub before: BTreeMap<IVec, Option<IVec>>,
     pub bytes: usize,
     /// The first key that isn't read yet.
@@ -57,7 +57,7 @@ impl Saving {
     }
 }
 
-/// What a value counts.
+/// Returns the bytes that a key with its former value counts towards [`MOST_SAVED`].
 pub(super) fn size(key: &IVec, held: Option<&IVec>) -> usize {
     key.len() + held.map_or(0, |held| held.len())
 }

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{Error, Result, change::Seq};
 
-/// How many keys are read while commits wait.
+/// Maximum number of keys that one step reads while commits wait.
 const STEP_KEYS: usize = 256;
-/// How many bytes of values are read while commits wait.
+/// Bytes of values after which a step ends, so that commits don't wait longer.
 const STEP_BYTES: usize = 1024 * 1024;
 
 /// All keys and values of the tree at one moment, ascending by key.
@@ -23,7 +23,7 @@ pub struct Snapshot {
     view: Arc<View>,
     /// The end of the log at that moment.
     last: Seq,
-    /// How many records there were.
+    /// Number of records at that moment.
     records: u64,
     read: vec::IntoIter<(IVec, IVec)>,
     is_done: bool,
@@ -56,7 +56,7 @@ impl Snapshot {
         self.last
     }
 
-    /// How many records there are, those included that have expired and aren't purged yet.
+    /// Returns the number of records at that moment, including those that have expired and aren't purged yet.
     pub fn records(&self) -> u64 {
         self.records
     }

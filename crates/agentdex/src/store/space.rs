@@ -11,14 +11,14 @@ use std::{
 
 use crate::Error;
 
-/// What stays free on large disks: for pages that sled writes again, the search index, and what others write between
-/// the check and the flush.
+/// Bytes that stay free on large disks: for pages that sled writes again, the search index, and what others write
+/// between the check and the flush.
 const RESERVE: u64 = 64 * 1024 * 1024;
 /// On smaller ones this share of the whole.
 const SHARE: u64 = 8;
 /// The share of the reserve that is left to writes that take away.
 const TAKING_AWAY: u64 = 4;
-/// How many bytes a byte of a write may take: its text, its log entry, and the pages that they are in.
+/// Maximum disk space in bytes for each byte of a write: its text, its log entry, and the pages that they are in.
 const GROWTH: u64 = 8;
 
 /// The file system that has the data directory.
@@ -45,7 +45,7 @@ impl Space {
         Space { directory: directory.to_owned(), refused: AtomicU64::new(0) }
     }
 
-    /// How many bytes are free; none where the system doesn't tell.
+    /// Returns the number of free bytes; none where the system doesn't tell.
     pub fn free(&self) -> Option<u64> {
         let file_system = rustix::fs::statvfs(&self.directory).ok()?;
         Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
@@ -90,7 +90,8 @@ impl Room<'_> {
     }
 }
 
-/// How much has to be free for writes of so many bytes.
+/// Returns the bytes that must be free on a disk of `total` bytes for writes of `bytes` bytes. Writes that take
+/// away may use most of the reserve.
 fn needed(total: u64, bytes: u64, takes_away: bool) -> u64 {
     let reserve = RESERVE.min(total / SHARE);
     let reserve = if takes_away { reserve / TAKING_AWAY } else { reserve };

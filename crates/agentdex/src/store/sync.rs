@@ -23,7 +23,7 @@ use super::recovery::{names, put};
 const BLOBS: &str = "blobs";
 const KEPT_BLOBS: &str = "blobs.kept";
 
-/// What sled writes to.
+/// The files that sled writes to.
 pub(super) struct DataFiles {
     log: File,
     blobs: PathBuf,

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// What keys held before a batch that isn't durable yet; none where there was nothing.
+/// Former values of the keys of a batch that isn't durable yet; none: the key had no value.
 pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
 
 /// The longest key in bytes that the end of a damaged page is looked for with.
@@ -35,13 +35,13 @@ const LONGEST_KEY: usize = 2048;
 /// Bytes that no key has behind a page's last one.
 const HIGHEST: [u8; 16] = [u8::MAX; 16];
 
-/// How long a close waits for those who read.
+/// Maximum time that a close waits for readers.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Keys and values, and where it was stopped.
 pub(super) type Scan = (Vec<(IVec, IVec)>, Option<IVec>);
 
-/// What the tree lies in, and that this process has it open. It is closed in this order.
+/// The open database, and the claim that this process has its directory open. They are closed in this order.
 pub(super) struct Open {
     db: sled::Db,
     _held: Held,
@@ -59,7 +59,7 @@ impl std::ops::Deref for Open {
 pub(super) struct Tree {
     db: RwLock<Option<Arc<Open>>>,
     undurable: RwLock<Before>,
-    /// How many groups have become durable: readers of two keys see whether they read one state.
+    /// Number of batches that have become durable. Reads saw one state if it is the same before and after them.
     generation: AtomicU64,
     /// The parts of it that can't be read.
     pub damage: Damage,
@@ -156,7 +156,7 @@ impl Tree {
         Pairs { passes_over: false, ..self.pairs(db, start, end) }
     }
 
-    /// How many groups have become durable.
+    /// Returns the number of batches that have become durable.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }

@@ -30,7 +30,7 @@ const DECLARATION: u8 = 6;
 pub(super) struct State {
     /// The end of the log.
     pub last: Seq,
-    /// How many records there are, expired ones included.
+    /// Number of records, including expired ones.
     pub records: u64,
     /// The number of entries of the log.
     pub entries: u64,
@@ -120,7 +120,7 @@ pub(super) struct StoredRecord<'a> {
     pub format: Option<&'a str>,
     /// [`block_of`] its capability keys.
     pub capabilities: &'a [u8],
-    /// Whose it is and who sees it, encoded; empty for the default.
+    /// Owner and visibility, encoded; empty for the default.
     pub access: &'a [u8],
     /// True if its document has parts that are records.
     pub has_parts: bool,

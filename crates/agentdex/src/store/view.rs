@@ -45,9 +45,9 @@ pub(super) struct View {
     pub namespaces: Namespaces,
     pub audit: Audit,
     pub local: Local,
-    /// What commits save for a backup.
+    /// Former values that commits save for a backup.
     pub saving: Saving,
-    /// Whether there is room for what is to be committed.
+    /// Free disk space, checked before each commit.
     pub space: Space,
     /// True if no witness told what the store had come to when it was opened, though there should have been one.
     pub is_unwitnessed: bool,
@@ -55,12 +55,13 @@ pub(super) struct View {
     pub was_closed: bool,
     /// Why the store takes no writes.
     pub closed: OnceLock<String>,
-    /// How many records there are, expired ones included.
+    /// Number of records, including expired ones.
     pub records: AtomicU64,
 }
 
 impl View {
-    /// How many records have not expired. Where very many have just done so, some of them still count.
+    /// Returns the number of records that have not expired. Where very many have just expired, some of them still
+    /// count.
     pub fn live_records(&self) -> u64 {
         let all = || self.records.load(Ordering::Acquire);
         // Where reading fails, the records that were counted are the best answer there is.

@@ -6,7 +6,7 @@ use crate::{
     change::{DeletionReason, Precondition, Seq, Timestamp},
 };
 
-/// What a write does to a record.
+/// An operation on a record.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly all operations are puts")]
 pub enum Operation {
@@ -19,7 +19,7 @@ pub enum Operation {
         capabilities: Vec<String>,
         /// Its expiry.
         expiry: Expiry,
-        /// What leads here from the stored form that the writer has read.
+        /// The merge patch from the stored form that the writer has read to this one.
         patch: Option<Patch>,
         /// The document it was converted from.
         original: Option<Original>,
@@ -172,11 +172,11 @@ pub struct Original {
 pub struct Write {
     /// The record.
     pub id: String,
-    /// What must hold of it.
+    /// The precondition on the record.
     pub precondition: Precondition,
-    /// What is done to it.
+    /// The operation on the record.
     pub operation: Operation,
-    /// Who does it; absent without authentication.
+    /// The owner who writes; absent without authentication.
     pub actor: Option<String>,
 }
 
@@ -202,11 +202,11 @@ impl Write {
     }
 }
 
-/// Who submits a transaction, and what access to the Things that it puts is asked for. The default may do everything
-/// and asks for nothing.
+/// The author of a transaction, and the access requested for the Things that it puts. The default may do everything and
+/// requests nothing.
 #[derive(Debug, Clone)]
 pub struct Author {
-    /// Who writes: a Thing is changed by its owner and by admins.
+    /// The caller that writes. A Thing is changed by its owner and by admins.
     pub caller: Caller,
     /// The access that is asked for.
     pub access: AccessRequest,
@@ -216,7 +216,7 @@ pub struct Author {
     pub modified: Option<Timestamp>,
     /// The address that it writes from.
     pub address: Option<String>,
-    /// What is added to the audit trail beside what is written.
+    /// Entries of the audit trail in addition to those for the writes.
     pub notes: Vec<AuditEntry>,
 }
 
@@ -338,7 +338,7 @@ pub enum Remark {
     VersionDropped(String, Option<String>),
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The record is new.

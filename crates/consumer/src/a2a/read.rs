@@ -7,7 +7,7 @@ use super::super::{
     Artifact, Content, Continuation, Event, Media, Message, Part, Reply, State, Status, ToolCall, ToolResult,
 };
 
-/// What an answer, or an event of a stream, is.
+/// The content of an answer, or of one event of a stream.
 #[derive(Debug)]
 pub(super) enum Answer {
     Message(Box<Reply>),
@@ -178,7 +178,8 @@ fn part(value: &Value) -> Part {
     tool(&data).unwrap_or(Part::Data { data })
 }
 
-/// What agents say of their tools, as this client and the kits that have a convention write it.
+/// Reads the call or the result of a tool from a data part, as this client and the kits that have a convention write
+/// it; none if it is neither.
 fn tool(data: &Value) -> Option<Part> {
     if let Some(call) = data.get("toolCall") {
         return serde_json::from_value::<ToolCall>(call.clone()).ok().map(Part::ToolCall);

@@ -309,7 +309,8 @@ fn error_of(error: &Value) -> Error {
     }
 }
 
-/// What HTTP+JSON says by a status of HTTP is an error of the protocol where the body says so.
+/// Turns status 400, 404, 405, 409, 415 or 422 with a detail in the body into [`Error::Agent`]: HTTP+JSON reports
+/// errors of the protocol by these. Other errors stay as they are.
 fn agent_error(error: Error) -> Error {
     match error {
         Error::Status { status: status @ (400 | 404 | 405 | 409 | 415 | 422), detail: Some(message), .. } => {

@@ -12,7 +12,7 @@ use super::{
 /// The name in the metadata of a message with the JSON Schema that the answer should satisfy.
 pub const SCHEMA_METADATA: &str = "urn:agentdex:response-schema";
 
-/// How parts are spelled.
+/// The JSON form of messages and parts, by version and transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spelling {
     /// 0.3 over JSON-RPC.

@@ -1,4 +1,4 @@
-//! What servers answer, and why they don't.
+//! Results of tools as replies, and failures of MCP as errors.
 
 use std::{error::Error as StdError, time::Duration};
 

@@ -20,7 +20,7 @@ use super::{
     program::Program,
 };
 
-/// How long the end of a connection may take.
+/// Maximum time for closing a connection.
 pub(super) const CLOSING: Duration = Duration::from_secs(2);
 
 type Service = RunningService<RoleClient, Notified>;

@@ -1,4 +1,4 @@
-//! What a server notifies of during a call.
+//! Notifications of progress that a server sends during a call.
 
 use rmcp::{
     ClientHandler,
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::super::{Event, Message, State, Status};
 
-/// How many notifications wait to be read; with more, the next ones are left out.
+/// Maximum number of unread notifications; further ones are dropped.
 pub(super) const BACKLOG: usize = 64;
 
 /// The side of the client: takes notifications, and grants the server nothing.

@@ -14,11 +14,11 @@ use crate::fetch::shown;
 
 /// The name of the binding.
 pub(super) const NAME: &str = "mqtt";
-/// What may wait to be sent at once: a subscription and a request.
+/// Capacity of the queue of requests to send. A call needs a subscription and a request at once.
 const REQUESTS: usize = 8;
 /// The longest time without a packet.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// What a packet may have beside its payload.
+/// Maximum size of a packet beside its payload, in bytes.
 const PACKET_OVERHEAD: usize = 64 * 1024;
 
 /// A client of the broker that a form names, which connects with the first packet that is waited for.
@@ -55,7 +55,7 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
     Ok(AsyncClient::new(options, REQUESTS))
 }
 
-/// Whether the connection is secured, the host, and the port.
+/// Parses the address of a broker: true if the connection is secured, the host, and the port.
 fn address(href: &str) -> Result<(bool, String, u16)> {
     let wrong = |reason: &str| Error::Refused { url: shown(href), reason: reason.to_owned() };
     let (scheme, rest) = href.split_once("://").ok_or_else(|| wrong("it names no broker; mqtt://broker:1883 does"))?;
@@ -76,7 +76,7 @@ fn address(href: &str) -> Result<(bool, String, u16)> {
     Ok((secured, host, port))
 }
 
-/// What a failure of the connection means for the caller.
+/// Maps a failure of the connection to the error of the call.
 pub(super) fn failure(target: &str, error: ConnectionError) -> Error {
     let url = target.to_owned();
     match error {
@@ -86,7 +86,7 @@ pub(super) fn failure(target: &str, error: ConnectionError) -> Error {
     }
 }
 
-/// What the broker refuses.
+/// Returns the error for a connection or request that the broker refuses.
 pub(super) fn refused(target: &str, reason: &str) -> Error {
     Error::Protocol { url: target.to_owned(), binding: NAME, reason: reason.to_owned() }
 }

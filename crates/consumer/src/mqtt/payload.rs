@@ -1,4 +1,4 @@
-//! What is published, and what comes.
+//! Payloads of published requests and of received messages.
 
 use rumqttc::v5::mqttbytes::v5::Publish;
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub(super) struct Reader {
     name: String,
     is_subscription: bool,
     is_action: bool,
-    /// What messages are that don't say it.
+    /// The media type of messages that don't name theirs.
     content_type: String,
 }
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::sacp::{DataContract, Found, Node, Place, Response, Status, read};
 
-/// What can be done about the calls under way.
+/// The controls of the calls under way, each with its place in the run.
 pub(super) type Controls = Arc<Mutex<Vec<(Place, Arc<dyn Control>)>>>;
 
 /// Calls the agent of a node.
@@ -131,7 +131,7 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
     })
 }
 
-/// What an agent is sent a message by.
+/// The affordance, binding and target that a message is sent by.
 struct Chosen {
     affordance: Affordance,
     binding: &'static str,
@@ -139,7 +139,7 @@ struct Chosen {
     takes_messages: bool,
 }
 
-/// What a message would be sent by, as far as the description tells.
+/// Chooses the affordance and binding for a message, as far as the description tells.
 fn chosen(agent: &Agent) -> Result<Chosen> {
     let settings = agent.all_settings();
     let (affordance, _) = agent.message_action(&settings)?;
@@ -169,7 +169,8 @@ fn message_of(input: &Value, takes_messages: bool) -> Message {
     }
 }
 
-/// What the action says of the data of its responses, if it says that they are such.
+/// Returns the contract for the data of an action's responses; none unless it declares that its output is a response of
+/// SACP.
 fn contract(agent: &Agent, affordance: &Affordance) -> Result<Option<DataContract>> {
     let Some(action) = agent.description().find(affordance) else { return Ok(None) };
     DataContract::of_action(action)

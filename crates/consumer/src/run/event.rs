@@ -1,4 +1,4 @@
-//! What happens during a run of a chain.
+//! Events of a run of a chain.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::super::{Event, Part};
 use crate::sacp::{Outcome, Response};
 
-/// What happens during a run of a chain, in order. Nodes are named as [`Due::name`](crate::sacp::Due::name) has them.
+/// One event of a run of a chain. Events come in order; nodes are named as [`Due::name`](crate::sacp::Due::name) has
+/// them.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RunEvent {
@@ -19,7 +20,7 @@ pub enum RunEvent {
         agent: String,
         /// Its title.
         title: String,
-        /// What is called of it.
+        /// The affordance that is called.
         affordance: String,
         /// The name of the binding.
         binding: &'static str,
@@ -28,11 +29,11 @@ pub enum RunEvent {
         /// Why this agent.
         why: Vec<String>,
     },
-    /// What happens during the call.
+    /// An event of the call.
     Agent {
         /// The node.
         node: String,
-        /// What happens.
+        /// The event of the agent.
         event: Event,
     },
     /// The agent has answered, or the call has failed.
@@ -41,7 +42,7 @@ pub enum RunEvent {
         node: String,
         /// The response that the chain goes on with.
         response: Response,
-        /// How long it took.
+        /// Duration of the call, the search for the agent included.
         elapsed: Duration,
     },
     /// A node without an agent says something to the user.
@@ -89,7 +90,7 @@ impl RunEvent {
     }
 }
 
-/// What an agent says during a call, as JSON.
+/// Converts an event of a call to JSON.
 fn part(event: &Event) -> Value {
     let part = match event.clone() {
         Event::Text(text) => Part::text(text),

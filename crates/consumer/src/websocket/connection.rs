@@ -22,7 +22,7 @@ use crate::{Authorization, Call, Error, Network, Place, Result, fetch::shown, tr
 
 /// The subprotocol.
 pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
-/// What the key of a handshake is answered with (RFC 6455, section 1.3).
+/// The GUID that is appended to the key of a handshake before it is hashed (RFC 6455, section 1.3).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 pub(super) type Sender = SplitSink<WebSocketStream<Upgraded>, Frame>;
@@ -98,7 +98,7 @@ fn accepted(key: &str) -> String {
     BASE64_STANDARD.encode(hash.as_ref())
 }
 
-/// What a failure of the connection means for the caller.
+/// Maps a failure of the connection to the error of the call.
 pub(super) fn failure(target: &str, error: tungstenite::Error) -> Error {
     let url = target.to_owned();
     match error {

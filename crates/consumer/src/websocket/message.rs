@@ -15,10 +15,10 @@ use crate::{
 
 /// The name of the binding.
 pub(super) const NAME: &str = "lmos-websocket";
-/// How many messages of a call are remembered.
+/// Maximum number of messages of a call whose ids are remembered.
 const MOST_IDS: usize = 256;
 
-/// What is sent about one affordance.
+/// The messages that a call sends about one affordance.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
     thing: String,
@@ -83,7 +83,7 @@ impl Outgoing {
         (self.kind == "invokeAction").then(|| self.message(self.kind, members.as_object().cloned().unwrap_or_default()))
     }
 
-    /// What ends it before it is over, if that is possible.
+    /// Returns the message that cancels an action or ends a subscription; none for other requests.
     pub(super) fn end(&self) -> Option<Value> {
         let (kind, member) = match self.kind {
             "invokeAction" => ("cancelAction", "action"),

@@ -1,4 +1,4 @@
-//! What comes back over HTTP: a value, an action status, or a stream.
+//! Answers over HTTP: a value, an action status, or a stream.
 
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incomin
     }
 }
 
-/// What a notification or a piece of a stream is: JSON, or text.
+/// Reads a notification or a piece of a stream as JSON, else as text.
 pub(super) fn event_of_text(text: &str) -> Event {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::String(text)) => Event::Text(text),

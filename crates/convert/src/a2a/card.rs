@@ -23,7 +23,7 @@ pub struct Card {
     bytes: Vec<u8>,
     members: Map<String, Value>,
     generation: Generation,
-    /// Where each of its interfaces was listed.
+    /// Position of each interface in the original card, in the order of the interfaces.
     listed: Vec<Listed>,
     warnings: Vec<Violation>,
 }
@@ -88,7 +88,7 @@ impl Card {
         self.generation
     }
 
-    /// What is odd about it; pointers are into the card.
+    /// Returns the warnings of reading the card; pointers are into the card.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }
@@ -146,7 +146,8 @@ fn check_interface(interface: &Interface<'_>, findings: &mut Findings) {
     });
 }
 
-/// What the shape says; a list without any interface says nothing beside a `url`.
+/// Returns the generation that the shape implies. A `supportedInterfaces` list without any interface doesn't count
+/// beside a `url`.
 fn generation_of(members: &Map<String, Value>) -> Generation {
     let has_url = |interface: &Value| interface.get("url").is_some_and(Value::is_string);
     match members.get("supportedInterfaces") {

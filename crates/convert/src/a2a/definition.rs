@@ -13,7 +13,7 @@ use crate::{shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
-/// What became of a scheme.
+/// The security definitions made of one scheme.
 pub(super) enum Defined {
     One(Object),
     /// Several flows of OAuth 2.0, each a definition.

@@ -1,4 +1,4 @@
-//! What isn't an agent card: what is missing, and what it looks like instead.
+//! Diagnosis of documents that aren't agent cards: missing members, and the format that the document resembles.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::{Format, looks::look_of, td::Violation};
 
 type Object = Map<String, Value>;
 
-/// What is wrong with a document that is not an object.
+/// Returns the violation for a document that is not an object, with the kind of value found.
 pub(super) fn no_object(value: &Value) -> Violation {
     let found = match value {
         Value::Array(elements) if elements.iter().any(|element| element.get("skills").is_some()) => {

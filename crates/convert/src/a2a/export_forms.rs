@@ -1,4 +1,4 @@
-//! Where a Thing is reached: its forms as interfaces of a card.
+//! Turns the forms of a Thing into interfaces of a card.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,10 +12,10 @@ type Object = Map<String, Value>;
 const MOST_INTERFACES: usize = 100;
 /// The members of a form that tell which interface it is of.
 const INTERFACE_OF_FORM: [&str; 5] = ["href", "contentType", "a2a:binding", "a2a:protocolVersion", "a2a:tenant"];
-/// What is listed of an action beside its forms.
+/// Members of an action that the extension for plain HTTP requests lists beside its forms.
 pub(super) const LISTED: [&str; 3] = ["input", "output", "uriVariables"];
 
-/// How a Thing is reached.
+/// The interfaces made of a Thing's forms, by protocol.
 pub(super) enum Reached {
     /// By A2A.
     A2a { interfaces: Vec<Value>, is_complete: bool, is_streaming: bool },
@@ -51,7 +51,7 @@ impl Reached {
     }
 }
 
-/// Which forms a card can stand for.
+/// The kind of forms that a card can represent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach {
     A2a,
@@ -147,7 +147,7 @@ fn interface(form: &Object, base: Option<&str>) -> Option<Value> {
     Some(interface)
 }
 
-/// What binding a form has that doesn't say so.
+/// Returns the binding of a form that doesn't state one, guessed from its content type and URL.
 fn usual_binding(form: &Object, href: &str) -> &'static str {
     let content_type = text(form, "contentType").unwrap_or_default();
     if content_type.starts_with("application/grpc") || href.starts_with("grpc") {

@@ -1,4 +1,4 @@
-//! What a Thing requires as the requirements of an agent card and its skills.
+//! Turns the security of a Thing into the requirements of an agent card and its skills.
 //!
 //! A form says what it requires, or the Thing does for it. What all say is the card's, what an action
 //! says differently its skill's. That something is required and it isn't known what (`auto`) is left
@@ -28,7 +28,7 @@ type Object = Map<String, Value>;
 const MOST_TOGETHER: usize = 100;
 /// The most scopes of an action.
 const MOST_SCOPES: usize = 100;
-/// How deep combinations may be nested.
+/// Maximum nesting depth of combinations.
 const DEEPEST_COMBINATION: usize = 16;
 /// The most names of schemes that are joined or compared while combinations are expanded.
 const MOST_WORK: usize = 100_000;
@@ -40,27 +40,28 @@ type Names = Vec<Vec<u32>>;
 /// The alternatives, or why they can't be said.
 type Alternatives = Result<Rc<Names>, String>;
 
-/// What is required of a client.
+/// Security requirements of a Thing or an affordance.
 #[derive(Debug, Clone, PartialEq)]
 struct Needs<'t> {
-    /// Which of the distinct alternatives.
+    /// Index into `Resolver::distinct`.
     alternatives: usize,
     scopes: Vec<&'t str>,
 }
 
-/// What a Thing requires.
+/// Security requirements of a Thing and its actions.
 pub(super) struct ThingSecurity<'t> {
     resolver: Resolver<'t>,
     of_thing: Needs<'t>,
     of_actions: BTreeMap<&'t str, Needs<'t>>,
-    /// How many names were written.
+    /// Number of names in the requirements written so far; the limit is [`MOST_WRITTEN`].
     written: usize,
-    /// Where forms of one action differ.
+    /// Requirements that a card can't express: forms of one affordance that differ, events that differ from the Thing,
+    /// combinations beyond a limit, and unknown schemes.
     violations: Vec<Violation>,
 }
 
 impl<'t> ThingSecurity<'t> {
-    /// What those forms require that a card can stand for.
+    /// Collects the requirements of those forms that a card can represent.
     pub(super) fn of(thing: &'t Object, reach: Reach) -> ThingSecurity<'t> {
         let mut resolver = Resolver::of(thing.get("securityDefinitions").and_then(Value::as_object));
         let of_root = match thing.get("security") {
@@ -196,9 +197,9 @@ fn scopes(form: &Object) -> Vec<&str> {
 /// Names of definitions as alternatives of schemes that are needed together, each expanded once.
 struct Resolver<'t> {
     definitions: Option<&'t Object>,
-    /// How many names were joined or compared.
+    /// Number of names joined or compared so far; the limit is [`MOST_WORK`].
     work: usize,
-    /// Which of the distinct alternatives a value of `security` stands for, by its JSON text.
+    /// Index into `distinct` of each value of `security`, keyed by its JSON text.
     by_names: HashMap<String, usize>,
     of_combinations: HashMap<&'t str, Alternatives>,
     distinct: Vec<Alternatives>,
@@ -280,7 +281,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    /// What one name or all of several stand for.
+    /// Expands a name, or a list of names that are needed together, to its alternatives.
     fn all_of(&mut self, names: &'t Value, depth: usize) -> Alternatives {
         let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
         if let [Value::String(name)] = names {

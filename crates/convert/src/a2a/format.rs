@@ -1,4 +1,4 @@
-//! What agent cards are, for the table of formats.
+//! Descriptor of agent cards in the table of formats.
 
 use serde_json::{Value, json};
 

@@ -17,7 +17,7 @@ use crate::{
 
 /// The most interfaces that get forms: every skill has a form for each.
 const MOST_INTERFACES: usize = 16;
-/// What forms may take of a description.
+/// Maximum estimated size of all forms in a description, in bytes. The first interface has forms in any case.
 const MOST_FORM_BYTES: usize = MAX_DOCUMENT_BYTES / 2;
 /// About what a form takes beside its URL.
 const FORM_BYTES: usize = 320;

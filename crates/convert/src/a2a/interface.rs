@@ -1,4 +1,4 @@
-//! Where an agent is reached: the interfaces of a card.
+//! Interfaces of a card: URL, binding and protocol version of each.
 
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ pub(super) struct Interface<'c> {
     pub(super) listed: Listed,
 }
 
-/// Where in the card an interface is.
+/// Position of an interface in its card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
     /// `url`

@@ -11,7 +11,7 @@ pub(super) fn of_card(generation: Generation) -> [&'static [Member]; 2] {
     }
 }
 
-/// What cards of both generations have.
+/// Members that cards of both generations have.
 const OF_BOTH: &[Member] = &[
     Member::required("name", Expected::Text),
     Member::required("description", Expected::Text),

@@ -123,12 +123,12 @@ impl FromStr for Generation {
     }
 }
 
-/// How a card becomes a Thing.
+/// Options for converting a card to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The id of the Thing; without one it is made of the card.
     pub id: Option<String>,
-    /// Where the card is from: what relative URLs in it are resolved against.
+    /// The URL of the card, against which its relative URLs are resolved.
     pub base: Option<String>,
 }
 

@@ -14,9 +14,9 @@ use super::{
 
 type Object = Map<String, Value>;
 
-/// What a card of 0.x says of where it is reached.
+/// Members in which a card of 0.x lists its interfaces.
 pub(super) const REACHED_IN_0: [&str; 4] = ["url", "preferredTransport", "additionalInterfaces", "protocolVersion"];
-/// Whether there is a card for clients that are authenticated, in 0.x and in 1.0.
+/// Names of the flag for an extended card, which only authenticated clients get, in 0.x and in 1.0.
 pub(super) const EXTENDED_CARD: [&str; 2] = ["supportsAuthenticatedExtendedCard", "extendedAgentCard"];
 
 /// Normalizes a card whose members are of the kinds that they should be. Returns where each of its

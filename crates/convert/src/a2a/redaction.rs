@@ -1,9 +1,9 @@
-//! What the specification of cards says of secrets: `authentication.credentials` of 0.x is one. The names of
-//! scopes and the parts of signatures are none, whatever they are called.
+//! Secrets that the specification of agent cards defines: `authentication.credentials` of 0.x. The names of scopes and
+//! the parts of signatures are not secret, whatever they are called.
 
 use crate::redaction::{Mark, Marks, Place};
 
-/// Which members of a card are secrets.
+/// Redaction marks for the members of a card.
 pub(super) struct CardMarks;
 
 impl Marks for CardMarks {

@@ -43,9 +43,10 @@ pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findin
 
 struct Rendering<'f> {
     target: Generation,
-    /// What became of schemes that aren't one scheme any more, by their names: several, or none.
+    /// Names of the schemes that replace a scheme, by its name: several if it was split by flow, none if readers of 0.3
+    /// know none of its flows.
     parts: HashMap<String, Vec<String>>,
-    /// How many names requirements were expanded to.
+    /// Number of names that requirements were expanded to so far.
     names: usize,
     findings: &'f mut Findings,
 }

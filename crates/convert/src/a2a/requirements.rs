@@ -11,11 +11,11 @@ type Object = Map<String, Value>;
 /// One alternative: the schemes that are needed together, with the scopes that are asked for.
 pub(super) type Alternative = Vec<(String, Vec<String>)>;
 
-/// What was read of requirements.
+/// Security requirements of a card or skill, as far as they can be read.
 #[derive(Debug, Default)]
 pub(super) struct Requirements {
     pub(super) alternatives: Vec<Alternative>,
-    /// How many elements can't be read.
+    /// Number of elements that can't be read.
     pub(super) unread: usize,
     /// True if there are members that only 1.0 has room for, which no table knows.
     pub(super) has_more: bool,

@@ -25,7 +25,7 @@ impl Operation {
         }
     }
 
-    /// What a form calls it.
+    /// Returns the operation type (`op`) of its forms.
     pub(super) fn name(self) -> &'static str {
         match self {
             Operation::Send => "invokeaction",
@@ -42,7 +42,7 @@ pub(super) struct Resources<'i> {
 }
 
 impl Resources<'_> {
-    /// Where an operation is called at the interface of this URL.
+    /// Returns the URL of an operation's resource, below the URL of the interface.
     pub(super) fn href(&self, url: &str, operation: Operation) -> String {
         let (start, query) = with_query(url.split('#').next().unwrap_or_default());
         let start = start.trim_end_matches('/');

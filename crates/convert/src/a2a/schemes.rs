@@ -55,7 +55,7 @@ impl SchemeKind {
 /// The flows of OAuth 2.0 by the names that cards have for them.
 pub(super) const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
 
-/// Where an API key may be.
+/// Locations of an API key.
 pub(super) const PLACES: [&str; 3] = ["header", "query", "cookie"];
 
 /// The endpoints of a flow: what a TD calls them, and what a card does.
@@ -64,7 +64,7 @@ pub(super) fn endpoints(flow: &str) -> [(&'static str, &'static str); 3] {
     [("authorization", authorization), ("token", "tokenUrl"), ("refresh", "refreshUrl")]
 }
 
-/// What 0.x has beside the object of 1.0 in a card that is written for readers of both.
+/// Members of 0.x that a card for readers of both generations has beside the object of 1.0.
 const SPELLED_FOR_BOTH: [&str; 9] =
     ["type", "description", "name", "in", "location", "scheme", "bearerFormat", "flows", "openIdConnectUrl"];
 
@@ -127,7 +127,8 @@ impl Scheme {
         }
     }
 
-    /// What the scheme lacks that strict readers of 0.3 require, as they call it.
+    /// Returns the name in 0.3 of a member that the scheme lacks and that strict readers of 0.3 require. An unknown
+    /// location of an API key counts as missing.
     pub(super) fn missing(&self) -> Option<&'static str> {
         let text = |name: &str| self.members.get(name).and_then(Value::as_str);
         let has_place = || text("location").is_some_and(|place| PLACES.contains(&place));

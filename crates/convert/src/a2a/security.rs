@@ -17,7 +17,7 @@ use crate::{shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
-/// What a Thing or form says of security.
+/// Security of a Thing or a form.
 #[derive(Debug, Clone)]
 pub(super) struct Security {
     /// The value of `security`.
@@ -72,7 +72,8 @@ impl<'f> Definitions<'f> {
         self.definitions.insert(name.to_owned(), json!({"scheme": "combo", "oneOf": names}));
     }
 
-    /// What the Thing itself requires.
+    /// Returns the security of the Thing itself, made of the card's requirements: `nosec` if the card declares nothing,
+    /// `auto` if it doesn't tell what it requires.
     pub(super) fn of_card(&mut self, card: &Card) -> Security {
         let path = Path::ROOT.member(requirements::member(card.generation()));
         let Requirements { alternatives, unread, .. } = requirements::of(card.members());
@@ -94,12 +95,12 @@ impl<'f> Definitions<'f> {
         self.open()
     }
 
-    /// What is required is not known.
+    /// Returns the security of an agent whose requirements are unknown: `auto`.
     fn open(&mut self) -> Security {
         Security { names: self.named("auto_sc", json!({"scheme": "auto"})).into(), scopes: Vec::new() }
     }
 
-    /// What a skill requires, if it says so.
+    /// Returns the security of a skill, if it has readable requirements of its own.
     pub(super) fn of_skill(&mut self, card: &Card, skill: &Object, path: &Path<'_>) -> Option<Security> {
         let Requirements { alternatives, unread, .. } = requirements::of(skill);
         let path = path.member(requirements::member(card.generation()));

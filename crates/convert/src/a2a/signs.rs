@@ -48,7 +48,7 @@ pub(super) fn is_like_card(object: &Object) -> bool {
         || (has_skills(object) && beside.iter().any(|name| member(object, name).is_some()))
 }
 
-/// How many members something has that hardly anything but an agent card has.
+/// Counts the features that hardly anything but an agent card has, up to four.
 fn typical_members(object: &Object) -> usize {
     let has = |name: &str| member(object, name).is_some();
     let of_a2a = ["streaming", "pushNotifications", "stateTransitionHistory", "extensions", "extendedAgentCard"];

@@ -22,7 +22,7 @@ type Object = Map<String, Value>;
 /// Each skill is a capability and an action, and there is an event.
 const MOST_SKILLS: usize = (MAX_AFFORDANCES - 1) / 2;
 
-/// How many actions a card has.
+/// Returns the number of actions that a card is given: one for each skill up to [`MOST_SKILLS`], and at least one.
 pub(super) fn count_actions(card: &Card) -> usize {
     card.objects("skills").take(MOST_SKILLS).count().max(1)
 }
@@ -41,7 +41,7 @@ pub(super) struct Skills<'a> {
     pub(super) callables: &'a [Callable<'a>],
     /// Actions that are called by requests of their own.
     pub(super) listed: Option<&'a Object>,
-    /// What the card requires, where forms have to say it: scopes are theirs.
+    /// Requirements of the card, if they include scopes, which only forms can state.
     pub(super) of_card: Option<&'a Security>,
 }
 

@@ -193,10 +193,10 @@ fn vendor(card: &Card, options: &Options, findings: &mut Findings) -> Option<Obj
     (!vendor.is_empty()).then_some(vendor)
 }
 
-/// What stays the same when a card changes: `urn:uuid:` version 5, in the namespace of URLs, of the preferred
-/// interface's URL, its tenant and the name of the agent, each on a line. Of the URL, user-info, query and
-/// fragment don't count, nor how scheme and host are cased, nor a port that is the scheme's own, nor a path that
-/// is only `/`.
+/// Returns the id of an agent, which stays the same when its card changes: `urn:uuid:` version 5, in the namespace of
+/// URLs, of the preferred interface's URL, its tenant and the name of the agent, each on a line. User-info, query and
+/// fragment of the URL don't count, nor the case of scheme and host, nor the scheme's default port, nor a path that is
+/// only `/`.
 fn identify(url: &str, tenant: Option<&str>, name: &str) -> String {
     let words = format!("{}\n{}\n{name}", canonical_url(url), tenant.unwrap_or_default());
     Uuid::new_v5(&Uuid::NAMESPACE_URL, words.as_bytes()).urn().to_string()

@@ -8,7 +8,7 @@ use crate::{shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
-/// What nobody should follow who meant to open a page or call an agent.
+/// URL schemes that are unsafe to follow as a link or as the address of an agent.
 const DANGEROUS: [&str; 6] = ["javascript", "vbscript", "data", "file", "blob", "about"];
 
 /// The members of a security scheme, or of a flow of one, that are URLs.

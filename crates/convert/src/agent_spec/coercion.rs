@@ -1,5 +1,5 @@
-//! What counts as a boolean or a number: only these in the `spec` profile; in `sdk` also what its
-//! validation library makes into one.
+//! Conversion of values to booleans and numbers. The `spec` profile takes nothing else for them; `sdk` also takes what
+//! its validation library converts.
 
 use serde_json::Value;
 

@@ -137,13 +137,13 @@ fn a2a_component(thing: &Value, id: &str, url: &str, ports: &[Vec<Property>; 2])
     })
 }
 
-/// How an action is called.
+/// Address and form for calling an action, by protocol.
 enum Call<'t> {
     Mcp(String, &'t Value),
     Http(Target, &'t Value),
 }
 
-/// How an action is called as a tool: over MCP if it has a form for that, else over HTTP.
+/// Finds the form by which an action is called as a tool: one for MCP if there is any, else one for HTTP.
 fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
     let is_call = |form: &&Value| match form.get("op") {
         None => true,

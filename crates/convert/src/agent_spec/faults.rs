@@ -1,4 +1,4 @@
-//! What is wrong with a property by itself: its schema, its title, its type, its default.
+//! Faults of a single property: of its schema, its title, its type and its default.
 
 use serde_json::{Map, Value};
 
@@ -8,23 +8,23 @@ use crate::casting::{
     effort::{Effort, Refusal},
 };
 
-/// What a title must not contain, by the SDK.
+/// Characters that the SDK doesn't allow in a title; both profiles refuse them.
 const SPECIAL: &str = ".,{} \n'\"";
 
-/// What is wrong with a property.
+/// A fault of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     /// A JSON Pointer from the property.
     pub(super) pointer: String,
     /// The rule it is against.
     pub(super) rule: &'static str,
-    /// What would be right.
+    /// The fault, or what is expected instead.
     pub(super) message: String,
     /// True if the profile takes it all the same.
     pub(super) is_warning: bool,
 }
 
-/// Which properties are checked.
+/// The role of a property, by which it is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// An input or output.
@@ -35,7 +35,7 @@ pub(super) enum Role {
     Entity,
 }
 
-/// What is wrong with `property` by itself; other things than objects are no properties at all.
+/// Finds the faults of `property` by itself. Values other than objects are not properties, and have none.
 pub(super) fn find_faults(property: &Value, role: Role, profile: Profile, effort: &Effort) -> Vec<Fault> {
     let Value::Object(members) = property else { return Vec::new() };
     let mut check = Check { members, profile, faults: Vec::new() };
@@ -141,8 +141,8 @@ impl Check<'_> {
         }
     }
 
-    /// What the SDK says of schemas within: their titles are names as well, and the places that it visits
-    /// for them don't hold `true` or `false`.
+    /// Checks the schemas within as the SDK does: their titles are names as well, and the places that it visits for
+    /// them don't hold `true` or `false`.
     fn nested(&mut self, property: &Value) {
         let mut pending: Vec<&Value> = within(property).collect();
         while let Some(schema) = pending.pop() {

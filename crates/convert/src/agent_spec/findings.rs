@@ -1,4 +1,4 @@
-//! What is found wrong with a configuration, gathered from reading and from the rules.
+//! Errors and warnings about a configuration, gathered from reading and from the rules.
 
 use crate::{
     shape,
@@ -15,7 +15,7 @@ pub(super) struct Findings {
     warnings: shape::Findings,
 }
 
-/// Where something was found: a JSON Pointer, and the document that it points into.
+/// The place of a finding: a JSON Pointer, and the document that it points into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) pointer: String,

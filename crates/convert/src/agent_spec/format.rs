@@ -1,4 +1,4 @@
-//! What Agent Spec configurations are, for the table of formats.
+//! The entry of Agent Spec in the table of formats: its import, export and search terms.
 
 use super::{Configuration, Options, Profile, Protocol, edits, from_thing, supply::supply};
 use crate::{

@@ -27,7 +27,7 @@ pub(super) struct Graph<'d> {
     pub(super) places: Places<'d>,
 }
 
-/// What an id stands for.
+/// The value that an id stands for.
 #[derive(Debug)]
 pub(super) struct Definition<'d> {
     pub(super) value: &'d Value,
@@ -39,7 +39,7 @@ pub(super) struct Definition<'d> {
     pub(super) is_beside: bool,
 }
 
-/// How far a definition is read.
+/// Reading progress of a definition.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum State<'d> {
     Unread,
@@ -47,14 +47,14 @@ pub(super) enum State<'d> {
     Read(Resolved<'d>),
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Resolved<'d> {
     Component(Key),
     Plain(&'d Value),
-    /// To nothing, and meant so.
+    /// No target, as intended: the value is held back.
     Withheld,
-    /// To nothing, which is reported already.
+    /// No target, which is reported already.
     Nothing,
 }
 
@@ -74,7 +74,7 @@ impl Key {
 pub(super) struct Keys(Vec<u64>);
 
 impl Keys {
-    /// Adds one. Whether it wasn't among them.
+    /// Adds one; true if it wasn't among them.
     pub(super) fn insert(&mut self, key: Key) -> bool {
         let (word, bit) = (key.index() / 64, 1 << (key.index() % 64));
         if word >= self.0.len() {
@@ -114,7 +114,7 @@ pub(super) struct Component<'d> {
     pub(super) withheld: Vec<&'static str>,
 }
 
-/// What is known of the type of a component.
+/// The type of a component, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Class {
     Known(&'static ComponentType),
@@ -128,7 +128,7 @@ pub(super) struct Links {
     /// The parts in one field of one component.
     pub(super) groups: Vec<(&'static str, std::ops::Range<u32>)>,
     pub(super) targets: Vec<Key>,
-    /// Where in the list of the field each target is, those that couldn't be read counted.
+    /// Index of each target in the list of the field; entries that couldn't be read are counted.
     pub(super) positions: Vec<u32>,
 }
 
@@ -156,7 +156,7 @@ impl<'d> Graph<'d> {
         (0..u32::try_from(self.components.len()).unwrap_or(u32::MAX)).map(Key)
     }
 
-    /// How many components there are.
+    /// Returns the number of components.
     pub(super) fn len(&self) -> usize {
         self.components.len()
     }
@@ -187,7 +187,7 @@ impl<'d> Graph<'d> {
         self.known(key).is_some_and(|known| known.is_a(family))
     }
 
-    /// What it is to those around it; of a plugin's component nobody knows.
+    /// Returns its role for the components around it; [`Role::None`] if it comes from a plugin.
     pub(super) fn role(&self, key: Key) -> Role {
         self.known(key).map_or(Role::None, |known| known.role)
     }
@@ -202,7 +202,7 @@ impl<'d> Graph<'d> {
         text_member(self.component(key).members, "id")
     }
 
-    /// What the table says of a field of it.
+    /// Finds the definition of one of its fields in the table of types; none if it comes from a plugin.
     pub(super) fn field_type(&self, key: Key, name: &str) -> Option<&'static Field> {
         self.known(key)?.field(name)
     }
@@ -267,12 +267,12 @@ impl<'d> Graph<'d> {
         groups.iter().map(|(field, range)| (*field, &self.links.targets[range.start as usize..range.end as usize]))
     }
 
-    /// Where a component is written.
+    /// Returns the place at which a component is written.
     pub(super) fn at(&self, key: Key) -> Spot {
         self.places.spot_of(self.component(key).place)
     }
 
-    /// Where the `n`th of [`Graph::parts`] is mentioned; of pairs, count both.
+    /// Returns the place where the field mentions the `n`th of [`Graph::parts`]; in pairs, `n` counts both members.
     pub(super) fn at_part(&self, key: Key, field: &str, n: usize) -> Spot {
         let spot = self.at(key).member(field);
         let Some(range) = self.group(key, field) else { return spot };
@@ -297,7 +297,7 @@ impl<'d> Graph<'d> {
         Some(range.start as usize..range.end as usize)
     }
 
-    /// Where a walk is, for somebody to read.
+    /// Returns the document and JSON Pointer of a walk's position.
     pub(super) fn spot(&self, at: &At<'_, 'd>) -> Spot {
         self.places.spot(at)
     }

@@ -1,5 +1,4 @@
-//! Which inputs and outputs every component has: the ones that it declares, or else the ones that follow
-//! from what it is made of.
+//! Inputs and outputs of every component: those it declares, or else those that follow from what it is made of.
 //!
 //! All are found in one pass, parts before what they are part of, and lists that several components have
 //! in common exist once.
@@ -75,7 +74,8 @@ impl<'d> Inference<'d> {
         self.port(key, Side::Outputs).properties()
     }
 
-    /// Where the property at `position` on a side of a component is, or the component if it follows from that.
+    /// Returns the place of the property at `position` on a side of a component; of the component if the side is
+    /// inferred.
     pub(super) fn spot(&self, graph: &Graph<'d>, key: Key, side: Side, position: usize) -> Spot {
         match self.port(key, side).declared {
             Some(_) => graph.at(key).member(side.field()).index(position),

@@ -1,4 +1,4 @@
-//! Whether a value is a JSON Schema by the meta-schema of draft 2020-12.
+//! Validation of JSON Schemas by the meta-schema of draft 2020-12.
 //!
 //! The meta-schema only says which shape the value of each keyword has, which is a table: a walk over it costs a
 //! fraction of a general validator's, is linear, and follows no reference.
@@ -19,14 +19,14 @@ use super::pattern;
 pub(super) struct Flaw {
     /// A JSON Pointer from the schema.
     pub(super) pointer: String,
-    /// What would be right.
+    /// The flaw, or what is expected instead.
     pub(super) message: String,
 }
 
 /// More flaws than this of one schema help nobody.
 const MAX_FLAWS: usize = 20;
 
-/// What is wrong with `schema`; nothing if it is a JSON Schema.
+/// Finds the flaws of `schema`, up to `MAX_FLAWS`; none if it is a JSON Schema.
 pub(super) fn find_flaws(schema: &Value) -> Vec<Flaw> {
     let mut walk = Walk { path: Vec::new(), flaws: Vec::new() };
     walk.schema(schema);

@@ -1,4 +1,4 @@
-//! What the language says of secrets: fields that it or its SDK marks, what they refer to, and prompts.
+//! Secrets as the language marks them: fields that it or its SDK marks, the values they refer to, and prompts.
 //!
 //! In the place of such a value comes the reference `{"$component_ref": "<id>.<field>"}`, as the language
 //! has it for values that aren't exported: whoever runs the configuration supplies them.
@@ -23,7 +23,7 @@ use crate::redaction::{self, Mark, Marks, Node, Place, Rule, is_secret_value, wi
 const LONGEST_NAME: usize = 256;
 /// The most bytes of an id, or of the name of a member, in a name.
 const LONGEST_PART: usize = 128;
-/// What follows the beginning of a name that is too long: a tilde and a UUID.
+/// Length in bytes of the suffix that replaces the end of a name that is too long: a tilde and a UUID.
 const DIGEST_BYTES: usize = 33;
 
 /// Marks of the documents of one configuration.
@@ -38,7 +38,7 @@ pub(super) struct SpecMarks {
     last: Cell<Option<(usize, Around)>>,
 }
 
-/// What an object is to its members.
+/// The kind of object that holds a member.
 #[derive(Debug, Clone, Copy)]
 enum Around {
     Plain,
@@ -204,7 +204,8 @@ fn own_name<'p>(place: &Place<'p, '_>) -> Option<&'p str> {
     id.or_else(|| place.name.filter(|_| is_definition))
 }
 
-/// What references to what is hidden in a component of that id begin with.
+/// Returns the start of references to hidden values in the component of that id: the id without credentials, shortened
+/// if it is too long.
 pub(super) fn component_name(id: &str) -> Cow<'_, str> {
     // Half of a credential wouldn't be known for one.
     shortened(without_credentials(id), LONGEST_PART)
@@ -220,7 +221,7 @@ fn shortened(text: Cow<'_, str>, longest: usize) -> Cow<'_, str> {
     format!("{start}~{}", Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes()).simple()).into()
 }
 
-/// What the table says of a member of an object.
+/// Finds the definition of a member in the table of types, if the object around it is a component of a known type.
 fn field_of(around: &Node<'_>, name: &str) -> Option<&'static Field> {
     match Around::of(around) {
         Around::Component(known) => known?.field(name),

@@ -1,16 +1,16 @@
-//! What is asked of a conversion: the profile, and how Things are made.
+//! Options of a conversion: the validation profile, and the making of Things.
 
-/// What a configuration is judged by.
+/// Validation profile of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// The text of the language.
     #[default]
     Spec,
-    /// What the language's SDK for Python (pyagentspec 26.3.1) accepts.
+    /// The checks of the language's SDK for Python (pyagentspec 26.3.1): all that it accepts is valid.
     Sdk,
 }
 
-/// How an agent is called at the base that it is deployed at.
+/// Protocol of calls to an agent at the base that it is deployed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// A POST of its inputs as JSON.
@@ -33,19 +33,19 @@ impl Protocol {
     }
 }
 
-/// How Things are made of a configuration.
+/// Options for making Things from a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The id of the Thing of the document; without one it is made of that of its component, or of all that is in it.
     pub id: Option<String>,
-    /// What the configuration must be valid by.
+    /// Profile that the configuration must be valid in.
     pub profile: Profile,
     /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are filled
     /// in, which several agents need.
     pub base: Option<String>,
-    /// How it is called there.
+    /// Protocol of calls to `base`.
     pub protocol: Protocol,
-    /// Who publishes the configuration: part of the ids that are made of ids that are no UUIDs.
+    /// Publisher of the configuration: part of the Thing ids made from component ids that are not UUIDs.
     pub publisher: String,
     /// Nested agents become Things of their own.
     pub nested: bool,

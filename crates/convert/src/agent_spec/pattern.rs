@@ -1,11 +1,11 @@
-//! Whether a text can be a regular expression.
+//! Syntax check of regular expressions.
 //!
 //! A schema's `pattern` is in the dialect of ECMA-262, the reference SDK compiles it with Python's. What
 //! no dialect takes is refused here: open groups and classes, a repetition of nothing, a lone backslash.
 
 use std::{iter::Peekable, str::Chars};
 
-/// What is wrong with `pattern`, in words.
+/// Checks that `pattern` can be a regular expression; the error says in words why it can't.
 pub(super) fn check(pattern: &str) -> Result<(), &'static str> {
     let mut rest = pattern.chars().peekable();
     let mut open_groups = 0_usize;

@@ -5,7 +5,7 @@ use std::{collections::HashSet, ops::Range, sync::LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-/// What no comparison of ASCII decides: Python's `\w` takes no combining marks for letters.
+/// Letters and numbers, for characters beyond ASCII: Python's `\w` doesn't take combining marks for letters.
 #[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]
 static LETTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\p{L}\p{N}]").expect("the expression is valid"));
 
@@ -27,7 +27,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     found(text).map(|(name, _)| name)
 }
 
-/// What a text consists of.
+/// A piece of a text with placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     /// Text that stands for itself.
@@ -53,7 +53,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the placeholders of `text` are, braces included.
+/// Finds the byte ranges of the placeholders in `text`, braces included.
 pub(super) fn places(text: &str) -> impl Iterator<Item = Range<usize>> {
     found(text).map(|(_, place)| place)
 }
@@ -80,12 +80,12 @@ fn name_behind(text: &str, start: usize) -> Option<(&str, usize)> {
     (!name.is_empty()).then_some((name, text.len() - rest.len()))
 }
 
-/// Where placeholders count in an object.
+/// The parts of an object in which placeholders count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Within {
-    /// In the values of members.
+    /// The values of members.
     Values,
-    /// In the names of members too.
+    /// The names of members too.
     NamesAndValues,
 }
 

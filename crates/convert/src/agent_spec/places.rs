@@ -1,5 +1,5 @@
-//! Where things are in the documents: places that share their beginnings, so that remembering one
-//! costs nothing, however long its JSON Pointer would be.
+//! Places in the documents. They share their beginnings, so that remembering one costs little, however long its JSON
+//! Pointer would be.
 
 use super::findings::Spot;
 use crate::td::internal::push_token;
@@ -23,7 +23,7 @@ pub(super) struct Places<'d> {
     steps: Vec<(PlaceId, Token<'d>)>,
 }
 
-/// Where a walk is: a chain on the stack from a place that is remembered.
+/// The position of a walk: a chain on the stack from a place that is remembered.
 #[derive(Clone, Copy)]
 pub(super) enum At<'p, 'd> {
     Place(PlaceId),
@@ -64,7 +64,7 @@ impl<'d> Places<'d> {
         }
     }
 
-    /// Where a walk is, for somebody to read.
+    /// Returns the document and JSON Pointer of a walk's position.
     pub(super) fn spot(&self, at: &At<'_, 'd>) -> Spot {
         match *at {
             At::Place(place) => self.spot_of(place),

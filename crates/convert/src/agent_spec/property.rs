@@ -10,7 +10,7 @@ use crate::casting::{
     effort::{Effort, Refusal},
 };
 
-/// What the SDK calls a property without a title.
+/// Title that the SDK gives to a property without one.
 pub(super) const DEFAULT_TITLE: &str = "property";
 
 /// An input or output, given in a document or generated from one.
@@ -21,7 +21,7 @@ pub(super) struct Property<'d> {
     shape: Shape<'d>,
 }
 
-/// What the schema of a property is; generated ones are put together when they are asked for.
+/// The schema of a property. Generated schemas are put together when they are asked for.
 #[derive(Debug, Clone, Copy)]
 enum Shape<'d> {
     /// As it is written.
@@ -170,7 +170,8 @@ impl<'d> Property<'d> {
         }
     }
 
-    /// Whether both are of the same type. What no profile can compare is the same if it casts both ways.
+    /// True if both are of the same type, as the SDK compares them. Where it can't, they are of the same type in the
+    /// `spec` profile if each casts to the other; in `sdk` the comparison is refused.
     pub(super) fn is_same_type(
         &self,
         other: &Property<'_>,

@@ -93,17 +93,17 @@ impl<'v> View<'v> {
 }
 
 impl SdkTypes<'_> {
-    /// Whether a value of `from` can be cast to `to`.
+    /// True if a value of `from` can be cast to `to`.
     pub(super) fn castable(self, from: &Value, to: &Value) -> Answer {
         self.casts(View::of(from)?, View::of(to)?)
     }
 
-    /// Whether both are the same type.
+    /// True if both are the same type.
     pub(super) fn same_type(self, one: &Value, other: &Value) -> Answer {
         self.same(View::of(one)?, View::of(other)?)
     }
 
-    /// Whether `value` is of a type that is compatible with `schema`.
+    /// True if `value` is of a type that is compatible with `schema`.
     pub(super) fn fits(self, value: &Value, schema: &Value) -> Answer {
         self.is_compatible(value, View::of(schema)?)
     }
@@ -227,7 +227,7 @@ impl SdkTypes<'_> {
         all(others, |(_, member)| if additional == FALSE { Ok(false) } else { self.fits(member, additional) })
     }
 
-    /// Whether both are equal as Python has it, where `1`, `1.0` and `true` are.
+    /// True if both are equal as Python has it, where `1`, `1.0` and `true` are.
     pub(super) fn equal(self, one: &Value, other: &Value) -> Answer {
         self.effort.spend(1)?;
         match (one, other) {
@@ -268,7 +268,7 @@ fn number(value: &Value) -> Option<f64> {
     value.as_bool().map(|flag| f64::from(u8::from(flag))).or_else(|| value.as_f64())
 }
 
-/// Whether `holds` for all; what can't be answered ends it, as an error ends Python's `all`.
+/// True if `holds` for all. A comparison that can't be answered ends it, as an error ends Python's `all`.
 fn all<T>(of: impl IntoIterator<Item = T>, mut holds: impl FnMut(T) -> Answer) -> Answer {
     for one in of {
         if !holds(one)? {

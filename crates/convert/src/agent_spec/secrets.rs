@@ -13,7 +13,7 @@ use crate::{
     td,
 };
 
-/// What is hidden in the documents of a configuration, the main one first.
+/// The hidden values of each document of a configuration, the main one first.
 pub(super) struct Secrets(Vec<Redacted>);
 
 impl Secrets {
@@ -38,7 +38,7 @@ impl Secrets {
         }
     }
 
-    /// What is hidden in the main document.
+    /// Returns the hidden values of the main document.
     pub(super) fn hidden(&self) -> &[Hidden] {
         self.0.first().map_or(&[], |redacted| &redacted.hidden)
     }

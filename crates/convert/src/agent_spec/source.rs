@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::version::VERSION_MEMBERS;
 use crate::{Result, Syntax, td};
 
-/// What a text in UTF-8 may begin with to say so.
+/// Optional signature of UTF-8 at the start of a text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// A document that was read.

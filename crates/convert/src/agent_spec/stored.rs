@@ -1,4 +1,4 @@
-//! What is stored of a configuration beside the Things that are made of it.
+//! The documents that are stored as the sources of the Things made from a configuration.
 //!
 //! JSON without anything to hide stays byte for byte; with something to hide, all around it does. YAML is
 //! written again from its data, since its comments may hold anything.

@@ -1,4 +1,4 @@
-//! What a configuration leaves out: references to values that it doesn't define, such as keys and prompts.
+//! Values that a configuration leaves out, such as keys and prompts: it has references to them, but no definitions.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -57,29 +57,28 @@ const MOST_INLINED: usize = 500;
 pub(super) struct Mapper<'m, 'd> {
     pub graph: &'m Graph<'d>,
     pub inference: &'m Inference<'d>,
-    /// What was hidden in the main document.
+    /// Values hidden in the main document.
     pub hidden: &'m [Hidden],
     /// The main document as it was sent.
     pub sent: &'d Value,
     pub options: &'m Options,
-    /// Where agents are deployed.
+    /// Address at which agents are deployed.
     pub base: Option<Base>,
     /// The components that are Things, which links may lead to.
     pub registered: HashSet<Key>,
     /// The version that the document says it is written for.
     pub spec_version: Option<&'d str>,
-    /// What is left of the work that finding parts may take: components that many have in common are
-    /// visited for each of these.
+    /// Remaining work that finding parts may take: components that many have in common are visited for each of these.
     pub effort: Effort,
     /// Ids that were made, some of all that is in a component: many may link to the same.
     pub ids: RefCell<HashMap<Key, String>>,
 }
 
-/// What a form leads to.
+/// The target of a form.
 enum Target {
-    /// Where the component says that it is reached.
+    /// The endpoint that the component itself specifies.
     Own(Endpoint),
-    /// Where it is deployed.
+    /// The address at which it is deployed.
     Base(String),
 }
 
@@ -180,7 +179,7 @@ impl<'d> Mapper<'_, 'd> {
         Ok((!schemas.is_full()).then_some(thing))
     }
 
-    /// Where a Thing is called: as its component says, or at the base.
+    /// Finds the target of a Thing's forms: the endpoint that its component specifies, or else its address at the base.
     fn target(&self, key: Key) -> Option<Target> {
         let base = || {
             let base = self.base.as_ref().filter(|base| !base.is_shared() || self.graph.root() == Some(key))?;
@@ -191,7 +190,7 @@ impl<'d> Mapper<'_, 'd> {
         self.own_endpoint(key).map(Target::Own).or_else(base)
     }
 
-    /// How a component says itself that it is called.
+    /// Returns the kind of call that a component itself specifies.
     fn call(&self, key: Key) -> Call {
         self.graph.known(key).map_or(Call::Unsaid, |known| known.call)
     }
@@ -216,7 +215,7 @@ impl<'d> Mapper<'_, 'd> {
         self.own_endpoint(key).is_some()
     }
 
-    /// What only this format has.
+    /// Adds the members that only this format has: id, version, model, metadata and prompts.
     fn add_metadata(&self, thing: &mut ThingBuilder, key: Key) {
         for (name, text) in [("agentspec:id", self.graph.id(key)), ("agentspec:specVersion", self.spec_version)] {
             text.into_iter().for_each(|text| thing.set(name, text.into()));

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Where a document says which version it is written for; the second is the name that it had before the first
-/// release.
+/// Members in which a document says which version it is written for; the second is the name that it had before the
+/// first release.
 pub(super) const VERSION_MEMBERS: [&str; 2] = ["agentspec_version", "air_version"];
 
 /// A version of the language.

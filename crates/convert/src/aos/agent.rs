@@ -7,17 +7,17 @@ use super::strict::{Nullable, object, words};
 object! {
     /// An agent (section 3.1).
     Agent = "an Agent object" {
-        /// What people call it.
+        /// Display name.
         name: String = "name",
         /// Its id.
         id: String = "id",
-        /// What it does.
+        /// Description of what the agent does.
         description: Option<String> = "description",
         /// Its system prompt: private.
         instructions: String = "instructions",
         /// Its version.
         version: String = "version",
-        /// Who provides it.
+        /// The provider of the agent.
         provider: AgentProvider = "provider",
         /// The language model behind it.
         model: Option<Model> = "model",
@@ -27,7 +27,7 @@ object! {
         mcp_servers: Option<Vec<McpServer>> = "mcpServers",
         /// The resources that it may use.
         resources: Option<Vec<Resource>> = "resources",
-        /// Who owns it.
+        /// The organization that owns the agent.
         organization: Option<Organization> = "organization",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -35,9 +35,9 @@ object! {
 }
 
 object! {
-    /// Who provides an agent (section 3.1.1).
+    /// The provider of an agent (section 3.1.1).
     AgentProvider = "an AgentProvider object with `name` and `url`" {
-        /// What people call it.
+        /// Display name.
         name: String = "name",
         /// Its web site.
         url: String = "url",
@@ -49,17 +49,17 @@ object! {
 object! {
     /// A language model (section 3.1.2).
     Model = "a Model object" {
-        /// What people call it.
+        /// Display name.
         name: String = "name",
         /// Its id.
         id: String = "id",
-        /// Who provides it.
+        /// The provider of the model.
         provider: LlmProvider = "provider",
         /// The most tokens of a response.
         max_tokens: Option<i64> = "maxTokens",
         /// The most tokens of a request with its response.
         context_window: Option<i64> = "contextWindow",
-        /// What ends the generation.
+        /// Texts that end the generation.
         stop_sequences: Option<Vec<String>> = "stopSequences",
         /// Parameters such as `temperature`.
         default_params: Option<Map<String, Value>> = "defaultParams",
@@ -69,9 +69,9 @@ object! {
 }
 
 object! {
-    /// Who provides a language model (section 3.1.3).
+    /// The provider of a language model (section 3.1.3).
     LlmProvider = "an LlmProvider object with `name`" {
-        /// What people call it.
+        /// Display name.
         name: String = "name",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -95,9 +95,9 @@ object! {
         name: String = "name",
         /// Its id.
         id: String = "id",
-        /// What it is about.
+        /// Description of its subject.
         description: Option<String> = "description",
-        /// What is in it: private.
+        /// Its content, which is private.
         content: String = "content",
         /// Its media type.
         mime_type: Option<String> = "mimeType",
@@ -113,13 +113,13 @@ object! {
         name: String = "name",
         /// Its id, by which it is called.
         id: String = "id",
-        /// What it does.
+        /// Description of what the tool does.
         description: Option<String> = "description",
-        /// What kind of tool it is, such as `function_call`.
+        /// Kind of tool, such as `function_call`.
         kind: String = "type",
-        /// What it takes.
+        /// Arguments of a call.
         arguments: Nullable<Vec<ToolArgumentDefinition>> = "arguments",
-        /// What it gives.
+        /// Outputs of a call.
         outputs: Nullable<Vec<ToolOutputDefinition>> = "outputs",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -133,7 +133,7 @@ object! {
         name: String = "name",
         /// Its id.
         id: Option<String> = "id",
-        /// What it is for.
+        /// Description of its purpose.
         description: Option<String> = "description",
         /// Its type; none: any.
         kind: Option<ValueType> = "type",
@@ -151,7 +151,7 @@ object! {
         name: String = "name",
         /// Its id.
         id: Option<String> = "id",
-        /// What it is.
+        /// Description of the output.
         description: Option<String> = "description",
         /// Its type; none: any.
         kind: Option<ValueType> = "type",
@@ -183,7 +183,7 @@ object! {
     Organization = "an Organization object with `id`" {
         /// Its id.
         id: String = "id",
-        /// What people call it.
+        /// Display name.
         name: Option<String> = "name",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",

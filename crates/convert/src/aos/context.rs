@@ -11,7 +11,7 @@ use super::{
 };
 
 object! {
-    /// Where a step belongs (section 3.8).
+    /// Context of a step: agent, session, turn and user (section 3.8).
     StepContext = "a StepContext object" {
         /// The agent that takes it.
         agent: Box<Agent> = "agent",
@@ -23,7 +23,7 @@ object! {
         step_id: String = "stepId",
         /// When it was recorded.
         timestamp: Moment = "timestamp",
-        /// Whose prompt it is about.
+        /// The user whose prompt the step is about.
         user: Option<User> = "user",
     }
 }
@@ -47,7 +47,7 @@ object! {
         name: Option<String> = "name",
         /// Its e-mail address.
         email: Option<String> = "email",
-        /// Where it belongs.
+        /// The organization that the user belongs to.
         organization: Organization = "organization",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -55,13 +55,13 @@ object! {
 }
 
 object! {
-    /// What activated an agent (section 3.6).
+    /// The trigger that activated an agent (section 3.6).
     AgentTrigger = "an AgentTrigger object" {
-        /// What kind of trigger it is.
+        /// Kind of trigger.
         kind: TriggerKind = "type",
         /// The event.
         event: AgentTriggerEvent = "event",
-        /// What came with it.
+        /// Content that came with the event.
         content: Content = "content",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -69,7 +69,7 @@ object! {
 }
 
 words! {
-    /// What kind of trigger it is (section 3.6).
+    /// The kind of a trigger (section 3.6).
     TriggerKind {
         /// No user asked for it.
         Autonomous = "autonomous",
@@ -79,7 +79,7 @@ words! {
 object! {
     /// The event of a trigger (section 3.6.1).
     AgentTriggerEvent = "an AgentTriggerEvent object with `type` and `id`" {
-        /// What kind of event it is, such as `email`.
+        /// Kind of event, such as `email`.
         kind: String = "type",
         /// Its id.
         id: String = "id",
@@ -87,13 +87,13 @@ object! {
 }
 
 object! {
-    /// What was searched for and found (section 3.14).
+    /// Query and results of a knowledge retrieval (section 3.14).
     KnowledgeRetrievalStepParams = "a KnowledgeRetrievalStepParams object" {
         /// The query.
         query: Option<String> = "query",
         /// The keywords.
         keywords: Option<Vec<String>> = "keywords",
-        /// What was found.
+        /// Results of the search.
         results: Vec<KnowledgeRetrievalResult> = "results",
     }
 }
@@ -103,7 +103,7 @@ object! {
     KnowledgeRetrievalResult = "a KnowledgeRetrievalResult object" {
         /// The id of its source: that of a resource of the agent, if it is one.
         id: String = "id",
-        /// What it says.
+        /// Content of the result.
         content: String = "content",
         /// Its media type.
         mime_type: Option<String> = "mimeType",
@@ -119,7 +119,7 @@ object! {
         execution_id: String = "executionId",
         /// The tool.
         tool_id: String = "toolId",
-        /// What the tool is given.
+        /// Arguments of the call.
         inputs: Vec<ToolArgumentValue> = "inputs",
     }
 }
@@ -137,9 +137,9 @@ object! {
 }
 
 object! {
-    /// What a tool gave (section 4.6.1.1).
+    /// The result of a tool call (section 4.6.1.1).
     ToolCallResult = "a ToolCallResult object" {
-        /// What it gave: maybe nothing.
+        /// Parts of the output, possibly none.
         outputs: Vec<TextPart> = "outputs",
         /// True if it failed.
         is_error: bool = "isError",

@@ -74,13 +74,13 @@ impl AgentDocument {
         &self.bytes
     }
 
-    /// What was hidden; pointers are into the document.
+    /// Returns the warnings about hidden values and repeated names; pointers are into the document.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }
 }
 
-/// What a document is instead, if it looks like something else.
+/// Returns the violation that names what a document looks like, if that is not an AOS agent.
 fn named(members: &Object) -> Option<Violation> {
     let look = look_of(members).filter(|look| look.format != Some(Format::Aos))?;
     Some(not_an_agent(&format!("it looks like {}", look.words_with_format(members))))

@@ -75,7 +75,7 @@ fn version(thing: &Object) -> Option<Value> {
     version.filter(|version| version.is_string()).cloned()
 }
 
-/// Who offers it, with a name and a URL, which an agent must have.
+/// Returns the provider, made of `lmos:vendor`; none without a name and a URL, which an agent must have.
 fn provider(thing: &Object) -> Option<Value> {
     let vendor = thing.get("lmos:metadata").and_then(|metadata| metadata.get("lmos:vendor"));
     let mut provider = Object::new();

@@ -1,4 +1,4 @@
-//! What descriptions of AOS agents are, for the table of formats.
+//! Descriptor of AOS agents in the table of formats.
 
 use serde_json::{Map, Value};
 

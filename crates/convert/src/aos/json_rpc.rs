@@ -13,7 +13,7 @@ use crate::td::Violation;
 pub const JSON_RPC: &str = "2.0";
 /// The most requests of a batch.
 pub const MAX_BATCH: usize = 256;
-/// How many violations an error lists.
+/// Maximum number of violations in an error.
 const MOST_VIOLATIONS: usize = 50;
 
 /// The id of a request: a text or an integer (section 3.12.1).
@@ -43,7 +43,7 @@ impl Id {
 pub struct Request {
     /// Its id; none: it is a notification, which gets no response.
     pub id: Option<Id>,
-    /// What is asked.
+    /// Method and parameters.
     pub call: Call,
 }
 
@@ -54,7 +54,7 @@ pub struct Refusal {
     pub id: Option<Id>,
     /// True if it is well formed and has no id, so that nothing is answered.
     pub is_notification: bool,
-    /// What is wrong.
+    /// The error to answer with, unless it is a notification.
     pub error: RpcError,
 }
 
@@ -150,7 +150,7 @@ object! {
     RpcError = "a JSONRPCError object with `code` and `message`" {
         /// Its code (section 6.1).
         code: i64 = "code",
-        /// What went wrong, in short.
+        /// Short description of the error.
         message: String = "message",
         /// More of it.
         data: Option<Value> = "data",

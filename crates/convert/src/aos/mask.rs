@@ -31,7 +31,7 @@ const MOST_PLACES: usize = 100;
 /// The longest place in bytes; a longer one is shortened. Names on the way to it may be as long as a document.
 const LONGEST_PLACE: usize = 1024;
 
-/// What is masked.
+/// Kinds of data to mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Masking {
     /// Credentials.

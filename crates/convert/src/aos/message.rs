@@ -11,9 +11,9 @@ object! {
     Message = "a Message object" {
         /// Its id, unique in its session.
         id: String = "id",
-        /// Who sends it.
+        /// Role of the sender.
         role: Role = "role",
-        /// What is in it.
+        /// Parts of the message.
         content: Content = "content",
         /// Whatever else is known.
         metadata: Option<Map<String, Value>> = "metadata",
@@ -21,7 +21,7 @@ object! {
 }
 
 words! {
-    /// Who sends a message (section 3.3).
+    /// The sender of a message (section 3.3).
     Role {
         /// The user.
         User = "user",
@@ -79,7 +79,7 @@ pub enum Part {
 }
 
 words! {
-    /// What a part of a message is (section 3.4).
+    /// The kind of a part of a message (section 3.4).
     PartKind {
         /// Text.
         Text = "text",
@@ -209,7 +209,7 @@ impl Strict for Data {
 pub enum File {
     /// Its bytes.
     Bytes(FileWithBytes),
-    /// Where it is.
+    /// Its URI.
     Uri(FileWithUri),
 }
 
@@ -256,7 +256,7 @@ object! {
         name: Option<String> = "name",
         /// Its media type.
         mime_type: Option<String> = "mimeType",
-        /// Where it is.
+        /// URI of the file.
         uri: String = "uri",
     }
 }
@@ -293,7 +293,7 @@ impl Strict for Base64 {
     }
 }
 
-/// What an answer refers to (section 3.7).
+/// A source that an answer cites (section 3.7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Source {
@@ -304,7 +304,7 @@ pub enum Source {
 }
 
 words! {
-    /// What a source is (section 3.7).
+    /// The kind of a source (section 3.7).
     SourceKind {
         /// A file.
         File = "file",
@@ -333,7 +333,7 @@ object! {
         id: String = "id",
         /// Its name.
         name: String = "name",
-        /// Where it is.
+        /// URL of the file.
         url: Option<String> = "url",
     }
 }
@@ -343,7 +343,7 @@ object! {
     SiteSource = "a SiteSource object" {
         /// `site`
         kind: SiteKind = "kind",
-        /// Where it is.
+        /// URL of the site.
         url: String = "url",
     }
 }

@@ -97,7 +97,7 @@ pub use self::{
 /// The namespace that the prefix `aos` stands for in descriptions.
 pub const AOS_NAMESPACE: &str = "urn:agentdex:aos:";
 
-/// How an agent becomes a Thing.
+/// Options for converting an agent to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The id of the Thing; without one it is that of the agent.

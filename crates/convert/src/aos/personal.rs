@@ -4,7 +4,7 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::Regex;
 
-/// What stands for them.
+/// Replacement for personal data.
 const REDACTED: &str = "[redacted]";
 
 /// A form of personal data, and what a match must satisfy in addition.

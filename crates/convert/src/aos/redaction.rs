@@ -1,8 +1,8 @@
-//! What is private in the description of an agent: its instructions, and what its resources say.
+//! Private members in the description of an agent: its instructions, and the content of its resources.
 
 use crate::redaction::{Mark, Marks, Place};
 
-/// Which members of an Agent object are private.
+/// Redaction marks for the private members of an Agent object; none if prompts are published.
 pub(super) struct AgentMarks {
     pub(super) publish_prompts: bool,
 }

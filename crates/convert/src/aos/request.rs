@@ -1,4 +1,4 @@
-//! What agents ask of a guardian (section 4): the methods, and the parameters of each.
+//! Requests of agents to a guardian (section 4): the methods, and the parameters of each.
 
 use serde_json::{Map, Value};
 
@@ -70,9 +70,9 @@ impl Method {
 object! {
     /// Parameters of `steps/agentTrigger` (section 4.1.1).
     AgentTriggerParams = "the parameters of steps/agentTrigger" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
-        /// What activated the agent.
+        /// The trigger that activated the agent.
         trigger: AgentTrigger = "trigger",
     }
 }
@@ -80,9 +80,9 @@ object! {
 object! {
     /// Parameters of `steps/knowledgeRetrieval` (section 4.2.1).
     KnowledgeRetrievalParams = "the parameters of steps/knowledgeRetrieval" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
-        /// What was searched for and found.
+        /// Query and results of the retrieval.
         knowledge_step: KnowledgeRetrievalStepParams = "knowledgeStep",
         /// Why.
         reasoning: Option<String> = "reasoning",
@@ -92,9 +92,9 @@ object! {
 object! {
     /// Parameters of `steps/memoryStore` and `steps/memoryContextRetrieval` (sections 4.3.1 and 4.4.1).
     MemoryParams = "the parameters of steps/memoryStore" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
-        /// What is stored, or was retrieved.
+        /// Texts that are stored, or were retrieved.
         memory: Vec<String> = "memory",
         /// Why.
         reasoning: Option<String> = "reasoning",
@@ -104,11 +104,11 @@ object! {
 object! {
     /// Parameters of `steps/message` (section 4.5.1).
     MessageParams = "the parameters of steps/message" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
         /// The message.
         message: Message = "message",
-        /// What it refers to. The specification requires it, but most messages have nothing to refer to.
+        /// Sources that the message cites. The specification requires it, but most messages have nothing to cite.
         citation: Option<Vec<Source>> = "citation",
         /// Why.
         reasoning: Option<String> = "reasoning",
@@ -118,7 +118,7 @@ object! {
 object! {
     /// Parameters of `steps/toolCallRequest` (section 4.6.1, the first of that number).
     ToolCallRequestParams = "the parameters of steps/toolCallRequest" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
         /// The call.
         tool_call_request: ToolCallRequest = "toolCallRequest",
@@ -130,11 +130,11 @@ object! {
 object! {
     /// Parameters of `steps/toolCallResult` (section 4.6.1, the second of that number).
     ToolCallResultParams = "the parameters of steps/toolCallResult" {
-        /// Where the step belongs.
+        /// Context of the step.
         context: StepContext = "context",
         /// The id of the call.
         execution_id: String = "executionId",
-        /// What the tool gave.
+        /// Outputs of the tool, or its failure.
         result: ToolCallResult = "result",
         /// Why; the specification doesn't name it here.
         reasoning: Option<String> = "reasoning",
@@ -160,7 +160,7 @@ object! {
         payload: Map<String, Value> = "payload",
         /// Why.
         reasoning: Option<String> = "reasoning",
-        /// Where the step belongs: an extension, without which it is unknown whose message it is.
+        /// Context of the step: an extension, without which the agent behind the message is unknown.
         context: Option<StepContext> = "context",
     }
 }
@@ -172,12 +172,12 @@ object! {
         message: Map<String, Value> = "message",
         /// Why.
         reasoning: Option<String> = "reasoning",
-        /// Where the step belongs: an extension, without which it is unknown whose message it is.
+        /// Context of the step: an extension, without which the agent behind the message is unknown.
         context: Option<StepContext> = "context",
     }
 }
 
-/// What an agent asks.
+/// A request of an agent: the method with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// `steps/agentTrigger`
@@ -233,7 +233,7 @@ impl Call {
         }
     }
 
-    /// Where the step belongs, if that is known.
+    /// Returns the context of the step; none for `ping`, and for messages of A2A and MCP that come without one.
     pub fn context(&self) -> Option<&StepContext> {
         match self {
             Call::AgentTrigger(params) => Some(&params.context),

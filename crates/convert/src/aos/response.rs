@@ -1,4 +1,4 @@
-//! What a guardian answers (section 5).
+//! Responses of a guardian (section 5).
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use super::{
 };
 
 words! {
-    /// What a guardian decides of a step (section 5.1.1).
+    /// The decision of a guardian about a step (section 5.1.1).
     Decision {
         /// The agent may go on.
         Allow = "allow",
@@ -30,7 +30,7 @@ object! {
         reasoning: Option<String> = "reasoning",
         /// The codes of its reasons.
         reason_code: Option<Vec<String>> = "reasonCode",
-        /// What people read of it.
+        /// Explanation for people.
         message: String = "message",
         /// More of it.
         data: Option<Map<String, Value>> = "data",
@@ -40,7 +40,7 @@ object! {
 }
 
 words! {
-    /// How a guardian is (section 5.3.1).
+    /// The status of a guardian (section 5.3.1).
     PingStatus {
         /// It decides.
         Connected = "connected",
@@ -50,9 +50,9 @@ words! {
 }
 
 object! {
-    /// How a guardian is (section 5.3.1).
+    /// The result of `ping`: status and version of a guardian (section 5.3.1).
     PingResult = "a PingRequestResult object" {
-        /// Whether it decides.
+        /// Ability of the guardian to decide.
         status: PingStatus = "status",
         /// Its version.
         version: String = "version",
@@ -69,12 +69,12 @@ pub struct Response {
     jsonrpc: &'static str,
     /// The id of the request; `null` where it had none that could be read.
     pub id: Option<Id>,
-    /// What it says.
+    /// Result or error.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What a response says.
+/// The outcome of a request: a result or an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {

@@ -12,13 +12,13 @@ type Object = Map<String, Value>;
 
 /// Something that a document has, read strictly.
 pub(super) trait Strict: Sized {
-    /// What it must be, as a sentence says it.
+    /// Noun phrase for a valid value, as it stands in messages.
     const NOUN: &'static str;
 
     /// Reads it; adds what is wrong with it.
     fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Self>;
 
-    /// What stands for a member that isn't there; none where it must be.
+    /// Returns the value of a missing member; none if the member is required.
     fn missing() -> Option<Self> {
         None
     }
@@ -135,7 +135,7 @@ macro_rules! words {
                 }
             }
 
-            /// What the word stands for.
+            /// Finds the variant that the word stands for.
             pub fn from_name(word: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|known| known.as_str() == word)
             }
@@ -252,7 +252,7 @@ impl<T: Strict> Strict for Vec<T> {
     }
 }
 
-/// What may be missing; `null` is read as missing, since writers in Python write it so.
+/// An optional value. `null` is read as missing, since writers in Python write it so.
 impl<T: Strict> Strict for Option<T> {
     const NOUN: &'static str = T::NOUN;
 
@@ -272,7 +272,7 @@ impl<T: Strict> Strict for Option<T> {
     }
 }
 
-/// What must be there, but may be `null`.
+/// A required value that may be `null`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nullable<T>(pub Option<T>);
 

@@ -23,7 +23,8 @@ type Object = Map<String, Value>;
 const PLACED: [&str; 6] = ["id", "name", "description", "version", "provider", "tools"];
 /// Members of a tool that an entry of `lmos:capabilities` has.
 const TOOL_PLACED: [&str; 3] = ["id", "name", "description"];
-/// What stays as it is in the ids of MCP servers.
+/// Characters that are percent-encoded in the ids of MCP servers: all but ASCII letters, digits, `-`, `.`, `_`, `~` and
+/// `/`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 impl AgentDocument {

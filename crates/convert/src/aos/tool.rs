@@ -1,4 +1,4 @@
-//! What a tool takes and gives: lists of AOS as data schemas, and back.
+//! Arguments and outputs of tools: lists of AOS as data schemas, and back.
 
 use serde_json::{Map, Value, json};
 

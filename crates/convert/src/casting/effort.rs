@@ -17,7 +17,7 @@ pub enum Refusal {
 /// Yes, no or neither.
 pub type Answer = Result<bool, Refusal>;
 
-/// What is left of it.
+/// The work that is left for comparing schemas, in steps.
 #[derive(Debug)]
 pub struct Effort {
     left: Cell<u64>,

@@ -118,7 +118,7 @@ const LISTS: [(&str, &str); 2] =
 const FILE_PREFIX: &str = "lmos-file";
 const FILE_NAMESPACE: &str = "urn:agentdex:lmos-file:";
 
-/// How a file becomes a Thing.
+/// Options for converting a capability file to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The id of the Thing; without one it is that of the file, or made of where the file is from.

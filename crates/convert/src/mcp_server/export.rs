@@ -208,7 +208,7 @@ fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
 struct RemoteWriter<'t> {
     thing: &'t Object,
     definitions: Option<&'t Object>,
-    /// How many bytes may still be written.
+    /// Number of bytes that may still be written.
     left: usize,
     is_complete: bool,
 }

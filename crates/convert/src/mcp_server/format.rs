@@ -1,4 +1,4 @@
-//! What documents about MCP servers are, for the table of formats.
+//! Descriptor of documents about MCP servers in the table of formats.
 
 use serde_json::{Map, Value};
 

@@ -30,7 +30,7 @@ pub use self::{export::from_thing, read::Server};
 /// The namespace that the prefix `mcp` stands for in descriptions.
 pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
 
-/// How a document becomes a Thing.
+/// Options for converting a document to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The id of the Thing; without one it is made of the name of the server.

@@ -65,12 +65,12 @@ impl Server {
         Ok(Server { bytes, members, kind, warnings })
     }
 
-    /// Whether it is `server.json` or a Server Card.
+    /// Returns the kind of the document: `server.json` or a Server Card.
     pub fn kind(&self) -> DocumentKind {
         self.kind
     }
 
-    /// What is odd about it; pointers are into the document.
+    /// Returns the warnings of reading the document; pointers are into it.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }
@@ -163,7 +163,7 @@ fn read_older_members(members: &mut Object, findings: &mut Findings) {
     }
 }
 
-/// What the current schema demands.
+/// Checks the rules of the current schema for `$schema`, name, description and version, and that there is an endpoint.
 fn check(members: &Object, findings: &mut Findings) {
     let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut warn = |name: &str, rule: &'static str, message: String| {

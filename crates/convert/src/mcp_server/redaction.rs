@@ -1,8 +1,8 @@
-//! What the specification of `server.json` says of secrets: the values of inputs that are marked `isSecret`.
+//! Secrets that the specification of `server.json` defines: the values of inputs that are marked `isSecret`.
 
 use crate::redaction::{Mark, Marks, Node, Place};
 
-/// Which members of a document with this text are secrets.
+/// Redaction marks for the members of a document with this text.
 pub(super) struct ServerMarks<'t>(pub(super) &'t str);
 
 impl Marks for ServerMarks<'_> {

@@ -21,7 +21,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// What it requires, if it says so.
+    /// Returns the names of the security definitions that it requires, if any.
     pub(super) fn security(&self) -> Option<&Value> {
         self.form.get("security")
     }

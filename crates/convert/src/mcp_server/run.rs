@@ -1,4 +1,4 @@
-//! How a package is run: the command that a person or program would type.
+//! Commands that run packages, as a person or program would type them.
 
 use serde_json::{Map, Value};
 

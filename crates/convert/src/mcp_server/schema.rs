@@ -67,7 +67,7 @@ const INPUT: &[Member] = &[
     Member::optional("variables", Expected::Named(VARIABLE)),
 ];
 
-/// What stands for a part of the value of an input.
+/// Members of a variable, which stands for a part of the value of an input.
 const VARIABLE: &[Member] = &[
     Member::optional("description", Expected::Text),
     Member::optional("isRequired", Expected::Flag),

@@ -20,7 +20,8 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// What stays as it is in ids that are made of a name.
+/// Characters that are percent-encoded in ids made of a name: all but ASCII letters, digits, `-`, `.`, `_`, `~` and
+/// `/`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// Members that have a place in a Thing Description.

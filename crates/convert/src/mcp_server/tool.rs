@@ -7,7 +7,7 @@ use crate::keywords::{Keyword, TYPES};
 
 type Object = Map<String, Value>;
 
-/// How deep schemas are read.
+/// Maximum depth of the schemas that are read. Deeper ones become empty.
 const DEEPEST: usize = 24;
 
 /// The tools of a server: its own, or those that somebody noted in `_meta`.

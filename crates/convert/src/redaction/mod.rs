@@ -48,7 +48,7 @@ const MOST_WARNINGS: usize = 1000;
 /// The most bytes of them: a pointer repeats names, which may be as long as a document.
 const MOST_POINTER_BYTES: usize = 256 * 1024;
 
-/// What a format says of a value.
+/// The mark that a format gives to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// Nothing.
@@ -61,16 +61,16 @@ pub(crate) enum Mark {
     RefersToHidden,
     /// It is a definition of what is hidden where it is used, so that the whole member goes.
     Removed(Rule),
-    /// What names mean in it is known, and no secrets: a schema, a description, a list of scopes.
+    /// Names in it have a known meaning and mark no secrets: a schema, a description, a list of scopes.
     Described,
 }
 
 /// A format, as far as redaction is concerned.
 pub(crate) trait Marks {
-    /// What the format's specification says of the value of a member.
+    /// Returns the mark of a member's value by the format's specification.
     fn mark(&self, member: &Place<'_, '_>) -> Mark;
 
-    /// What stands for a value as a whole, as JSON.
+    /// Returns the replacement for a whole value, as JSON.
     fn stand_in(&self, place: &Place<'_, '_>, rule: Rule) -> String {
         let _ = (place, rule);
         stand_in()
@@ -83,7 +83,7 @@ pub(crate) trait Marks {
     }
 }
 
-/// What stands for a value that no format marks, as JSON.
+/// Returns the replacement for a value that no format marks, as JSON.
 pub(crate) fn stand_in() -> String {
     format!("\"{REDACTED}\"")
 }
@@ -98,7 +98,7 @@ pub(crate) fn is_secret_value(name: &str, value: &Node<'_>) -> bool {
     value.text().is_some_and(|text| secrecy_of(name).is_some_and(|secrecy| is_secret_word(text, secrecy)))
 }
 
-/// Where a value is: a chain from the document down to it.
+/// The position of a value: a chain from the document down to it.
 pub(crate) struct Place<'p, 't> {
     pub(crate) outer: Option<&'p Place<'p, 't>>,
     /// The name of the member, or none of an element.
@@ -141,7 +141,7 @@ pub(crate) struct Hidden {
 #[derive(Debug, Default)]
 pub(crate) struct Redacted {
     edits: Vec<(Range<usize>, String, Rule)>,
-    /// What was hidden, in the order of the document.
+    /// Hidden values and texts, in the order of the document, up to the limit of warnings.
     pub(crate) hidden: Vec<Hidden>,
 }
 
@@ -195,7 +195,7 @@ struct Redactor<'m, M> {
     pointer_bytes: usize,
 }
 
-/// What a value is taken for by the name above it.
+/// Secrecy that the name above a value suggests for it.
 type Named = Option<Secrecy>;
 
 impl<M: Marks> Redactor<'_, M> {

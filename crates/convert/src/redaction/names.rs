@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::words::{Words, is_choice, is_location, is_mechanism, is_mixed, is_number, is_placeholder, is_random};
 
-/// How much a name says.
+/// The strength of a name's hint that its value is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrecy {
     /// The value is hardly anything else.
@@ -48,7 +48,8 @@ static HARMLESS: Words = Words::of(
     continuation pagination sync answer shortcut hot input output suppress bad thumbnail",
 );
 
-/// How the last words end that say something: most names are done with by that.
+/// Last three letters of all words above that the name of a secret may end with. Most names end otherwise and need no
+/// further check.
 const ENDS: [&[u8; 3]; 33] = [
     b"ort", b"lue", b"ext", b"ord", b"swd", b"ase", b"ode", b"pwd", b"ret", b"ets", b"rds", b"key", b"eys", b"ken",
     b"ens", b"ing", b"ion", b"uth", b"rer", b"kie", b"ies", b"jwt", b"pat", b"pin", b"ial", b"als", b"ass", b"dsn",
@@ -63,7 +64,7 @@ fn may_say_something(name: &str) -> bool {
     !end.iter().all(u8::is_ascii_alphabetic) || ENDS.contains(&&end.map(|byte| byte.to_ascii_lowercase()))
 }
 
-/// What a name says of its value.
+/// Returns the secrecy that a name suggests for its value, if any.
 pub(crate) fn secrecy_of(name: &str) -> Option<Secrecy> {
     if !may_say_something(name) {
         return None;
@@ -93,7 +94,7 @@ fn without_form(name: &str) -> &str {
     if is_version || FORMS.iter().any(|form| form.eq_ignore_ascii_case(last)) { start } else { name }
 }
 
-/// What the name of a parameter in a text says of its value.
+/// Returns the secrecy that the name of a parameter in a text suggests for its value, if any.
 pub(super) fn secrecy_of_parameter(name: &str) -> Option<Secrecy> {
     let is_of_parameter = || may_say_something(name) && OF_PARAMETERS.contains(&&*last_words(name).1);
     secrecy_of(name).or_else(|| is_of_parameter().then_some(Secrecy::Weak))

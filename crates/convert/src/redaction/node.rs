@@ -28,7 +28,7 @@ pub(super) enum Kind<'t> {
 #[derive(Debug)]
 pub(super) struct Member<'t> {
     pub(super) name: Cow<'t, str>,
-    /// Where the name is, quotes included.
+    /// Byte range of the name in the text, quotes included.
     pub(super) name_span: Range<usize>,
     pub(super) value: Node<'t>,
 }
@@ -66,7 +66,7 @@ impl<'t> Node<'t> {
         members.iter().map(|member| (member.name.as_ref(), &member.value))
     }
 
-    /// Where this is in the text.
+    /// Returns the byte range of the value in the text.
     pub(crate) fn span(&self) -> Range<usize> {
         self.span.clone()
     }

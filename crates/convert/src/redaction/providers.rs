@@ -1,14 +1,14 @@
-//! How keys and tokens of well-known services look.
+//! Formats of the keys and tokens of well-known services.
 //!
 //! Sources: what each provider documents of its tokens, GitHub's list of supported secret scanning
 //! patterns (docs.github.com, "Supported secret scanning patterns"), and the rules of gitleaks
 //! (`config/gitleaks.toml`, MIT). Keys that are meant to be public, such as Stripe's `pk_live_` and
 //! PostHog's `phc_`, aren't listed.
 
-/// How the keys of one service begin, and what follows.
+/// The format of one service's keys: a prefix, and the rest that follows.
 pub(super) struct Provider {
     pub(super) prefix: &'static str,
-    /// What the rest is made of.
+    /// Characters of the rest.
     pub(super) tail: Charset,
     /// The shortest rest.
     pub(super) min: usize,
@@ -33,7 +33,7 @@ pub(super) enum Charset {
 }
 
 impl Charset {
-    /// How many sets there are.
+    /// Number of character sets.
     pub(super) const COUNT: usize = 6;
 
     pub(super) fn has(self, byte: u8) -> bool {

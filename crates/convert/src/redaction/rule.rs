@@ -24,7 +24,7 @@ impl Rule {
         }
     }
 
-    /// What was done, for somebody to read.
+    /// Returns the message of its warnings.
     pub(crate) fn message(self) -> &'static str {
         match self {
             Rule::Field => "the value was hidden: the format's specification says that this field is a secret",

@@ -223,7 +223,7 @@ const NAMED: &[(&str, &str)] = &[
     ("dsn", "https://KEY@o1.ingest.example/2"),
 ];
 
-/// What is no secret, by name and value.
+/// Names and values that are not secrets.
 const HARMLESS: &[(&str, &str)] = &[
     // Texts that begin or go on like keys.
     ("description", "Basic mathematics tutoring"),

@@ -9,7 +9,7 @@ use super::{
     words::{is_mixed, is_placeholder, is_random},
 };
 
-/// What stands for a credential in a text; in a URL without the brackets, which it can't have.
+/// Replacement for a credential in a text. In a URL it is [`REDACTED_IN_URL`], as URLs can't have brackets there.
 pub(super) const REDACTED: &str = "[redacted]";
 pub(super) const REDACTED_IN_URL: &str = "redacted";
 
@@ -63,7 +63,7 @@ const IN_WORD: u8 = 1;
 /// Beside or behind a byte may be a password, a token or a key.
 const SIGN: u8 = 2;
 
-/// What bytes are to a scan: most of a text is nothing but the middle of words.
+/// Roles of each byte in a scan, as a set of bits. Most of a text is nothing but the middle of words.
 static ROLES: [u8; 256] = {
     let mut roles = [0; 256];
     let mut byte = 0;
@@ -133,11 +133,11 @@ const TELLING: usize = 256;
 struct Finder<'t> {
     text: &'t str,
     found: Vec<Found>,
-    /// Where the last private key ended.
+    /// End of the last private key.
     end_of_keys: usize,
-    /// Where the last run of characters ended, for each set of them.
+    /// End of the last run of characters, for each set of them.
     runs: [usize; Charset::COUNT],
-    /// Where the last value ended.
+    /// End of the last value.
     end_of_value: usize,
 }
 
@@ -173,7 +173,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What a word that begins here is: a key of a provider, a JSON Web Token, what follows the name of a scheme.
+    /// Hides a credential that begins here: a key of a provider, a JSON Web Token, the token of a bot, or what follows
+    /// the name of a scheme.
     fn word(&mut self, position: usize, first: u8) {
         let rest = &self.text.as_bytes()[position..];
         for provider in &BY_FIRST[usize::from(first)] {
@@ -349,7 +350,7 @@ impl Finder<'_> {
         before.get(before.len() - length..).filter(|name| !name.is_empty())
     }
 
-    /// What a value begins with that tells what it is, and where it ends.
+    /// Returns the beginning of a value, as much as is needed to judge it, and the position of its end.
     fn value_at(&mut self, start: usize) -> (&str, usize) {
         if self.end_of_value <= start {
             let ends = |character: char| character.is_whitespace() || "\"'`&;,<>#)]|".contains(character);
@@ -361,7 +362,7 @@ impl Finder<'_> {
         (&self.text[start..self.text.floor_char_boundary(end.min(start + TELLING))], end)
     }
 
-    /// How many of these characters are there.
+    /// Returns the length of the run of characters of this set that begins, or goes on, at a position.
     fn length(&mut self, position: usize, charset: Charset) -> usize {
         let end = &mut self.runs[charset as usize];
         if *end <= position {

@@ -1,4 +1,4 @@
-//! What a single word looks like: random, a placeholder, a path, a word of some language.
+//! Classification of single words: random, a placeholder, a path, a word of some language.
 
 use std::{collections::HashSet, sync::OnceLock};
 

@@ -25,7 +25,7 @@ const MAX_INTEGER: u64 = (1 << 53) - 1;
 pub struct Checking<'c> {
     card: Cow<'c, Document>,
     payloads: Payloads,
-    /// How many verifications are left.
+    /// Number of verifications that are left.
     left: usize,
 }
 
@@ -106,7 +106,7 @@ fn rank(status: Status) -> Option<usize> {
     Status::ALL.iter().position(|other| *other == status)
 }
 
-/// What the check of one signature needs of the card's.
+/// The check of one signature, with the state of the card's check that it shares.
 struct Check<'a> {
     card: &'a Value,
     payloads: &'a mut Payloads,

@@ -1,4 +1,4 @@
-//! Where a card's own domain publishes its keys.
+//! URLs of the keys that a card's own domain publishes.
 
 use fluent_uri::{
     Uri,

@@ -38,7 +38,7 @@ impl<'c> Entry<'c> {
         Ok(Entry { protected, algorithm, alg, kid, signature })
     }
 
-    /// What is signed (RFC 7515, section 5.1), given the payload encoded.
+    /// Returns the signing input (RFC 7515, section 5.1) for an encoded payload.
     pub fn signing_input(&self, payload: &str) -> String {
         format!("{}.{payload}", self.protected)
     }

@@ -14,7 +14,7 @@ impl Form {
     /// In the order in which they are tried.
     pub const ALL: [Form; 3] = [Form::Specification, Form::Stripped, Form::Plain];
 
-    /// What is signed of a card in this form; none for what has no canonical form.
+    /// Returns the payload that a signature in this form covers; none for a value that has no canonical form.
     ///
     /// ```
     /// use agentdex_convert::signature::Form;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, Result, td::Document};
 
-/// How the names of files end that are taken from a folder.
+/// Extensions of the files that are read from a folder.
 const ENDINGS: [&str; 2] = ["json", "jwks"];
 /// The most keys of one set.
 const MAX_KEYS: usize = 64;
@@ -30,7 +30,7 @@ pub struct TrustedKeys {
 #[derive(Debug, Clone)]
 pub(super) struct TrustedKey {
     pub key: PublicKey,
-    /// Where it comes from.
+    /// Source of the key: the name of a file, or the URL of a domain's keys.
     pub origin: Arc<str>,
 }
 
@@ -78,7 +78,7 @@ impl TrustedKeys {
         self
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

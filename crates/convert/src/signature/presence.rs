@@ -1,4 +1,4 @@
-//! Which members of a card stay in the form that is signed (A2A 1.0, section 8.4.1).
+//! Members of a card that are in the signed form (A2A 1.0, section 8.4.1).
 //!
 //! A required member stays whatever its value, an optional one if it is there, any other unless it
 //! has the default of its type. That is how 1.0 defines it; members that only 0.x has are treated as
@@ -214,7 +214,7 @@ impl Message {
         }
     }
 
-    /// What is known of a member.
+    /// Returns the kind of a member; none if the member is not known.
     pub fn kind_of(&self, name: &str) -> Option<Kind> {
         self.0.iter().find(|member| member.name == name).map(|member| member.kind)
     }

@@ -11,12 +11,13 @@ use crate::td::{Document, Timestamp};
 const MAX_BYTES: usize = 16 * 1024;
 /// The most keys that a token without `kid` is checked with.
 const MAX_KEYS: usize = 4;
-/// How far the clocks of the issuer and of this machine may be apart, in milliseconds.
+/// Maximum difference between the clocks of the issuer and of this machine, in milliseconds.
 const LEEWAY: i64 = 60_000;
-/// What tokens may say they are: those of other kinds, such as for logging out, prove nothing here (RFC 8725, section 3.11).
+/// Accepted values of `typ` in the header of a token that has one. Tokens of other kinds, such as for logging out,
+/// prove nothing here (RFC 8725, section 3.11).
 const TYPES: [&str; 4] = ["jwt", "application/jwt", "at+jwt", "application/at+jwt"];
 
-/// What a token must say to be taken.
+/// Claims that a token must have to be accepted.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenRules<'a> {
     /// Its `iss`.
@@ -34,7 +35,7 @@ pub enum TokenError {
     Invalid(String),
 }
 
-/// What a token says that was taken.
+/// The claims of an accepted token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     members: Map<String, Value>,

@@ -1,5 +1,5 @@
-//! What a form leaves out of a card although it says something there: anybody can add that to a card
-//! without its signature noticing.
+//! Members of a card that a form leaves out although they mean something. Anybody can add them to a card without
+//! invalidating its signature.
 //!
 //! The form of the specification leaves out defaults, and some of them are read as requirements. The
 //! stripped form leaves out all that is empty. Harmless are empty members that are known to say no

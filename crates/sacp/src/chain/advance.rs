@@ -1,4 +1,4 @@
-//! How a run goes on: from a response to what comes next.
+//! Progress of a run: from a response to the next step.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ const NEXT: &str = "next";
 /// The most elements of a list that a chain is run for.
 const MAX_RUNS: usize = 10_000;
 
-/// What is done next, until something has to be waited for.
+/// The next action of a run, until something has to be waited for.
 enum Next {
     /// Run a node.
     Enter(String),
@@ -181,7 +181,7 @@ impl Chain {
 }
 
 impl Part {
-    /// What a node is given: its template, and what links lead to it.
+    /// Returns the input of a node: its filled template, with the values of the links that lead to the node.
     fn input_of(&self, state: &State, node: &str) -> Result<Value, TemplateError> {
         let Some(found) = self.nodes.get(node) else { return Ok(Value::Null) };
         let mut input = found.input.fill(&state.outputs, Some(&state.input))?;
@@ -320,7 +320,7 @@ fn whole(response: &Response, is_own: bool) -> Option<Value> {
     }
 }
 
-/// What a node answers by itself.
+/// Builds a node's own response from its filled `answer` or `otherwise`. Without `data`, the data is `input`.
 fn response_of(filled: Value, input: Value) -> Response {
     let mut object = match filled {
         Value::Object(members) => members,

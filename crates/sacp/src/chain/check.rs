@@ -1,4 +1,4 @@
-//! What is wrong with a chain, all of it.
+//! Validation of chains, which reports all violations together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::{Condition, Template, td::Violation};
 const MAX_PARTS: usize = 1000;
 /// The most nodes that a chain may allow itself to run.
 const MAX_STEPS: u32 = 10_000;
-/// How deep chains may be within nodes of chains.
+/// Maximum nesting depth of chains within nodes of chains.
 const MAX_DEPTH: usize = 16;
 /// The most runs of a chain at the same time that a node may ask for.
 const MAX_PARALLEL: usize = 64;
@@ -18,7 +18,7 @@ const RESERVED: [&str; 2] = [INPUT, "given"];
 
 struct Check<'d> {
     chains: &'d BTreeMap<String, Description>,
-    /// Where the chain is that is checked.
+    /// JSON Pointer to the chain that is checked; empty for the outermost one.
     place: String,
     violations: Vec<Violation>,
 }
@@ -48,7 +48,7 @@ pub(super) fn violations(chain: &Description) -> Vec<Violation> {
     check.violations
 }
 
-/// How deep the chains within a chain are; none where one contains itself.
+/// Returns the nesting depth of the chains within a chain; none where one contains itself.
 fn depth<'d>(
     chain: &'d Description,
     chains: &'d BTreeMap<String, Description>,

@@ -48,7 +48,7 @@ pub(super) struct Part {
 pub(super) struct Prepared {
     pub(super) node: Node,
     pub(super) input: Template,
-    /// What it answers by itself, or asks.
+    /// Template of the answer that the node gives by itself, or of its question to the user.
     pub(super) own: Option<Template>,
     pub(super) otherwise: Option<Template>,
     pub(super) request: Option<Template>,

@@ -20,17 +20,18 @@ pub struct Node {
     /// The Thing Description of the agent, for where none is registered under its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thing: Option<Value>,
-    /// What an agent must be able to do, by which one is found.
+    /// The capability that the agent must have, by which one is found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
     /// The action to invoke; where there is none, the agent is sent a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// What the node answers by itself: `data`, `message`, `status`, `branch`, with references. Its data is its input
-    /// unless it is given.
+    /// The answer that the node gives by itself: `data`, `message`, `status`, `branch`, with references. Its data is
+    /// its input unless it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// What the user is asked; the answer is the message of the response, and its first output.
+    /// The question to the user. The answer is the message of the response; where the node has exactly one output, it
+    /// is the value of that, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Value>,
     /// One of `chains` of the document, which is run with the input.
@@ -42,20 +43,21 @@ pub struct Node {
     /// Runs `chain` for each element of members of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub each: Option<Each>,
-    /// Which branch is taken next, by a member of the data.
+    /// Choice of the next branch, by a member of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choose: Option<Choose>,
     /// Its input, with references to what came before; the input of the chain where there is neither this nor a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What the agent is sent, made of what the node is given (`{{given.city}}`); all of that unless it is given.
+    /// The request to the agent, with references such as `{{given.city}}` to the input of the node; that whole input
+    /// unless it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
     /// The members of the data that count, by name. One that is missing and has no default is a failure; a single one
     /// is the whole of an answer that doesn't name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<BTreeMap<String, Output>>,
-    /// What is answered in place of a failure, as in `answer`; `{{given.failure}}` is its reason.
+    /// The answer in place of a failure, in the form of `answer`; `{{given.failure}}` is the reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Value>,
 }
@@ -70,7 +72,7 @@ pub struct Each {
     /// The most runs at the same time; one after the other unless it is given.
     #[serde(default = "one")]
     pub parallel: usize,
-    /// How the members of the data are brought together; a list of all unless it is given.
+    /// Reduction of a member of the data over all runs, by its name; a list of all values unless it is given.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reduce: BTreeMap<String, Reduction>,
 }
@@ -79,7 +81,7 @@ fn one() -> usize {
     1
 }
 
-/// How the results of several runs become one.
+/// A function that reduces the results of several runs to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduction {
@@ -120,7 +122,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What leads from one node to another.
+/// A transition from one node to the next.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
@@ -140,8 +142,8 @@ pub struct Edge {
     pub on_error: bool,
 }
 
-/// What goes from the data of one node into the input of another. Of several that lead to the same member, that of the
-/// node counts which was run last.
+/// A data flow: a member of the data of one node becomes a member of the input of another. Of several links to the same
+/// member, the one from the node that was run last counts.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {

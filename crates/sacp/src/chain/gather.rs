@@ -1,4 +1,4 @@
-//! What the chains within a node make up together.
+//! The combined response of the chains within a node.
 
 use std::collections::BTreeSet;
 

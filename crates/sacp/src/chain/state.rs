@@ -1,4 +1,4 @@
-//! `State`: where a run of a chain stands, as data.
+//! `State`: the progress of a run of a chain, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,32 +9,32 @@ use super::{
 };
 use crate::{Outputs, Response, td::Violation};
 
-/// Where a run of a chain stands.
+/// Progress of a run of a chain, which can be stored and restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Which of the chains that nodes consist of this is; none: the chain itself.
+    /// Name of the chain that is run, of those that nodes consist of; none: the chain itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<String>,
     /// The input of the chain.
     pub input: Value,
-    /// What the nodes answered last.
+    /// Latest response of each node.
     pub outputs: Outputs,
     /// The nodes that were run so far, with what each was given.
     pub calls: Vec<(String, Value)>,
-    /// How many of them were run again with an answer of the user.
+    /// Number of these nodes that were run again with an answer of the user.
     #[serde(default)]
     pub answers: u32,
-    /// What comes next.
+    /// The next step.
     pub step: Step,
-    /// What the caller stores of its conversation with the agent that is called, or asks.
+    /// The conversation with the agent that is called, or asks, as the caller stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Value>,
-    /// What nodes said by themselves since the caller last took it, with their names.
+    /// Messages that nodes gave by themselves since the caller last took them, each with the name of its node.
     #[serde(skip)]
     pub said: Vec<(String, String)>,
 }
 
-/// What comes next.
+/// The next step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -42,7 +42,7 @@ pub enum Step {
     Call {
         /// The node.
         node: String,
-        /// What the agent is given.
+        /// Input of the agent.
         input: Value,
     },
     /// Ask the user.
@@ -56,20 +56,20 @@ pub enum Step {
     Within {
         /// The node.
         node: String,
-        /// Where each of its chains stands.
+        /// Progress of each of its chains.
         runs: Vec<State>,
     },
     /// The chain has ended.
     End(Outcome),
 }
 
-/// How a chain ended.
+/// The final result of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// With the response of the last node.
+    /// The response of the last node.
     Done(Response),
-    /// At this node.
+    /// A failure at this node.
     Failed {
         /// The node.
         node: String,
@@ -78,10 +78,11 @@ pub enum Outcome {
     },
 }
 
-/// Where something is due: the same place never twice in a run.
+/// The position of a due task. It is unique within a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// How many nodes were run, and which of the runs within it is meant, from the outermost chain inwards.
+    /// The number of nodes that were run, and the index of the run within the current one, from the outermost chain
+    /// inwards.
     pub(super) within: Vec<(usize, usize)>,
     pub(super) turn: usize,
 }
@@ -89,27 +90,27 @@ pub struct Place {
 /// Something that a run waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Due<'c> {
-    /// Where.
+    /// Its position.
     pub place: Place,
     /// The node by its name, those of chains within nodes with the names of these: `translate[2]/check`.
     pub name: String,
-    /// What.
+    /// The task.
     pub task: Task<'c>,
-    /// What was stored of the conversation with the agent.
+    /// The stored conversation with the agent.
     pub conversation: Option<&'c Value>,
 }
 
-/// What a run waits for.
+/// A task whose result a run waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Task<'c> {
     /// The response of an agent.
     Call {
         /// The node that names it.
         node: &'c Node,
-        /// What the agent is given.
+        /// Input of the agent.
         input: &'c Value,
     },
-    /// What the user says.
+    /// The answer of the user.
     Ask {
         /// The question.
         message: &'c str,
@@ -117,7 +118,7 @@ pub enum Task<'c> {
 }
 
 impl State {
-    /// How the run ended, once it has.
+    /// Returns the result of the run, once it has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.step {
             Step::End(outcome) => Some(outcome),
@@ -148,7 +149,7 @@ impl State {
 }
 
 impl Chain {
-    /// What a run waits for, in the order of the chain. None where it has ended.
+    /// Returns the tasks that a run waits for, in the order of the chain; none where it has ended.
     pub fn due<'c>(&'c self, state: &'c State) -> Vec<Due<'c>> {
         let mut due = Vec::new();
         self.collect(state, &mut Vec::new(), "", &mut due);

@@ -1,4 +1,5 @@
-//! Who asks, and whether it may: the one table of what each route needs, and the check before each handler.
+//! Authentication and authorization of requests: the one table of the role that each route requires, and the check
+//! before each handler.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ use crate::{
     access::{Caller, Need, Refusal, Role, Token, Unauthenticated},
 };
 
-/// What a route needs that the method of a request doesn't tell.
+/// A deviation of a route from the role that the method of a request implies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Exception {
     /// Needs nothing.
@@ -36,7 +37,7 @@ enum Exception {
 
 use Exception::{Of, Open, PostReads};
 
-/// What each route needs that a read or a write of its resource doesn't tell.
+/// The routes whose requirements aren't the default for reads and writes.
 const EXCEPTIONS: [(&str, Exception); 24] = [
     ("/", Open),
     ("/page/{file}", Open),
@@ -67,8 +68,8 @@ const EXCEPTIONS: [(&str, Exception); 24] = [
     ("other", Open),
 ];
 
-/// What the requests of one resource need: those that read the role `read`, those that write `register`, and what the
-/// guardian knows `admin`, but for the exceptions.
+/// The roles that one resource requires, by method: `read` for reads and `register` for writes, or `admin` to read what
+/// the guardian stores, unless the route is one of the exceptions.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     read: Need,
@@ -132,8 +133,9 @@ enum NotKnown {
     Unavailable(String),
 }
 
-/// Who shows which key or token, or has shown a certificate when the connection was opened. Credentials that aren't valid
-/// are refused also where none are needed, but for what has to be answered in any case.
+/// Returns the caller that the API key or token of a request stands for; without an `Authorization` header, the holder
+/// of the certificate that the connection was opened with. Credentials that aren't valid are refused even where none
+/// are needed, except by routes that answer in any case.
 async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> Result<Option<Caller>, NotKnown> {
     let Some(credentials) = request.headers().get(AUTHORIZATION) else {
         let holder = request.conn_data::<ByConnection>().map(|ByConnection(holder)| holder);

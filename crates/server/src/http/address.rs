@@ -14,7 +14,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use super::Options;
 use crate::Error;
 
-/// What is escaped in a path segment and in a query: all but the unreserved characters and `:`.
+/// Characters that are percent-encoded in a path segment and in a query: all but the unreserved ones (RFC 3986, section
+/// 2.3) and `:`.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// The path of the API's root as clients see it: empty, or the prefix that it is mounted under.
@@ -67,7 +68,7 @@ fn path_of(url: &str) -> &str {
     after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or_default().trim_end_matches('/')
 }
 
-/// What the path of a request has after `/things`, or `/imports`: empty, or a slash and what it addresses.
+/// Returns the part of a request's path after `/things` or `/imports`: empty, or a slash and what it addresses.
 pub(super) fn path_below(request: &HttpRequest) -> &str {
     request.match_info().unprocessed()
 }
@@ -102,7 +103,8 @@ pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &st
     id_of(request, options, path.strip_suffix(end).unwrap_or(path))
 }
 
-/// What in a path addresses something of an action of a Thing, such as `/actions/<name>/sacp`: all of it, and the name.
+/// Returns the end of a path that addresses something of an action of a Thing, such as `/actions/<name>/sacp`, and the
+/// decoded name of the action; none for other paths.
 pub(super) fn action_before<'a>(path: &'a str, end: &str) -> Option<(&'a str, Result<String, Error>)> {
     let before = path.strip_suffix(end)?;
     let start = before.rfind("/actions/").filter(|start| *start > 0)?;

@@ -34,8 +34,9 @@ use crate::{
     registry::guardian::{Entries, Entry, Reply},
 };
 
-/// What is listed unless a client asks for another number, and at most.
+/// Number of entries in a list without `limit`.
 const DEFAULT_LIMIT: usize = 100;
+/// Maximum number of entries in a list; a larger `limit` is served as this one.
 const MAX_LIMIT: usize = 1000;
 /// Up to that size a body is read where it arrives; a larger one holds up no other connection.
 const SMALL_BODY: usize = 64 * 1024;

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{Error, Registry};
 
-/// How many entries an answer has without `limit`.
+/// Number of entries in a response without `limit`.
 const DEFAULT_LIMIT: usize = 100;
 /// The most entries of an answer.
 const MAX_LIMIT: usize = 1000;

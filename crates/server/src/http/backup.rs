@@ -18,7 +18,7 @@ use crate::{
     registry::backup::{Backup, MEDIA_TYPE},
 };
 
-/// How much is read before it is sent.
+/// Maximum size of a chunk in bytes. Each is read in full before it is sent.
 const CHUNK: usize = 64 * 1024;
 
 /// Take a backup

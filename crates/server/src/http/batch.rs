@@ -42,7 +42,7 @@ use crate::{
 /// The most lines of a group, and the bytes that are enough for one.
 const GROUP_LINES: usize = 128;
 const GROUP_BYTES: usize = 512 * 1024;
-/// How many groups are processed at the same time: one is validated while others become durable.
+/// Maximum number of groups that are processed at the same time: one is validated while others become durable.
 const GROUPS_AT_ONCE: usize = 4;
 
 /// Answers all methods under the path of the batch. An id may be `batch`: only POST means the batch.

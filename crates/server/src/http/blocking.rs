@@ -10,7 +10,7 @@ use actix_web::rt::task::{JoinError, spawn_blocking};
 
 use crate::{Error, Result};
 
-/// What waits for a thread, of all servers of this process.
+/// The work that waits for a thread, of all servers of this process.
 static WAITING: Waiting = Waiting { count: AtomicUsize::new(0), maximum: 1024, patience: Duration::from_secs(10) };
 
 /// Does what may block where it holds up no other connection.
@@ -65,7 +65,8 @@ fn overloaded() -> Error {
     Error::Overloaded { doing: "answering requests" }
 }
 
-/// What became of work on another thread.
+/// Returns the result of work on another thread: [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was
+/// cancelled.
 pub(super) fn outcome<T>(joined: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     match joined {
         Ok(result) => result,

@@ -26,24 +26,24 @@ use tokio::time::timeout;
 
 use super::{context::Context, limits::Limits, problem::Problem};
 
-/// What a Thing Description comes in.
+/// Media types of Thing Descriptions, in requests and responses.
 pub(super) const DESCRIPTIONS: [&str; 3] = ["application/td+json", "application/ld+json", "application/json"];
-/// What became of a write.
+/// Response header with the effect of a write, such as `created` or `unchanged`.
 pub(super) const EFFECT: HeaderName = HeaderName::from_static("agentdex-effect");
 /// Counts what was fixed or is unusual in a description.
 pub(super) const WARNINGS: HeaderName = HeaderName::from_static("agentdex-warnings");
-/// What a merge patch comes in.
+/// Media types of a JSON Merge Patch (RFC 7396).
 pub(super) const MERGE_PATCHES: [&str; 2] = ["application/merge-patch+json", "application/json"];
-/// What a batch comes in.
-/// JSON, a value a line.
+/// Media type of JSON lines: one value a line.
 pub(super) const NDJSON: &str = "application/x-ndjson";
+/// Media types of a batch.
 pub(super) const LINES: [&str; 3] = [NDJSON, "application/ndjson", "application/jsonl"];
 
-/// How many bytes are progress.
+/// Number of bytes of a body that have to arrive to count as progress.
 const PROGRESS: usize = 512;
 /// The most that is allocated for a body before it arrives.
 const FORESEEN: usize = 64 * 1024;
-/// How much of a compressed body is decoded at once. It grows to a thousand times that at most.
+/// Maximum number of bytes of a compressed body that are decoded at once. They expand to at most a thousand times that.
 const DECODED_AT_ONCE: usize = 2048;
 
 /// Refuses a body of a type that isn't among `taken`, or of none (415). What a page of any origin may
@@ -71,9 +71,9 @@ type Chunk = Option<Result<Bytes, PayloadError>>;
 pub(super) struct Decoded {
     chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>,
     timeout: Duration,
-    /// How long it may still be waited for until there is progress.
+    /// Remaining time to wait for progress.
     left: Duration,
-    /// How many bytes have arrived since there was progress.
+    /// Number of bytes that have arrived since the last progress.
     arrived: usize,
 }
 

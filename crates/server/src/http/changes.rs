@@ -35,7 +35,7 @@ const MAX_LIMIT: usize = 1000;
 const MAX_WAIT: u64 = 60;
 /// An answer takes no more changes in once they weigh so many bytes.
 pub(super) const ENOUGH: usize = 8 * 1024 * 1024;
-/// How many changes are read at once.
+/// Maximum number of log entries that are read at once.
 const AT_ONCE: usize = 64;
 
 /// The answer, an [`agentdex_api::Changes`] of changes that are shared.

@@ -22,7 +22,7 @@ use crate::{
     search::{DEFAULT_LIMIT, MAX_LIMIT, compatible::CompatibleHit},
 };
 
-/// What comes behind the id of the Thing.
+/// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/compatible";
 
 /// Find capabilities that can use the data that there is and give the data that is wanted

@@ -15,7 +15,7 @@ use actix_web::{
 
 use crate::{Error, Precondition, Registry, Seq};
 
-/// What a client expects of the current state.
+/// The conditions that a request sets on the current state.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     if_match: Option<Tags>,
@@ -49,7 +49,7 @@ impl Conditions {
         matches!(self.if_none_match, Some(Tags::Any))
     }
 
-    /// Whether a read of what has this tag (without quotes) gets the representation.
+    /// Evaluates the conditions of a read against the current entity tag (without quotes).
     pub(super) fn verdict(&self, tag: &str) -> Verdict {
         if self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(Some(tag))) {
             return Verdict::Failed;
@@ -141,10 +141,10 @@ pub(super) fn add_coding(headers: &mut HeaderMap, coding: &str) {
     }
 }
 
-/// How a conditional read is answered.
+/// The result of the conditions of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// With the representation.
+    /// The representation is sent.
     Proceed,
     /// 304
     NotModified,

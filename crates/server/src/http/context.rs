@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! State that all handlers share.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     registry::IssuerOptions,
 };
 
-/// What all handlers share.
+/// State that all handlers share: the registry, the options, counters and limits.
 pub(super) struct Context {
     /// The registry with all that is in it. Handlers get it as the caller of their request sees it, or for an admin.
     trusted: Registry,
@@ -30,7 +30,8 @@ pub(super) struct Context {
     pub(super) rates: Rates,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
-    /// Where the API is mounted into a server that doesn't say when it stops.
+    /// Stop detection for a server that the API is mounted into, which doesn't announce its stop; none for a
+    /// [`super::Server`].
     pub(super) listening: Option<Arc<Listening>>,
 }
 
@@ -46,7 +47,7 @@ impl Deref for Admin {
 }
 
 impl Context {
-    /// What the servers of one registry share.
+    /// Creates the state that the servers of one registry share.
     pub(super) fn shared(registry: &Registry, options: Options) -> Context {
         Context {
             trusted: registry.clone(),
@@ -131,8 +132,8 @@ impl Context {
         self.trusted.authenticate(token).await
     }
 
-    /// What ends a stream that a request opens: the signal of the options, that its server no longer listens, or that its
-    /// caller's credentials are no longer valid.
+    /// Returns the signal that ends a stream which a request opens: the stop signal of the options, the end of its
+    /// server's listener, or the expiry or revocation of its caller's credentials.
     pub(super) fn stopped(context: &Data<Context>, request: &HttpRequest) -> Stopped {
         let address = request.app_config().local_addr();
         let gone = context.listening.as_ref().and_then(|listening| listening.watch(address));

@@ -16,7 +16,7 @@ use crate::{
     consumer::{self, Settings},
 };
 
-/// What the path ends with.
+/// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/conversation";
 
 /// Answers all methods of `/things/{id}/conversation`.

@@ -148,7 +148,8 @@ fn raw(text: &str) -> crate::Result<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).map_err(|error| td::internal::malformed_json(&error).into())
 }
 
-/// What a document of another format becomes.
+/// Maps the conversion of a document in another format to its report and its Things. Where the document is refused, the
+/// report has the violations.
 fn conversion(converted: crate::Result<Conversion>) -> crate::Result<(Report, Vec<Box<RawValue>>)> {
     match converted {
         Ok(Conversion { things, warnings }) => {

@@ -22,7 +22,7 @@ const EXPOSED: [&str; 13] = [
     "x-request-id",
 ];
 
-/// What pages of these origins may do; `*` is every origin.
+/// Returns the CORS middleware for pages of these origins; `*` is every origin.
 pub(super) fn middleware(origins: &[String]) -> Cors {
     let cors = Cors::default()
         .allowed_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])

@@ -37,7 +37,7 @@ const INITIALIZER: &str = r##"window.onload = function() {
 };
 "##;
 
-/// What the documentation may do in a browser: load its own files and call this API. Swagger UI sets styles
+/// Content security policy of the documentation: it may load its own files and call this API. Swagger UI sets styles
 /// from its script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

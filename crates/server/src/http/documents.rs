@@ -1,4 +1,4 @@
-//! What an import is sent: one document as the body, or several as the parts of a multi-part one.
+//! Documents of an import request: one as the body, or several as the parts of a multi-part one.
 //!
 //! `multipart/form-data` is what pages of any origin may send without asking first; those of foreign ones are
 //! refused by [`host`](super::host).
@@ -23,7 +23,7 @@ const DOCUMENT: &str = "document";
 const COMPONENT: &str = "component";
 /// The most parts.
 const MAX_PARTS: usize = 100;
-/// What a part has whose sender knows no better than that it is a file, or text.
+/// Media types that say nothing about the syntax of a part: its sender knows only that it is a file, or text.
 const NO_TYPES: [&str; 2] = ["application/octet-stream", "text/plain"];
 
 /// A document as it was sent.
@@ -37,7 +37,7 @@ pub(super) struct Document {
 #[derive(Debug)]
 pub(super) struct Documents {
     pub main: Document,
-    /// What the main one refers to.
+    /// The documents that the main one refers to.
     pub components: Vec<Document>,
 }
 
@@ -112,7 +112,7 @@ fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, Proble
     }
 }
 
-/// What a part is written in: by its type, else by the name of its file, else JSON.
+/// Returns the syntax of a part: by its type, else by the name of its file, else JSON.
 fn syntax_of_part(part: &Field<'_>, name: &str, types: &[(&str, Syntax)]) -> Result<Syntax, Problem> {
     let given = part.content_type().map(|given| given.essence_str()).filter(|given| !NO_TYPES.contains(given));
     if let Some(given) = given {

@@ -32,9 +32,9 @@ use crate::{
     store::{Logged, LoggedChange},
 };
 
-/// How much is sent at once.
+/// Size in bytes at which a chunk is full and is sent.
 const CHUNK: usize = 64 * 1024;
-/// How long a client waits before it connects again.
+/// Time that a client waits before it reconnects, as the `retry` field tells it.
 const RETRY: Duration = Duration::from_secs(2);
 /// In a request the event to resume after, in a response the position that the stream starts after.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -101,7 +101,7 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
     respond(&context, &request, &[&KNOWN[..], &["unnamed"]].concat(), Some(kind)).await
 }
 
-/// What changes mean for a saved query.
+/// Answers with the event stream of a saved query: the effects of changes on its matches.
 pub(super) fn of_query(
     context: &Data<Context>,
     request: &HttpRequest,
@@ -112,7 +112,7 @@ pub(super) fn of_query(
     open(context, request, &parameters, Selected { kind, capabilities, query: Some(query), diff, is_unnamed })
 }
 
-/// Which changes a client asks for, and how they are encoded.
+/// The filter for the changes that a client requests, and their encoding.
 struct Selected {
     kind: Option<MatchKind>,
     /// Keys of capabilities before or after the change; none: all.
@@ -168,7 +168,7 @@ fn without_id(encoded: &Bytes) -> Bytes {
     lines.flatten().copied().collect()
 }
 
-/// Where a stream starts.
+/// The start position of a stream.
 enum Start {
     After(Seq),
     /// The position that the client gave can't be served.
@@ -253,7 +253,7 @@ struct Subscription {
     position: Seq,
     /// True if anything was sent: the first block carries the `retry` field.
     has_begun: bool,
-    /// What is sent before everything else.
+    /// Chunks to send before everything else.
     pending: VecDeque<Bytes>,
     /// The entry after the position, as far as it isn't sent yet.
     current: Option<Current>,

@@ -120,7 +120,7 @@ fn write_followers(text: &mut String, followers: &[FollowerStatus]) {
     });
 }
 
-/// How many places are taken, how many there are, and how many clients got none.
+/// Writes the number of places that are taken, their maximum, and the number of clients that were refused one.
 fn write_places(text: &mut String, name: &str, what: &str, places: &Places) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     gauge(text, &format!("agentdex_http_{name}"), &format!("{what} that are open."), number(places.taken()));

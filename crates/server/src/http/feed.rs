@@ -9,7 +9,7 @@ use crate::{
     store::{LoggedChange, Slot},
 };
 
-/// How many changes are read at once.
+/// Maximum number of log entries that are read at once.
 pub(super) const AT_ONCE: usize = 64;
 
 const PLAIN: Slot<Bytes> = Slot::numbered(0, size);

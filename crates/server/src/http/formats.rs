@@ -10,33 +10,33 @@ use crate::{
     convert::{Export, Format, Import, Parameter, ParameterKind, detect},
 };
 
-/// What may be said beside a document of any format.
+/// Query parameters of an import in any format.
 pub(super) const COMMON_PARAMETERS: [&str; 5] = ["if_exists", "ttl", "dry_run", "visibility", "namespace"];
 
-/// Where documents of a format are imported.
+/// The endpoint that imports documents of a format.
 pub(super) struct ImportPath {
     pub format: Format,
     pub import: &'static Import,
     pub path: String,
 }
 
-/// Where Things are exported in a format.
+/// The endpoint that exports Things in a format.
 pub(super) struct ExportPath {
     pub format: Format,
     pub export: &'static Export,
     /// The path, with `{id}` in it.
     pub path: String,
-    /// What comes behind the id, with a slash.
+    /// Path suffix after the id, with a slash.
     pub end: String,
 }
 
-/// Where documents are imported.
+/// The endpoints of all formats that can be imported.
 pub(super) static IMPORTS: LazyLock<Vec<ImportPath>> = LazyLock::new(|| {
     let path = |(format, import)| ImportPath { format, import, path: format!("/import/{format}") };
     Format::imports().map(path).collect()
 });
 
-/// Where Things are exported.
+/// The endpoints of all formats that can be exported.
 pub(super) static EXPORTS: LazyLock<Vec<ExportPath>> = LazyLock::new(|| {
     let path = |(format, export): (Format, &'static Export)| {
         let end = format!("/{}", export.path);
@@ -65,7 +65,7 @@ pub(super) fn other_format(json: &[u8], expected: Format) -> Option<String> {
     Some(format!("the document is {}: POST it to {}", found.descriptor().noun, path_of_import(found)))
 }
 
-/// Where documents of a format are posted.
+/// Returns the path that documents of a format are posted to; `/things` for a format without an import of its own.
 pub(super) fn path_of_import(format: Format) -> &'static str {
     IMPORTS.iter().find(|import| import.format == format).map_or("/things", |import| &import.path)
 }

@@ -18,10 +18,10 @@ use crate::{Change, Error, Position, Registry, Seq};
 const DEFAULT_LIMIT: usize = 100;
 /// The most changes of an answer.
 const MAX_LIMIT: usize = 1000;
-/// How many changes are read at once.
+/// Maximum number of changes that are read at once.
 const AT_ONCE: usize = 16;
 
-/// What comes behind the id of the Thing.
+/// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/history";
 
 /// List the changes of a Thing that the log still holds

@@ -1,4 +1,4 @@
-//! Which names the server answers to. A web page can have its own name resolve to the address of this
+//! Host names that the server answers to. A web page can have its own name resolve to the address of this
 //! server (DNS rebinding) and is then, to the browser, of the same origin as the API. Its requests still
 //! carry the name in `Host`, so a name that isn't known is refused before anything else is read.
 

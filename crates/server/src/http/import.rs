@@ -111,7 +111,7 @@ async fn check(context: &Context, request: &HttpRequest, card: td::Document) -> 
     Ok(context.network.run(async move { registry.check_card(&card, None).await }).await?)
 }
 
-/// What an import may say in any format.
+/// The common parameters of an import, in any format.
 #[derive(Debug, Clone)]
 struct Terms {
     if_exists: IfExists,
@@ -149,7 +149,7 @@ impl Terms {
     }
 }
 
-/// What was sent: a document, or where one is.
+/// The body of an import request: documents, or the URL of one.
 #[derive(Debug)]
 enum Sent {
     Documents(Documents),

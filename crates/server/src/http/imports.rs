@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, search::MAX_LIMIT, td};
 
-/// What follows the id of a Thing whose source is to be polled now.
+/// Path suffix after the id of a Thing whose source is to be polled now.
 pub(super) const REFRESH: &str = "/refresh";
 
 /// List the tracked sources

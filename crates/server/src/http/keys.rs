@@ -100,7 +100,8 @@ pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Resu
     Err(Problem::new(StatusCode::NOT_FOUND, "no-such-key", detail))
 }
 
-/// Where everybody may do everything, a key would outlast the moment in which authentication is switched on.
+/// Refuses to manage keys where clients aren't authenticated: everybody could create a key, which would still be valid
+/// once authentication is switched on.
 fn check_managed(context: &Context) -> Result<(), Problem> {
     if context.options.access.authentication {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What clients may take up: connections, streams and time.
+//! Limits on what clients may use: connections, streams and time.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use super::{problem::Problem, process, progress};
 /// The most connections, however many descriptors there are.
 const MAX_CONNECTIONS: usize = 16 * 1024;
 
-/// How much of the server its clients may take up. What is beyond a limit gets a 503 with `Retry-After`.
+/// Limits on the resources that clients may use. Connections and streams beyond a limit get a 503 with `Retry-After`.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// The most connections at a time; none: half of the file descriptors that the process may open, at
@@ -35,17 +35,18 @@ pub struct Limits {
     /// The most event streams, long polls and MQTT connections over WebSocket at a time; none: three
     /// quarters of all connections.
     pub max_streams: Option<usize>,
-    /// How many requests a second a client may send, with bursts of twice as many: the holder of an API key, or else an
-    /// address, or IPv6 network of 64 bits; none: as many as it likes. What is beyond gets a 429 with `Retry-After`.
-    /// One with credentials that aren't valid counts as ten; `/health/live` doesn't count.
+    /// Maximum number of requests a second of one client, with bursts of twice as many; none: no maximum. A client is
+    /// the holder of an API key, token or certificate, or else an address, or IPv6 network of 64 bits. Requests beyond
+    /// it get a 429 with `Retry-After`. A request with credentials that aren't valid counts as ten; `/health/live`
+    /// doesn't count.
     pub requests_per_second: Option<u32>,
-    /// How long a client may take to send the head of a request.
+    /// Maximum time for a client to send the head of a request.
     pub head_timeout: Duration,
-    /// How long a client may send no body (or less than 512 bytes of it), while it is waited for.
+    /// Maximum time to wait for a client that sends no body, or less than 512 bytes of it.
     pub body_timeout: Duration,
-    /// How long a client may take nothing of a response.
+    /// Maximum time for which a client may read nothing of a response.
     pub write_timeout: Duration,
-    /// How long requests that are being served may take to finish once the server stops.
+    /// Maximum time for requests that are being served to finish once the server stops.
     pub stop_timeout: Duration,
 }
 
@@ -128,17 +129,17 @@ impl Places {
         Ok(place)
     }
 
-    /// How many are taken.
+    /// Returns the number of places that are taken.
     pub(super) fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// How many there are.
+    /// Returns the maximum number of places.
     pub(super) fn maximum(&self) -> usize {
         self.maximum
     }
 
-    /// How often somebody was refused.
+    /// Returns the number of refusals since the start.
     pub(super) fn refused(&self) -> usize {
         self.refused.load(Ordering::Relaxed)
     }
@@ -148,7 +149,7 @@ impl Places {
 pub(super) struct Place {
     places: Arc<Places>,
     client: Option<IpAddr>,
-    /// How many are taken beyond the maximum, this one included.
+    /// Number of places that are taken beyond the maximum, this one included.
     over: usize,
     of_client: usize,
 }

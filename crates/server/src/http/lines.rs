@@ -11,7 +11,7 @@ pub(super) type Line = (u64, Result<Bytes, Problem>);
 /// The part of a body that has arrived and is not taken yet.
 pub(super) struct LineBuffer {
     bytes: BytesMut,
-    /// How many of the bytes are known to have no end of a line.
+    /// Number of bytes, from the first, that are known to have no line break.
     scanned: usize,
     maximum: usize,
     number: u64,
@@ -63,7 +63,7 @@ impl LineBuffer {
         None
     }
 
-    /// Where the first line ends, searched only in what hasn't been scanned.
+    /// Finds the end of the first line. Only what hasn't been scanned is searched.
     fn next_end(&mut self) -> Option<usize> {
         let unscanned = self.bytes.get(self.scanned..).unwrap_or_default();
         match unscanned.iter().position(|byte| *byte == b'\n') {

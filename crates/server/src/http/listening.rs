@@ -12,7 +12,7 @@ use std::{
 
 use tokio::sync::watch;
 
-/// How often an address is checked while a stream is open that came through it.
+/// Interval between checks of an address while a stream is open that came through it.
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 
 /// The addresses that requests of open streams came through, each with the signal that nobody listens there any more.

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use super::blocking::blocking;
 use crate::{Result, registry::Thing, td};
 
-/// How much is read before it is sent.
+/// Size in bytes at which a chunk is full and is sent.
 const CHUNK: usize = 64 * 1024;
 
-/// What the list as a whole looks like.
+/// The format of a list as a whole.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Form {
     /// A JSON array.
@@ -32,7 +32,7 @@ pub(super) enum Form {
     Lines,
 }
 
-/// What is shown of each Thing.
+/// The level of detail of each Thing in a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum View {
     /// The whole enriched TD.
@@ -43,7 +43,7 @@ pub(super) enum View {
 }
 
 impl Form {
-    /// What comes before and after the Things.
+    /// Returns the text before the Things and the text after them.
     pub(super) fn frame(self, total: usize, this: &str, next: Option<&str>) -> (String, &'static str) {
         match self {
             Form::Array => return ("[".to_owned(), "]"),

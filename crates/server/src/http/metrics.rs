@@ -16,7 +16,7 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// Upper bounds of the latency buckets in microseconds.
 const BOUNDS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000, 1_000_000];
 
-/// What has been counted since the start.
+/// Counters of requests since the start, and of the event streams and long polls that are open.
 #[derive(Default)]
 pub(super) struct Metrics {
     routes: Mutex<Vec<Arc<RouteMetrics>>>,
@@ -24,7 +24,7 @@ pub(super) struct Metrics {
     long_polls: Arc<AtomicI64>,
 }
 
-/// What has been counted of the requests of one route.
+/// Counters of the requests of one route since the start, by method, status class and latency.
 pub(super) struct RouteMetrics {
     path: &'static str,
     requests: [[AtomicU64; CLASSES.len()]; METHODS.len()],
@@ -58,7 +58,7 @@ impl RouteMetrics {
 }
 
 impl Metrics {
-    /// What is counted of a route: the same for all servers that share these metrics.
+    /// Returns the counters of a route: the same ones for all servers that share these metrics.
     pub(super) fn route(&self, path: &'static str) -> Arc<RouteMetrics> {
         let mut routes = self.routes();
         if let Some(known) = routes.iter().find(|known| known.path == path) {
@@ -79,7 +79,7 @@ impl Metrics {
         Counted::new(&self.long_polls)
     }
 
-    /// How many requests were answered, how many of them refused (4xx), and how many failed (5xx).
+    /// Returns the number of requests that were answered, of these the refused ones (4xx), and the failed ones (5xx).
     pub(super) fn requests(&self) -> [u64; 3] {
         let routes = self.routes();
         let counters = routes.iter().flat_map(|route| &route.requests);

@@ -1,4 +1,4 @@
-//! Which paths there are, and what answers them.
+//! Routes: the paths of the API and their handlers.
 
 use actix_cors::Cors;
 use actix_web::{
@@ -208,7 +208,7 @@ impl Mount<'_> {
         };
     }
 
-    /// What a Thing has in addition to its description, at its path with `end` behind it.
+    /// Registers a resource that a Thing has in addition to its description, at its path with `end` behind it.
     fn of_thing(&self, config: &mut ServiceConfig, path: &'static str, end: &'static str, route: Route) {
         self.below(config, "/things", path, move |path| end_of(path) == Some(end), route);
     }
@@ -289,14 +289,15 @@ fn is_sacp(path: &str) -> bool {
         .is_some_and(|(end, _)| !path.strip_suffix(end).is_some_and(|thing| thing.ends_with("/things")))
 }
 
-/// What a Thing has in addition to its description.
+/// Returns the path suffixes of the resources that a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
     [history::END, versions::END, imports::REFRESH, compatible::END, thing_access::END, conversation::END]
         .into_iter()
         .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }
 
-/// What the path of something of a Thing ends with. The slash of an id that ends like it is escaped.
+/// Returns the path suffix of a resource that a Thing has in addition to its description; none for other paths. The
+/// slash of an id that ends like one is escaped.
 fn end_of(path: &str) -> Option<&'static str> {
     ends().find(|end| path.strip_suffix(end).is_some_and(|thing| !thing.ends_with("/things")))
 }

@@ -20,11 +20,11 @@ use crate::mqtt::Origin;
 
 /// The subprotocol that clients have to offer.
 const SUBPROTOCOL: &str = "mqtt";
-/// How much is buffered between the endpoint and the WebSocket.
+/// Size of the buffer between the endpoint and the WebSocket in bytes, in each direction.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// The most bytes in one message to the client.
 const MESSAGE_BYTES: usize = 16 * 1024;
-/// How long a client may take nothing.
+/// Maximum time for which a client may read nothing.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers `GET /mqtt`.

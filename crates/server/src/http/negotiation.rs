@@ -1,11 +1,11 @@
-//! Which media type a response has: content negotiation by `Accept` (RFC 9110, section 12.5.1).
+//! Content negotiation by `Accept` (RFC 9110, section 12.5.1): the choice of the media type of a response.
 
 use actix_web::{
     HttpRequest,
     http::header::{ACCEPT, HeaderName, HeaderValue, VARY},
 };
 
-/// Which headers of a request a description depends on.
+/// The `Vary` header of descriptions: the headers of a request that they depend on.
 pub(super) const VARY_BY_TYPE: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept, accept-encoding"));
 
 /// A media range of `Accept` with its weight in thousandths.

@@ -41,7 +41,7 @@ use super::{
 use crate::access::Caller;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What a response lets a browser do, unless its handler says otherwise: nothing.
+/// Default content security policy of responses, unless the handler sets another one: it allows nothing.
 const NO_CONTENT_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 /// For a year, browsers that came over TLS don't come without it.
 const TLS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -142,7 +142,8 @@ where
     }
 }
 
-/// Whether a request is let through. It has its caller with it then.
+/// Checks the host and origin of a request, the role of its caller, and the rate of its client. A caller that proved
+/// its identity is stored in the extensions of the request.
 async fn admit(context: &Context, path: &str, needs: access::Needs, request: &ServiceRequest) -> Result<(), Problem> {
     context.hosts.check(request.head(), &context.options)?;
     let (caller, allowed) = access::check(context, path, needs, request.request()).await;

@@ -1,4 +1,4 @@
-//! How the API behaves, for whoever serves or mounts it.
+//! Options of the API, for applications that serve or mount it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use actix_web::http::Uri;
 use super::{demo::Demo, limits::Limits, stop::Stop};
 use crate::{Error, Result, access::Rules, td};
 
-/// How the API behaves. The default suits a server on one machine.
+/// Options of the API. The default suits a server on one machine.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*` is
@@ -17,11 +17,11 @@ pub struct Options {
     /// those that clients reach the server by. With `*` every name is taken, which lets web pages use the API
     /// by DNS rebinding, unless somebody else checks the names.
     pub allowed_hosts: Vec<String>,
-    /// Who may do what. By default everybody who reaches the API may do everything.
+    /// Authentication of callers, and their permissions. By default everybody who reaches the API may do everything.
     pub access: Rules,
-    /// What clients may take up.
+    /// Limits on the connections, streams and time that clients may use.
     pub limits: Limits,
-    /// What a [`super::Server`] encrypts with; none: it doesn't. An application that mounts the API does so itself.
+    /// TLS of a [`super::Server`]; none: it doesn't encrypt. An application that mounts the API does so itself.
     pub tls: Option<crate::tls::ServerTls>,
     /// The largest body of a request in bytes; a batch is limited line by line.
     pub body_limit: usize,
@@ -30,14 +30,14 @@ pub struct Options {
     pub public_url: Option<String>,
     /// Threads that serve requests; none: as many as there are cores.
     pub workers: Option<usize>,
-    /// How long an event stream is silent before it says that it is alive.
+    /// Time without events after which an event stream sends a heartbeat.
     pub heartbeat: Duration,
     /// Ends event streams and long polls.
     pub stop: Stop,
-    /// Where clients are brought that speak MQTT over WebSocket at `/mqtt`; none: they aren't.
+    /// The endpoint for clients that speak MQTT over WebSocket at `/mqtt`; none: that path isn't served.
     pub mqtt: Option<crate::mqtt::EndpointHandle>,
-    /// What calls agents for clients with the role `register`, in conversations; none: they can't have any here. It calls
-    /// with the settings and credentials that it has, whoever asks.
+    /// The consumer that calls agents in conversations, for clients with the role `register`; none: conversations
+    /// aren't offered here. It calls with its own settings and credentials, whoever the client is.
     pub conversations: Option<crate::consumer::Consumer>,
     /// Returns the number of lines of the program's log that could not be written, for `/metrics`; none: it isn't shown there.
     pub log_lines_dropped: Option<fn() -> u64>,

@@ -55,7 +55,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     Ok(response.content_type(negotiate(&request, &body::DESCRIPTIONS)).body(document))
 }
 
-/// Which headers of a request the description depends on.
+/// The `Vary` header of the description: the headers of a request that it depends on.
 const VARY_BY: (HeaderName, &str) = (VARY, "accept, host");
 
 /// The security scheme of the API.

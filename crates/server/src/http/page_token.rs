@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::problem::Problem;
 
-/// How many bytes of the check there are.
+/// Length of the check in bytes.
 const CHECK: usize = 8;
 
 /// Makes the token of the page after `id` in the registry with that uuid.

@@ -17,7 +17,7 @@ use crate::{
 
 /// The bounds of periods that Things were created and changed in.
 pub(super) const PERIODS: [&str; 4] = ["created_from", "created_before", "modified_from", "modified_before"];
-/// What may be given more than once beside the filters.
+/// Parameters that may be given more than once, in addition to the filters.
 const REPEATABLE: [&str; 5] = ["format", "source_format", "all_source_format", "not_source_format", "facets"];
 
 /// The search filters, but for the one of source formats, which has another name in each resource, and for periods.
@@ -140,7 +140,7 @@ impl Parameters {
         })
     }
 
-    /// What a request that puts Things asks for of the access to them.
+    /// Reads the visibility and namespace that are requested for the Things that a request puts.
     pub(super) fn access(&self) -> Result<AccessRequest, Problem> {
         let choices = Visibility::ALL.map(|visibility| (visibility.as_str(), visibility));
         let namespace = match self.text("namespace") {

@@ -21,10 +21,10 @@ use crate::{
 
 /// The media type of problem documents.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
-/// How many characters of a client's text a message repeats.
+/// Maximum number of characters of a client's text that a message repeats.
 const LONGEST_EXCERPT: usize = 100;
 
-/// What is answered instead of success.
+/// The response to a request that fails: status, headers and problem document.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
@@ -247,7 +247,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
 }
 
 impl Problem {
-    /// What a program can read of an error in addition to its code.
+    /// Adds the details of an error that a program can read in addition to its code: members and headers.
     fn add_specifics(&mut self, error: &Error) {
         let members = match error {
             Error::MalformedJson { line, column, .. } | Error::MalformedYaml { line, column, .. } => {

@@ -1,15 +1,15 @@
-//! What the process uses of the machine, as far as the system tells: Linux does.
+//! Resources that the process uses, as far as the system reports them: Linux does.
 
 use std::fs;
 
-/// How many file descriptors the process may open.
+/// Returns the maximum number of open file descriptors of the process.
 pub(super) fn descriptor_limit() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// How many file descriptors are open.
+/// Returns the number of open file descriptors.
 pub(super) fn open_descriptors() -> Option<u64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
 }
@@ -18,7 +18,7 @@ pub(super) fn open_descriptors() -> Option<u64> {
 pub(super) struct Memory {
     /// All of it.
     pub resident: u64,
-    /// What the process allocated: it belongs to no file.
+    /// Memory that the process allocated: it belongs to no file.
     pub anonymous: u64,
     /// Pages of files: the program, and the search index as far as it was read. The system takes them back when it
     /// needs memory.

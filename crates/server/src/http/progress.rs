@@ -1,4 +1,4 @@
-//! How far the client of a connection has come: what a stalled one is known by.
+//! Progress of the client of a connection, by which a stalled one is recognized.
 
 use std::{
     cell::Cell,
@@ -10,13 +10,13 @@ use std::{
 use actix_http::Request;
 use actix_web::HttpRequest;
 
-/// How far the client of a connection has come.
+/// The progress of the client of a connection.
 pub(super) struct Progress {
     /// Since when no request is being served.
     idle_since: Cell<Option<Instant>>,
     /// Since when the client has taken nothing of what waits for it.
     blocked_since: Cell<Option<Instant>>,
-    /// Whether a response is worth nothing to a client that has closed its side.
+    /// True if a response is worth nothing to a client that has closed its side.
     expects_client: Cell<bool>,
 }
 

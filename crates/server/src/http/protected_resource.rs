@@ -10,7 +10,7 @@ use super::{
     problem::Problem,
 };
 
-/// Where the metadata is.
+/// Path of the metadata.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Say whose tokens are taken (RFC 9728)
@@ -43,8 +43,8 @@ pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Re
     }))
 }
 
-/// What a challenge says of that; nothing where no tokens are taken. `path` is the resource that was requested, as it is
-/// mounted.
+/// Returns the parameter of a challenge that points to the metadata (RFC 9728, section 5.1); empty where no tokens are
+/// taken. `path` is the resource that was requested, as it is mounted.
 pub(super) fn challenge(context: &Context, request: &HttpRequest, path: &str) -> String {
     if context.issuer().is_none() {
         return String::new();

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 
 use super::problem::Problem;
 
-/// What is not offered.
+/// The query language that is not offered.
 pub(super) const NOT_OFFERED: &str = "xpath";
 
 /// Query languages of WoT Discovery that are not offered

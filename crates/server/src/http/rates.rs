@@ -1,4 +1,4 @@
-//! How many requests a second somebody may send: the generic cell rate algorithm, one number for each client.
+//! Rate limits, in requests a second: the generic cell rate algorithm, one number for each client.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ const MAX_CLIENTS: usize = 64 * 1024;
 /// A request with credentials that aren't valid counts as so many: guessing is slow.
 const INVALID: u32 = 10;
 
-/// Who sends requests.
+/// A sender of requests, as the rate limit distinguishes them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Client {
     /// The holder of an API key.
@@ -33,12 +33,12 @@ impl Client {
     }
 }
 
-/// How many requests a second each client may send.
+/// The rate limit of requests, for each client.
 #[derive(Debug)]
 pub(super) struct Rates {
     /// The time that a request takes up; none: there is no limit.
     interval: Option<Duration>,
-    /// How far a client may be ahead of its rate: a burst of twice what it may send in a second.
+    /// Maximum time that a client may be ahead of its rate: a burst of twice what it may send in a second.
     tolerance: Duration,
     began: Instant,
     clients: Mutex<Clients>,

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{Error, Registry, Result, convert::Format, registry::FullRecords};
 
-/// How much is read before it is sent.
+/// Size in bytes at which a chunk is full and is sent.
 const CHUNK: usize = 64 * 1024;
-/// How much longer a line may be than a description: it has the document that this was converted from, and escapes it.
+/// Maximum length of a line, as a multiple of that of a description: it has the document that this was converted from,
+/// and escapes it.
 const LINE_FACTOR: usize = 8;
 
 /// List Things with all that is stored of each

@@ -16,9 +16,9 @@ use super::{
 };
 use crate::sacp;
 
-/// What comes behind the name of the action.
+/// Path suffix after the name of an action.
 pub(super) const END: &str = "/sacp";
-/// What an answer comes in: as text, since what an agent writes often isn't the JSON that it should be.
+/// Media types of an answer: also text, since what an agent writes often isn't the JSON that it should be.
 const ANSWERS: [&str; 2] = ["text/plain", "application/json"];
 
 /// Answers all methods.

@@ -1,4 +1,4 @@
-//! Which Things a list shows, and in which order.
+//! Selection and order of the Things in a list.
 //!
 //! By id, Things are read as they are sent, and a page starts where a token says. Any other order has to
 //! read all of them first; it remembers no more of them than the page needs, and so asks for a page of
@@ -16,12 +16,12 @@ use crate::{
     search::{Filters, MAX_DEPTH, MAX_LIMIT},
 };
 
-/// How many ids are read from the index at once.
+/// Maximum number of ids that are read from the index at once.
 const IDS_AT_ONCE: usize = 8 * 1024;
-/// How many bytes of a page are held while its end is looked for; the rest is read again.
+/// Number of bytes of a page that are held in memory while its end is searched; the rest is read again.
 const PAGE_BYTES: usize = 1024 * 1024;
 
-/// What a client asks of a list.
+/// The page, query, filters and order of a list that a client requests.
 #[derive(Debug, Clone)]
 pub(super) struct Selection {
     pub(super) limit: Option<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Selection {
 struct Sorting {
     field: Field,
     descending: bool,
-    /// How many Things lie before the end of the page.
+    /// Number of Things up to the end of the page: `offset` plus `limit`.
     depth: usize,
 }
 
@@ -51,18 +51,18 @@ enum Field {
     Modified,
 }
 
-/// What the list is made from, and the log position from before it was read.
+/// The Things of a list, and the log position from before it was read.
 pub(super) struct Found {
     pub(super) seq: Seq,
-    /// How many Things there are on all pages.
+    /// Total number of Things on all pages.
     pub(super) total: usize,
     /// Those of this page.
     pub(super) things: BoxedThings,
-    /// Where the next page starts; none after the last.
+    /// Start of the next page; none after the last.
     pub(super) next: Option<Start>,
 }
 
-/// Where a page starts.
+/// The start of a page.
 pub(super) enum Start {
     /// After this id.
     After(String),
@@ -128,7 +128,7 @@ impl Selection {
         }
     }
 
-    /// How many ids are read from the index at once: no more than the page needs.
+    /// Returns the number of ids to read from the index at once: no more than the page needs.
     fn ids_at_once(&self) -> usize {
         match (self.sorting, self.limit) {
             (None, Some(limit)) => IDS_AT_ONCE.min(self.offset + limit + 1),

@@ -18,7 +18,7 @@ use crate::search::sparql::{Format, Query};
 const EXAMPLE: &str = "SELECT ?thing ?title { ?thing <https://www.w3.org/2019/wot/td#title> ?title } LIMIT 10";
 /// The parameters, in the URL or in a form.
 const KNOWN: [&str; 2] = ["query", "consistent"];
-/// What a query comes in.
+/// Media types of a query in a body.
 const QUERIES: [&str; 2] = ["application/sparql-query", FORM];
 const FORM: &str = "application/x-www-form-urlencoded";
 /// The largest body: a query of the greatest length, every byte of it encoded, and a flag.

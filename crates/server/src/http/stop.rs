@@ -24,8 +24,8 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// What waits for the signal, for another one, or for the end of the credentials of the caller that a registry is
-    /// used by.
+    /// Returns a listener that waits for the signal, for another one, or for the end of the credentials of the caller
+    /// that a registry is used by.
     pub(super) fn listener(&self, gone: Option<watch::Receiver<bool>>, registry: Registry) -> Stopped {
         Stopped { asked: self.0.subscribe(), gone, registry }
     }

@@ -11,7 +11,7 @@ use actix_web::{
     web::{self, Data},
 };
 
-/// What the path of the access to a Thing ends with.
+/// Path suffix of the access to a Thing, after its id.
 pub(super) const END: &str = "/access";
 
 /// Answers all methods of `/things/{id}/access`.

@@ -23,7 +23,7 @@ use crate::{
 /// The number of entries that are read from the log at once.
 const ENTRIES_AT_ONCE: usize = 64;
 
-/// What is published of a change.
+/// A family of topics that a change is published under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {
     Event,
@@ -53,7 +53,7 @@ impl Family {
         }
     }
 
-    /// How many levels the topics have after that.
+    /// Returns the number of levels after [`Family::level`] in its topics.
     pub fn depth(self) -> usize {
         match self {
             Family::Event => 2,
@@ -114,7 +114,7 @@ impl Message {
 /// The slots in which a change carries its event, and a description of its Thing.
 const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
 const THING: Slot<Described> = Slot::numbered(3, |described| size_of::<Described>() + described.payload.len());
-/// Where it carries its messages: the endpoint and the publisher may have other topics.
+/// Slots in which a change carries its messages: the endpoint and the publisher may have other topics.
 pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4, messages_size);
 pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5, messages_size);
 
@@ -162,7 +162,7 @@ fn payload_size(payload: &Payload) -> usize {
     size_of::<Payload>() + payload.len()
 }
 
-/// What comes after a position in the log.
+/// The next entry of the log after a position, or the reason why there is none.
 pub(super) enum Next {
     Entry(Logged),
     /// Nothing yet.

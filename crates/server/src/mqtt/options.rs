@@ -4,14 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::access::Rules;
 
-/// How the built-in endpoint treats its clients.
+/// Options of the built-in endpoint.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
     /// The first levels of all topics.
     pub prefix: String,
-    /// Who may connect. By default everybody who reaches the endpoint.
+    /// Access rules of clients. By default everybody who reaches the endpoint may connect.
     pub access: Rules,
-    /// What connections to its socket are encrypted with; none: they aren't.
+    /// TLS of connections to its socket; none: they aren't encrypted.
     pub tls: Option<crate::tls::ServerTls>,
     /// The most connections at a time, WebSocket included. Those beyond are refused.
     pub max_connections: usize,
@@ -23,17 +23,18 @@ pub struct EndpointOptions {
     pub max_session_subscription_bytes: usize,
     /// The most bytes that the subscriptions of all sessions take.
     pub max_subscription_bytes: usize,
-    /// How long a session of version 3.1.1 waits for its client, which can't ask for a time.
+    /// Time that a session of version 3.1.1 waits for its client, which can't ask for a time.
     pub default_session_expiry: Duration,
-    /// How long a session waits for its client at the longest, also if the client asks for more.
+    /// Maximum time that a session waits for its client, also if the client asks for more.
     pub max_session_expiry: Duration,
-    /// How long a new connection may take to send CONNECT; under TLS also how long the handshake before may take.
+    /// Maximum time for a new connection to send CONNECT; under TLS also the maximum time for the handshake before.
     pub connect_timeout: Duration,
-    /// How long a subscriber may take no bytes, or acknowledge none of a full window, before it is disconnected.
+    /// Maximum time for which a subscriber may take no bytes, or acknowledge none of a full window. It is then
+    /// disconnected.
     pub stall_timeout: Duration,
     /// The longest keep-alive granted to MQTT 5 clients; CONNACK states it to a client that asks for more, or none.
     pub max_keep_alive: Duration,
-    /// How long [`super::Endpoint::stop`] waits for clients to take their DISCONNECT.
+    /// Maximum time that [`super::Endpoint::stop`] waits for clients to take their DISCONNECT.
     pub stop_timeout: Duration,
 }
 
@@ -58,7 +59,7 @@ impl Default for EndpointOptions {
     }
 }
 
-/// How the publisher treats an existing broker.
+/// Options for publishing to an existing broker.
 #[derive(Debug, Clone)]
 pub struct PublisherOptions {
     /// The first levels of all topics.
@@ -69,7 +70,7 @@ pub struct PublisherOptions {
     pub max_body_bytes: usize,
     /// The longest wait before the next attempt to reach the broker; the first is 100 ms, then it doubles.
     pub max_backoff: Duration,
-    /// How long [`super::Publisher::stop`] waits for what is on its way.
+    /// Maximum time that [`super::Publisher::stop`] waits for messages that are on their way.
     pub stop_timeout: Duration,
 }
 

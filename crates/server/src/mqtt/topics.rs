@@ -22,7 +22,7 @@ use crate::{Error, Result, access::Owner, change::ChangeKind, registry::MatchKin
 const MAX_CAPABILITY_BYTES: usize = 256;
 /// The longest prefix: leaves room for three encoded ids in the 65,535 bytes of a topic.
 const MAX_PREFIX_BYTES: usize = 1024;
-/// What a level can't carry as it is.
+/// Characters that are percent-encoded in a level.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// Names the topics under a prefix.
@@ -65,7 +65,7 @@ impl Topics {
         &self.prefix
     }
 
-    /// Where the event of a change is published.
+    /// Returns the topic of the event of a change.
     ///
     /// ```
     /// use agentdex::ChangeKind;
@@ -85,13 +85,13 @@ impl Topics {
         topic.strip_prefix(self.prefix.as_str()).is_some_and(|rest| rest.starts_with("/events/"))
     }
 
-    /// Where it is published for those interested in a capability; nowhere if the key is over 256 bytes or empty.
+    /// Returns the topic of the event for subscribers of a capability; none if the key is over 256 bytes or empty.
     pub fn capability(&self, key: &str, kind: ChangeKind, id: &str) -> Option<String> {
         let fits = !key.is_empty() && key.len() <= MAX_CAPABILITY_BYTES;
         fits.then(|| format!("{}/capabilities/{}/{kind}/{}", self.prefix, encode(key), encode(id)))
     }
 
-    /// Where it is published for those interested in a saved query.
+    /// Returns the topic of the event for subscribers of a saved query.
     ///
     /// ```
     /// use agentdex::registry::MatchKind;
@@ -113,18 +113,18 @@ impl Topics {
     /// The level of decisions.
     pub(super) const DECISIONS: &str = "guardian";
 
-    /// Where a decision of the guardian about a step of this agent is published.
+    /// Returns the topic of a decision of the guardian about a step of this agent.
     pub fn decision(&self, agent: Option<&str>, decision: crate::policy::Decision) -> String {
         let agent = agent.filter(|agent| !agent.is_empty()).unwrap_or("unknown");
         format!("{}/{}/{}/{}", self.prefix, Topics::DECISIONS, encode(agent), decision.as_str())
     }
 
-    /// Where the current Thing Description is retained.
+    /// Returns the topic at which the current Thing Description is retained.
     pub fn thing(&self, id: &str) -> String {
         format!("{}/things/{}", self.prefix, encode(id))
     }
 
-    /// Where subscribers are notified that they missed more than the log holds.
+    /// Returns the topic that notifies subscribers that they missed more than the log holds.
     pub fn resync(&self, source: &str) -> String {
         format!("{}/events/resync/{}", self.prefix, encode(source))
     }
@@ -151,7 +151,7 @@ pub(super) fn encode(text: &str) -> impl std::fmt::Display + '_ {
     utf8_percent_encode(text, ENCODED)
 }
 
-/// What a level stands for; none if that is no UTF-8.
+/// Decodes a level; none if the result isn't UTF-8.
 pub(super) fn decode(level: &str) -> Option<String> {
     percent_decode_str(level).decode_utf8().ok().map(Into::into)
 }

@@ -1,4 +1,4 @@
-//! Who a client is that has proved to hold the key of a certificate, which was verified before.
+//! Identity of a client that has proved to hold the key of a certificate. The certificate was verified before.
 
 use std::sync::Arc;
 

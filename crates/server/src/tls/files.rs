@@ -22,7 +22,7 @@ use crate::{Error, Result, td::Timestamp};
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What was read, as connections are accepted with it.
+/// TLS configurations read from the files, with which connections are accepted.
 pub(super) struct Loaded {
     pub http: Arc<ServerConfig>,
     pub mqtt: Arc<ServerConfig>,
@@ -30,7 +30,7 @@ pub(super) struct Loaded {
     pub expires: Timestamp,
 }
 
-/// What shows that a file was written: when, and how long it is. None where it isn't there.
+/// Modification time and length of a file, which show that it was written; none if the file isn't there.
 type Stamp = Option<(SystemTime, u64)>;
 
 /// Those of all files.
@@ -106,7 +106,7 @@ fn expires(certificate: &CertificateDer<'_>) -> std::result::Result<Timestamp, S
     read.map(|(_, read)| expiry(&read)).map_err(|error| format!("its first certificate can't be read: {error}"))
 }
 
-/// What verifies certificates of clients: those without one are let in as nobody.
+/// Returns the verifier of client certificates. Clients without one are admitted as nobody.
 fn verifier(path: &Path, provider: Arc<CryptoProvider>) -> std::result::Result<Arc<dyn ClientCertVerifier>, String> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {

@@ -14,7 +14,7 @@ pub(crate) use self::server_tls::{Protocol, Stream};
 pub use self::server_tls::{ServerTls, Status};
 use crate::access::RoleMapping;
 
-/// What a server proves itself with, and which clients it knows by their certificates.
+/// Files with the certificate and key of a server, and the authorities and roles of client certificates.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// A PEM file with the certificate of the server, followed by those of the authorities between it and a root.

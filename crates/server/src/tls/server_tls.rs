@@ -22,13 +22,13 @@ use super::{
 };
 use crate::{Result, access::Caller, td::Timestamp};
 
-/// How often files are checked for changes.
+/// Interval at which files are checked for changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A connection under TLS.
 pub(crate) type Stream<S> = tokio_rustls::server::TlsStream<S>;
 
-/// What is spoken under TLS.
+/// The protocol spoken under TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,
@@ -67,17 +67,17 @@ struct Inner {
     handshake_failures: AtomicU64,
 }
 
-/// How it is with the TLS of a server.
+/// State of the TLS of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// When the certificate that is in use stops to be valid.
     pub expires: Timestamp,
-    /// How often the files were read again and taken.
+    /// Number of times the files were read again and taken.
     pub reloads: u64,
-    /// How often they were read again and couldn't be used.
+    /// Number of times they were read again and couldn't be used.
     pub reload_failures: u64,
-    /// How many connections ended before they were encrypted: clients that trust another authority, show a certificate
-    /// that isn't valid, speak no TLS, or took too long.
+    /// Number of connections that ended before they were encrypted: clients that trust another authority, show a
+    /// certificate that isn't valid, speak no TLS, or took too long.
     pub handshake_failures: u64,
 }
 
@@ -160,7 +160,7 @@ impl ServerTls {
         }
     }
 
-    /// How it is.
+    /// Returns the expiry of the certificate, and the counts of reloads and failed handshakes.
     pub fn status(&self) -> Status {
         let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Status {

@@ -1,8 +1,8 @@
-//! What an agent offers to callers: actions, properties, events, and the forms that they are called by.
+//! Affordances of an agent (actions, properties, events), and the forms that they are called by.
 
 use serde_json::{Map, Value, json};
 
-/// What actions, properties and events have in common.
+/// The common part of actions, properties and events.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Affordance {
     pub name: String,
@@ -57,7 +57,7 @@ impl Action {
         self.member("title", title.into())
     }
 
-    /// What it does.
+    /// Describes the effect of the action.
     pub fn description(self, text: impl Into<String>) -> Action {
         self.member("description", text.into())
     }

@@ -1,10 +1,10 @@
-//! What texts are, and what they are flagged for.
+//! Kinds of texts, and kinds of flags.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What a text is.
+/// The kind of a text, which decides the characters that it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
     /// One line.

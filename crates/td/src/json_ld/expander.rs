@@ -76,7 +76,7 @@ impl Expander {
         Expander::default()
     }
 
-    /// What a document says. Blocks.
+    /// Reads the statements of a document. Blocks.
     ///
     /// ```
     /// use agentdex_td::{Description, json_ld::{Expander, Term}};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) use self::contexts::is_known as is_known_context;
 pub use self::expander::{Expander, Pending};
 
-/// What a description says, as RDF.
+/// The statements of a description, as RDF.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statements {
     /// The statements, each once, in the order of the document.
@@ -32,7 +32,7 @@ pub struct Statements {
 /// One statement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Quad {
-    /// What it is about: an IRI or a blank node.
+    /// The resource that the statement is about: an IRI or a blank node.
     pub subject: Term,
     /// The IRI of the property.
     pub predicate: Arc<str>,

@@ -14,7 +14,7 @@ const TD: &str = "https://www.w3.org/2022/wot/td/v1.1";
 const TD_1_0: &str = "https://www.w3.org/2019/wot/td/v1";
 /// The names of ours begin with this character for private use; a description that has it is left as it is.
 const PRIVATE: char = '\u{e000}';
-/// What has forms or links, with the name of ours and the IRI.
+/// The members that list forms or links, each with the name of ours and the IRI.
 const LISTS: [(&str, &str, &str); 2] = [
     ("forms", "\u{e000}forms", "https://www.w3.org/2019/wot/td#hasForm"),
     ("links", "\u{e000}links", "https://www.w3.org/2019/wot/td#hasLink"),
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::json_ld::processor::Processor;
 
-    /// What a description says, with and without names of ours, in any order.
+    /// Reads the statements of a description without and with names of ours, in any order.
     fn both(thing: &Value) -> [Vec<String>; 2] {
         [false, true].map(|plain| {
             let statements = Processor::default().read_as(&thing.to_string(), plain).unwrap();

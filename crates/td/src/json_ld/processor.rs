@@ -39,12 +39,12 @@ pub(super) struct Processor {
 /// A context that was processed.
 struct Ready {
     context: Context<IriIndex, BlankIdIndex>,
-    /// What of it is unknown or invalid.
+    /// The contexts in it that are unknown or invalid.
     ignored: Vec<String>,
 }
 
 impl Processor {
-    /// What a document says.
+    /// Reads the statements of a document.
     ///
     /// # Errors
     /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] where it is nested too deeply; [`Error::NotRdf`] where

@@ -8,7 +8,7 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-/// What `error` means; `schema` is the schema that it comes from.
+/// Explains `error` in words; `schema` is the schema that it comes from.
 pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
     let found = quoted(error.instance());
     if let Some(advice) = find_advice(schema, error.schema_path().as_str()) {

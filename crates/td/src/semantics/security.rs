@@ -58,7 +58,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a flow needs: `code` and `device` both endpoints, `client` the one for tokens only.
+    /// Warns of missing endpoints of an OAuth 2.0 flow: `code` and `device` need both, `client` the one
+    /// for tokens only.
     fn check_flow(&mut self, definition: &Object, path: &Path<'_>) {
         let needed: &[&str] = match definition.get("flow").and_then(Value::as_str) {
             Some("code" | "device") => &["authorization", "token"],

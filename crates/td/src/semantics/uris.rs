@@ -72,7 +72,8 @@ enum Reference {
 }
 
 impl Reference {
-    /// What kind of reference `text` is once its template is expanded; none if it is no reference.
+    /// Classifies `text` as an absolute or relative reference once its template is expanded; none if it is not a
+    /// reference.
     fn of(text: &str) -> Option<Reference> {
         let expanded = expand_template(text)?;
         let reference = IriRef::parse(expanded.as_ref()).ok()?;

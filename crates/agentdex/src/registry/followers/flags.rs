@@ -1,4 +1,4 @@
-//! What Things are flagged for as a follower: in memory, read from the records at every start.
+//! The follower for the flags of Things. They are in memory, and read from the records at every start.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -22,7 +22,7 @@ use crate::{
 pub(in crate::registry) struct SharedFlags(RwLock<Names>);
 
 impl SharedFlags {
-    /// What a Thing is flagged for.
+    /// Returns the flags of a Thing, as far as the log was read.
     pub(in crate::registry) fn of(&self, id: &str) -> Vec<Flag> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }

@@ -1,4 +1,4 @@
-//! What a follower is, and how it says how it is.
+//! The trait of followers of the log, and their status.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(in crate::registry) fn changed<'c>(
     ids.into_iter().map(|id| Ok((id, store.find_unpurged(id)?)))
 }
 
-/// What a commit must survive.
+/// The failure that a commit must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::registry) enum Durability {
     /// The end of the process.
@@ -85,20 +85,20 @@ pub(in crate::registry) enum Durability {
     System,
 }
 
-/// How a follower of the log is.
+/// Status of a follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowerStatus {
-    /// Which one: `search`.
+    /// Name of the follower, such as `search`.
     pub name: &'static str,
-    /// What it does.
+    /// Current activity, or failure.
     pub state: FollowerState,
     /// The last change whose effect it shows; none where it shows nothing.
     pub seq: Option<Seq>,
     /// The number of changes that the log has beyond that one; more than there are, where they were not counted yet.
     pub lag: u64,
-    /// How often it failed since the start.
+    /// Number of failures since the start.
     pub failures: u64,
-    /// How often it was rebuilt since the start.
+    /// Number of rebuilds since the start.
     pub rebuilds: u64,
 }
 
@@ -120,7 +120,7 @@ impl FollowerStatus {
     }
 }
 
-/// What a follower does.
+/// State of a follower of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowerState {
     /// It takes in what changes.
@@ -134,7 +134,7 @@ pub enum FollowerState {
     },
     /// It failed, and tries again after a while. It shows what it showed before.
     Failing {
-        /// What went wrong.
+        /// Description of the failure.
         error: String,
     },
     /// It was stopped.

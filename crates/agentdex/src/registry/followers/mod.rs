@@ -82,7 +82,7 @@ impl Followers {
         Ok(shared)
     }
 
-    /// How each of them is.
+    /// Returns the status of each follower.
     pub(super) fn status(&self) -> Vec<FollowerStatus> {
         self.running.iter().map(|running| running.shared.status()).collect()
     }

@@ -19,21 +19,21 @@ use crate::{
     td::{self, Registration},
 };
 
-/// How many descriptions are read at a time.
+/// Number of descriptions in a portion, which are parsed in parallel.
 const RECORDS_AT_ONCE: usize = 128;
-/// How many of those portions are sorted together while all are read: what isn't sorted yet takes more memory.
+/// Number of portions that are sorted together during a rebuild: statements that aren't sorted yet take more memory.
 const PORTIONS_IN_A_SEGMENT: usize = 16;
 
-/// What SPARQL queries need.
+/// The statements that SPARQL queries read, their follower, and the number of queries.
 pub(in crate::registry) struct Sparql {
     pub quads: Arc<Quads>,
     /// The follower that keeps them at the end of the log.
     pub following: Arc<Shared>,
-    /// How many queries are evaluated.
+    /// Number of queries that are being evaluated.
     pub running: AtomicUsize,
 }
 
-/// What queries see: the statements as they were last committed, and what was removed since.
+/// The statements that queries see, as they were last committed, and the Things that were removed since.
 pub(in crate::registry) struct Quads {
     store: Store,
     shown: Mutex<Shown>,

@@ -20,7 +20,7 @@ use crate::{
 
 /// The most changes that are applied before it looks who waits.
 const CHANGES_AT_ONCE: usize = 512;
-/// How often it looks for changes.
+/// Interval at which an idle follower polls the log.
 const TICK: Duration = Duration::from_millis(50);
 /// A commit comes at the latest so long after the first change that it has,
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
@@ -28,19 +28,19 @@ const COMMIT_AFTER: Duration = Duration::from_secs(1);
 const COMMIT_AFTER_WHEN_BEHIND: Duration = Duration::from_secs(10);
 /// or with this number of changes.
 const CHANGES_IN_A_COMMIT: usize = 50_000;
-/// How often a commit is made to survive a crash of the system.
+/// Interval between commits that survive a crash of the system.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
 /// The pause after the first failure; each further one doubles it.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How often it is checked meanwhile whether the disk has become emptier.
+/// Interval between checks of the free disk space during a pause, which ends once that has more than doubled.
 const SPACE_INTERVAL: Duration = Duration::from_secs(1);
 /// Records between readings of the clock while it is rebuilt.
 const RECORDS_AT_ONCE: u64 = 256;
 /// Records between reports in the log.
 const RECORDS_IN_A_REPORT: u64 = 100_000;
 
-/// What the thread of a follower and everybody else share.
+/// State that the thread of a follower shares with its callers.
 pub(in crate::registry) struct Shared {
     pub(super) waiting: Waiting,
     log: LogReader,
@@ -118,7 +118,7 @@ pub(super) struct Runner {
     pause: Duration,
 }
 
-/// How far a follower is.
+/// The positions that a follower has applied and committed, and the time of its last sync.
 struct Progress {
     committed: Position,
     applied: Seq,
@@ -347,7 +347,7 @@ impl<R: Iterator<Item = Result<Record>>> Iterator for Counted<'_, R> {
     }
 }
 
-/// What went wrong, in words; none where nothing did, or where it was asked to stop.
+/// Describes an error, with its causes, or a panic. None if nothing failed, or if the follower was asked to stop.
 fn failure(outcome: std::result::Result<Result<()>, Box<dyn Any + Send>>) -> Option<String> {
     match outcome {
         Ok(Ok(()) | Err(Error::ShuttingDown)) => None,
@@ -382,7 +382,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// What the next call of `apply` does.
+    /// Outcome of the next call of `apply`.
     enum Next {
         Apply,
         Fail,

@@ -34,7 +34,7 @@ const TRUSTED_FOR: Duration = Duration::from_secs(60);
 /// An index whose files are whole is rebuilt for the failure of a search at most so often.
 const REBUILT_AT_MOST_EVERY: Duration = Duration::from_secs(3600);
 
-/// What searches see: the last good state of the index, and what the log has beyond it.
+/// The state that searches read: the last good snapshot of the index, and the changes of the log beyond it.
 pub(in crate::registry) struct Search {
     store: Store,
     shown: Mutex<Shown>,
@@ -62,18 +62,18 @@ enum Trust {
     Confirmed(Instant),
 }
 
-/// What searches find in an index at one moment.
+/// The searchable content of an index at one moment: a snapshot, and the entries that are hidden from searches.
 pub(in crate::registry) struct Visible {
     pub snapshot: Snapshot,
     /// The last change that the index shows.
     pub seq: Seq,
-    /// What the index has and nobody may find.
+    /// Entries of the index that a search must not return.
     pub hidden: Hidden,
     /// The Things in it that not everybody may find.
     pub restricted: RestrictedDocuments,
 }
 
-/// How far an index is.
+/// Log position of an index, and the last change that is overdue there.
 pub(in crate::registry) struct Freshness {
     /// The last change that the index shows.
     pub seq: Seq,
@@ -211,7 +211,8 @@ fn seq(snapshot: &Snapshot) -> Seq {
 }
 
 impl Shown {
-    /// What the log can't tell any more can't be left out: then nothing is shown until the index is rebuilt.
+    /// Reads the log up to its end. Where the log no longer has the changes in between, nothing is shown until the
+    /// index is rebuilt: the deletions among them aren't known, so they can't be hidden.
     fn read_on(&mut self, store: &Store) -> Result<()> {
         if self.snapshot.is_some() && !self.unseen.read_on(store)? {
             *self = Shown::default();

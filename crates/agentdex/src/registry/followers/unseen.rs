@@ -1,5 +1,5 @@
-//! What the log has beyond the position of the index: which ids were deleted there, and since when it is
-//! there. Each change is read once, by whoever comes first: the follower or a search.
+//! The changes of the log beyond the position of the index: the ids that they deleted, and the times at which they
+//! were made. Each change is read once, by whoever comes first: the follower or a search.
 
 use std::{
     collections::{HashMap, VecDeque},

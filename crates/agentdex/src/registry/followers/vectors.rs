@@ -77,7 +77,7 @@ impl Follower for VectorFollower {
         Err(Error::Index { doing: "inspecting the vectors", source: "the file is damaged, and is read again".into() })
     }
 
-    /// What was made of the same texts is kept, so that a rebuild that was interrupted goes on.
+    /// Keeps the vectors of texts that are still the same, so that an interrupted rebuild goes on.
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
         let writer = self.writer()?;
         writer.begin_rebuild()?;

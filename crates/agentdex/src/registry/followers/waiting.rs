@@ -1,4 +1,4 @@
-//! Who waits until a follower has taken in a change.
+//! The queue of callers that wait until a follower has taken in a change.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::change::Seq;
 
-/// How a wait ended.
+/// The result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::registry) enum Waited {
     /// The follower shows every change up to this one.
@@ -30,7 +30,7 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
-    /// What was reached last.
+    /// The last change that was reached; none before the first.
     reached: Option<Seq>,
     is_stopping: bool,
     has_ended: bool,

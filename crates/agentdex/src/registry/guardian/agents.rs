@@ -1,4 +1,5 @@
-//! What decisions need of agents, in memory: read when an agent takes its first step, and changed with the log since.
+//! In-memory cache of the agents that decisions are about. An agent is read when it takes its first step, and updated
+//! with the log from then on.
 
 use std::{
     collections::HashMap,
@@ -22,7 +23,7 @@ use crate::{
 const MOST_AGENTS: usize = 20_000;
 /// The most bytes of the descriptions that they were read from.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// What an entry takes beside that.
+/// Bytes that an entry takes beyond its id and description.
 const ENTRY_BYTES: usize = 256;
 
 /// The agents that took a step lately.
@@ -54,7 +55,7 @@ pub(super) struct KnownAgent {
     pub access: Access,
 }
 
-/// What is known of an agent: none where it isn't registered.
+/// An agent as decisions know it; none where it isn't registered.
 pub(super) type Known = Option<Arc<KnownAgent>>;
 
 impl Agents {
@@ -62,7 +63,7 @@ impl Agents {
         Agents { store, policy, cached: RwLock::default(), uses: AtomicU64::new(0) }
     }
 
-    /// What is known of an agent, if that is in memory.
+    /// Returns an agent if it is in memory, and records the use.
     pub(super) fn cached(&self, id: &str) -> Option<Known> {
         let cached = self.read();
         let agent = cached.agents.get(id)?;
@@ -109,7 +110,7 @@ impl Agents {
         *self.write() = Cached::default();
     }
 
-    /// How many are in memory.
+    /// Returns the number of agents in memory, ids that nobody has registered included.
     pub(super) fn len(&self) -> usize {
         self.read().agents.len()
     }

@@ -19,12 +19,12 @@ use crate::{Error, Result, policy::Entry};
 const FILES: u64 = 8;
 /// The smallest file that is ended.
 const SMALLEST_FILE: u64 = 64 * 1024;
-/// What is written before it reaches the operating system.
+/// Size of the write buffer, in bytes: entries in it haven't reached the operating system.
 const BUFFER: usize = 64 * 1024;
 /// The longest line that is read.
 const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 
-/// How much of a trail is kept.
+/// Limits on the size and age of a trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// The most bytes.
@@ -140,7 +140,7 @@ impl Trail {
         self.trim(&mut state, SystemTime::now());
     }
 
-    /// How many bytes it has.
+    /// Returns the size of all its files in bytes, with entries that are still buffered.
     pub(super) fn bytes(&self) -> u64 {
         let state = self.lock();
         state.ended.iter().map(|file| file.bytes).sum::<u64>() + state.file.as_ref().map_or(0, |open| open.bytes)

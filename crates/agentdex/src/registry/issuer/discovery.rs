@@ -12,7 +12,7 @@ use crate::{
     signature::TrustedKeys,
 };
 
-/// What is read of the metadata (RFC 8414, section 2; OpenID Connect Discovery, section 3).
+/// The members of the metadata that are read (RFC 8414, section 2; OpenID Connect Discovery, section 3).
 #[derive(Debug, Clone, Deserialize)]
 struct Metadata {
     issuer: String,
@@ -25,7 +25,7 @@ struct Metadata {
 pub(super) struct FetchedKeys {
     pub keys: TrustedKeys,
     pub max_age: Option<Duration>,
-    /// How people sign in, where that is asked for and the issuer has a way.
+    /// Sign-in parameters for people, if a client id is configured and the issuer has the endpoints.
     pub sign_in: Option<SignIn>,
 }
 
@@ -80,7 +80,8 @@ pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> st
     Ok(FetchedKeys { keys, max_age: fetched.max_age, sign_in })
 }
 
-/// How people sign in with this metadata. Its URLs become part of a header and of a page.
+/// Builds the sign-in parameters, if a client id is configured and both endpoints are usable: HTTPS or loopback URLs
+/// of safe characters. These URLs become part of a header and of a page.
 fn sign_in(options: &IssuerOptions, metadata: Metadata) -> Option<SignIn> {
     let is_usable = |url: &String| {
         let is_safe = |byte: u8| byte.is_ascii_graphic() && !b"\"'<>;,\\".contains(&byte);
@@ -115,7 +116,8 @@ async fn metadata(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Re
     Err(reasons.join("; "))
 }
 
-/// Where the metadata of an issuer is: below it (OpenID Connect), or before its path (RFC 8414, section 3).
+/// Returns the URLs that may have an issuer's metadata: the well-known path is below the issuer (OpenID Connect), or
+/// before its path (RFC 8414, section 3).
 fn places(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
     let below = format!("{issuer}/.well-known/openid-configuration");

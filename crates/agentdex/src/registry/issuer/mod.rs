@@ -38,10 +38,10 @@ use crate::{
 
 /// The pause after a fetch that failed, as long as there are no keys.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
-/// How long keys are fresh where their server gives no time, and at the longest.
+/// Lifetime of fetched keys if their server gives none, and the maximum lifetime.
 const FRESH: Duration = Duration::from_secs(15 * 60);
 const FRESH_AT_MOST: Duration = Duration::from_secs(60 * 60);
-/// How long a token waits for keys.
+/// Maximum time that a token waits for keys.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An issuer of tokens, and what is known of it.
@@ -54,16 +54,16 @@ pub(super) struct Issuer {
     worker: Worker,
 }
 
-/// What the last fetch gave.
+/// The state after the last fetch.
 #[derive(Clone, Default)]
 struct Known {
     /// Those of the last fetch that succeeded.
     keys: Arc<TrustedKeys>,
-    /// How many fetches there were.
+    /// Number of fetches, those that failed included.
     fetches: u64,
     /// When the next one may be, if it is asked for.
     next: Option<Instant>,
-    /// How people sign in.
+    /// Sign-in parameters for people.
     sign_in: Option<Arc<SignIn>>,
     /// Why the last one failed.
     failure: Option<Arc<str>>,
@@ -95,7 +95,7 @@ impl Issuer {
         Ok(issuer)
     }
 
-    /// How people sign in on the web page, as far as that is known by now.
+    /// Returns the sign-in parameters for people on the web page; none until they were fetched.
     pub fn sign_in(&self) -> Option<Arc<SignIn>> {
         self.known.borrow().sign_in.clone()
     }
@@ -104,10 +104,10 @@ impl Issuer {
         &self.options
     }
 
-    /// Who holds a token. Waits for the keys of the issuer where it names one that isn't known.
+    /// Returns the holder of a token. Waits for the keys of the issuer where the token names one that isn't known.
     ///
     /// # Errors
-    /// Why that is nobody.
+    /// The reason why the token is refused.
     pub async fn authenticate(&self, token: &str) -> std::result::Result<Arc<Principal>, Unauthenticated> {
         let now = Timestamp::now();
         if let Some(holder) = self.verified.holder(token, now) {

@@ -1,4 +1,4 @@
-//! Whose tokens are taken, and what they say of their holders.
+//! Options of the token issuer, and the mapping of a token's claims to its holder.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ const MAX_SHOWN: usize = 128;
 pub struct IssuerOptions {
     /// Its identifier, a URL: what tokens have as `iss`, and below which its metadata is found.
     pub issuer: String,
-    /// What tokens for this registry have as `aud`.
+    /// The `aud` of tokens for this registry.
     pub audience: String,
-    /// Where its keys are (JWKS); none: where its metadata says.
+    /// URL of its keys (JWKS); none: the one in its metadata.
     pub jwks: Option<String>,
     /// The claim that is the owner in whose name the holder acts, by name or JSON Pointer.
     pub owner_claim: String,
@@ -32,7 +32,7 @@ pub struct IssuerOptions {
     pub client_id: Option<String>,
     /// The scope that the page asks for, several with spaces between them.
     pub scope: String,
-    /// What metadata and keys are fetched with.
+    /// Fetcher of the metadata and keys.
     pub fetcher: Fetcher,
     /// The shortest pause between two fetches of the keys: how long a token with a new one may be refused at the worst.
     pub min_refresh_interval: Duration,
@@ -98,10 +98,10 @@ impl IssuerOptions {
         self
     }
 
-    /// Who holds a token with these claims.
+    /// Maps the claims of a token to its holder: owner, role and expiry.
     ///
     /// # Errors
-    /// Why that is nobody.
+    /// The reason why they give no owner or no role.
     pub(super) fn principal(&self, claims: &Claims) -> Result<Principal, String> {
         let owner = claims.get(&self.owner_claim).and_then(serde_json::Value::as_str);
         let owner = owner.ok_or_else(|| format!("it has no text {:?}, which is the owner", self.owner_claim))?;

@@ -10,7 +10,7 @@ use crate::{Timestamp, access::Principal, signature::digest};
 /// The most tokens that are remembered.
 const MAX_TOKENS: usize = 10_000;
 
-/// What a token is known by: it isn't kept itself.
+/// Hash that identifies a token, which isn't stored itself.
 type Hash = String;
 
 /// The holders of tokens that were verified.
@@ -19,7 +19,7 @@ pub(super) struct Verified(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// Which keys they were verified with.
+    /// The generation of the keys that they were verified with.
     generation: u64,
     holders: HashMap<Hash, Arc<Principal>>,
 }

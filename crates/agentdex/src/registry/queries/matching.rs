@@ -1,4 +1,4 @@
-//! Which queries each change concerns: read from the log once, in order, by whoever needs it first.
+//! Matches the changes of the log with queries. Each change is read once, in order, by whoever needs it first.
 //!
 //! For each Thing the numbers of the queries that it matches are remembered, four bytes each: a deletion has no
 //! description any more, and an update only what it changes. What changes meant for queries is remembered for the
@@ -23,11 +23,11 @@ use crate::{
     td::merge_patch,
 };
 
-/// How many events of queries are remembered.
+/// Maximum number of query events that are remembered.
 const MAX_EVENTS: usize = 100_000;
 /// The most pairs of queries and Things that match when a query is added.
 pub(in crate::registry) const MAX_PAIRS: usize = 20_000_000;
-/// How many changes are read at once.
+/// Maximum number of changes that are read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
 /// The number of a query; none is given twice.
@@ -60,7 +60,7 @@ fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKind> {
     }
 }
 
-/// What a change means for queries.
+/// The events of one change: the queries that it concerns, each with its kind of match.
 type Matches = Box<[(QueryNo, MatchKind)]>;
 
 /// Queries, what they match, and what changes meant for them.
@@ -68,11 +68,11 @@ pub(super) struct Matching {
     /// Up to where the log was read.
     position: Seq,
     index: QueryIndex,
-    /// What makes the vectors that queries by meaning are compared with.
+    /// The model and vectors that queries by meaning are compared by.
     meaning: Option<Arc<Meaning>>,
     /// The queries that a Thing matches, ascending.
     matched: HashMap<Box<str>, Box<[QueryNo]>>,
-    /// How many these are together.
+    /// Total number of these pairs of a Thing and a query.
     pairs: usize,
     next: QueryNo,
     /// By query, since when it is compared with changes.
@@ -81,7 +81,7 @@ pub(super) struct Matching {
     starting: HashMap<QueryNo, HashSet<Box<str>>>,
     events: VecDeque<(Seq, Matches)>,
     event_count: usize,
-    /// What came up to here may be forgotten.
+    /// Position up to which events may be missing.
     forgotten: Seq,
 }
 
@@ -187,7 +187,7 @@ impl Matching {
         }
     }
 
-    /// What a change that was read meant for all queries.
+    /// Returns the events of a change that was read, for all queries. Empty if it concerns none.
     fn events(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         match self.events.binary_search_by_key(&seq, |(seq, _)| *seq) {
             Ok(at) => self.events.get(at).map_or(&[], |(_, events)| events),

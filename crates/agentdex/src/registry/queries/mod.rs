@@ -37,7 +37,7 @@ pub const MAX_QUERIES: usize = 10_000;
 pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 /// The most different queries of event streams.
 const MAX_STREAM_QUERIES: usize = 1_000;
-/// How long the query of an event stream is compared after the stream was closed.
+/// Time for which the query of an event stream is still compared with changes after the stream was closed.
 const RESUMABLE_FOR: Duration = Duration::from_secs(300);
 
 /// The queries of a registry.

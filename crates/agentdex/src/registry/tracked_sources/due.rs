@@ -1,4 +1,4 @@
-//! What happens when something is due: a source is polled, a Thing is renewed.
+//! The work that is due: polls of sources, and renewals of Things.
 
 use std::{
     io,

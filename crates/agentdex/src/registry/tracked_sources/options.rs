@@ -19,10 +19,10 @@ pub struct FetchedDocument<'a> {
     pub format: Format,
     /// The document.
     pub document: &'a [u8],
-    /// Where it came from, after redirects.
+    /// The URL that it came from, after redirects.
     pub url: &'a str,
-    /// What relative URLs in it are resolved against. None for a card with a valid signature: what it says
-    /// must not depend on who serves it.
+    /// The base for relative URLs in it. None for a card with a valid signature: what it says must not depend on
+    /// who serves it.
     pub base: Option<&'a str>,
     /// The id that its first Thing must have, if that is set already.
     pub id: Option<&'a str>,
@@ -42,7 +42,7 @@ pub struct Tracking {
     pub require_signature: bool,
     /// The pause after a poll that succeeds.
     pub interval: Duration,
-    /// How many failures in a row make a source stale.
+    /// Number of failures in a row that make a source stale.
     pub stale_after: u32,
     /// True if a thread polls the sources that are due; else [`crate::Registry::refresh_due`] must be called.
     pub in_background: bool,

@@ -1,4 +1,4 @@
-//! What the result of a poll changes in the store, in one transaction.
+//! Writes the result of a poll to the store, in one transaction.
 
 use agentdex_api::{RefreshResult, SourceStatus};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ use crate::{
     td::{Document, merge_patch},
 };
 
-/// How many times a write is tried when somebody else writes the Thing at the same moment.
+/// Maximum number of attempts at a write while others write the same Thing.
 const ATTEMPTS: u32 = 3;
 
 /// A tracked source with its Thing, as they are stored.
@@ -229,7 +229,7 @@ fn record(source: &mut Tracked, polled: &Polled, now: Timestamp) {
 }
 
 impl Loaded {
-    /// What has to change in the description so that it states this status of its source.
+    /// Returns the patch by which the description states this status of its source; empty if it does already.
     fn status_patch(&self, status: SourceStatus) -> Map<String, Value> {
         let text = serde_json::from_str::<Map<String, Value>>(&self.record.text).unwrap_or_default();
         let stated = text.get(STATUS);

@@ -1,4 +1,4 @@
-//! Which source is to be tracked, and how its Things are registered.
+//! The request to track a source: its URL and format, and the options for registering its Things.
 
 use crate::{access::AccessRequest, convert::Format, registry::IfExists};
 
@@ -37,7 +37,7 @@ impl TrackRequest {
         self
     }
 
-    /// Whether a Thing that exists is replaced or refused.
+    /// Sets the rule for Things that exist already: they are replaced, or the request is refused.
     pub fn if_exists(mut self, if_exists: IfExists) -> TrackRequest {
         self.if_exists = if_exists;
         self

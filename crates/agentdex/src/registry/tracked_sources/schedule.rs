@@ -18,16 +18,16 @@ const RETRY: u64 = 30;
 /// The maximum number of tracked sources.
 const MAX_TRACKED: usize = 100_000;
 
-/// What the time of the next poll depends on.
+/// The inputs to the time of the next poll.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outlook {
     /// The pause after a poll that succeeds.
     pub interval: Duration,
-    /// How many polls failed in a row.
+    /// Number of polls that failed in a row.
     pub failures: u32,
-    /// How long the document is fresh, according to its server.
+    /// Lifetime of the document, according to its server.
     pub max_age: Option<Duration>,
-    /// How long its server asks clients to wait.
+    /// Wait that its server asks of clients.
     pub retry_after: Option<Duration>,
 }
 
@@ -71,7 +71,7 @@ fn fraction(id: &str, now: Timestamp) -> f64 {
     f64::from(hasher.finish() as u32) / f64::from(u32::MAX)
 }
 
-/// What is due when. A cache: the store decides.
+/// The due times of polls and renewals. A cache: the store decides.
 pub(super) struct Schedule {
     plans: Mutex<Plans>,
     /// The longest pause between two polls, in milliseconds.

@@ -82,7 +82,7 @@ impl Tracked {
         Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
     }
 
-    /// Where the document comes from, as far as is known.
+    /// Returns the URL that the document comes from, after redirects as far as these are known.
     pub(super) fn location(&self) -> &str {
         self.location.as_deref().unwrap_or(&self.source)
     }

@@ -1,4 +1,4 @@
-//! What a registry tracks sources with: two pollers, the schedule and the thread that works it off.
+//! The tracker of sources: two pollers, the schedule, and the thread that does what is due.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Tracker {
         self.schedule.count(is_seen)
     }
 
-    /// What fetches for callers.
+    /// Returns the fetcher for requests of callers.
     pub(in crate::registry) fn fetcher(&self) -> &Fetcher {
         &self.poller.tracking.fetcher
     }

@@ -1,4 +1,4 @@
-//! Whether a card is signed with a trusted key: one of the operator's, else one that the card's own domain
+//! Checks that a card is signed with a trusted key: one of the operator's, else one that the card's own domain
 //! publishes, which is fetched with the same guards as everything else.
 
 use std::{
@@ -17,11 +17,11 @@ use crate::{
     td::Document,
 };
 
-/// How many milliseconds the keys of a domain are cached, or that it has none.
+/// Time for which the keys of a domain are cached, or the fact that it has none, in milliseconds.
 const CACHED: i64 = 5 * 60 * 1000;
-/// … and how many where they don't contain the signer's key, which may be new.
+/// The same for keys without the signer's, which may be new.
 const CACHED_FOR_UNKNOWN_SIGNERS: i64 = 10 * 1000;
-/// How many milliseconds a failed fetch is cached.
+/// Time for which a failed fetch is cached, in milliseconds.
 const FAILURE_CACHED: i64 = 30 * 1000;
 /// The maximum number of domains in the cache.
 const MAX_CACHED: usize = 256;

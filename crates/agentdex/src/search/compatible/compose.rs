@@ -13,15 +13,15 @@ use super::{
 
 /// The most steps of a chain.
 pub const MAX_STEPS: usize = 4;
-/// How many capabilities of the same shape are tried for a step.
+/// Maximum number of capabilities of the same shape that are tried for a step.
 const ALTERNATIVES: usize = 2;
 
-/// What is looked for.
+/// A request for chains of capabilities.
 #[derive(Debug)]
 pub struct ComposeRequest<'r> {
-    /// What the caller can give.
+    /// Data that the caller can supply.
     pub have: &'r Data,
-    /// What it wants.
+    /// Data that the caller wants.
     pub want: &'r Data,
     /// Decides between chains that fit as well.
     pub relevance: &'r Relevance,
@@ -29,7 +29,7 @@ pub struct ComposeRequest<'r> {
     pub hidden: &'r HashSet<&'r str>,
     /// The most steps of a chain, at most [`MAX_STEPS`].
     pub max_steps: usize,
-    /// How many chains.
+    /// Maximum number of chains.
     pub limit: usize,
     /// When no more are looked for.
     pub deadline: Instant,
@@ -38,7 +38,7 @@ pub struct ComposeRequest<'r> {
 /// The chains that were found.
 #[derive(Debug, Default)]
 pub struct Composed {
-    /// What fits best first.
+    /// The chains, those that fit best first.
     pub chains: Vec<Chain>,
     /// True if all chains were compared; otherwise there may be better ones.
     pub complete: bool,
@@ -47,13 +47,13 @@ pub struct Composed {
 /// Capabilities one after the other.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    /// How well the data fits, from 0 to 1.
+    /// Score of the match between the linked data, from 0 to 1.
     pub fit: f32,
-    /// How relevant the Things are for the query on average; 0 without one.
+    /// Mean relevance of the Things to the query; 0 without one.
     pub relevance: f32,
-    /// What is called, in this order.
+    /// The capabilities to call, in this order.
     pub steps: Vec<Step>,
-    /// What goes into `want`.
+    /// Links into the ports of `want`.
     pub output: Vec<StepLink>,
 }
 
@@ -236,7 +236,8 @@ mod tests {
         })
     }
 
-    /// Whether some order of at most `steps` shapes leads to what is wanted, of which one has to give something.
+    /// True if at most `steps` more shapes, in some order, supply all that `want` requires. At least one part of it
+    /// has to come from a shape.
     fn leads(
         index: &ShapeIndex,
         available: &[Port],

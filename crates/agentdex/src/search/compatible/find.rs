@@ -12,15 +12,15 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// How many shapes are compared between readings of the clock.
+/// Number of shapes compared between readings of the clock.
 const COMPARED_AT_ONCE: usize = 256;
 
-/// What is looked for.
+/// A request for capabilities that fit given data.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// What the caller can give; none: what capabilities need doesn't matter.
+    /// Data that the caller can supply. None: the inputs of capabilities don't matter.
     pub have: Option<&'r Data>,
-    /// What it wants; none: what capabilities give doesn't matter.
+    /// Data that the caller wants. None: the outputs of capabilities don't matter.
     pub want: Option<&'r Data>,
     /// Decides between capabilities that fit as well.
     pub relevance: &'r Relevance,
@@ -28,18 +28,18 @@ pub struct Request<'r> {
     pub near_misses: bool,
     /// Things that aren't found.
     pub hidden: &'r HashSet<&'r str>,
-    /// How many hits.
+    /// Maximum number of hits.
     pub limit: usize,
-    /// How many hits are passed over first.
+    /// Number of hits to skip.
     pub offset: usize,
     /// When it is given up.
     pub deadline: Instant,
 }
 
-/// What was found.
+/// A page of capabilities that fit, and their total.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
-    /// How many capabilities there are.
+    /// Number of capabilities on all pages.
     pub total: usize,
     /// The page, what fits best first.
     pub hits: Vec<CompatibleHit>,
@@ -144,7 +144,7 @@ impl ShapeIndex {
         merged(needing.map(|(shape, _)| shape).chain(taking))
     }
 
-    /// What is posted under the names of a port.
+    /// Returns the shapes posted under any name of a port, ascending and without duplicates.
     fn posted<'i>(&'i self, port: &Port, postings: impl Fn(&'i Self, &str) -> &'i [ShapeNo]) -> Vec<ShapeNo> {
         merged(port.names.all().flat_map(|key| postings(self, key)).copied())
     }

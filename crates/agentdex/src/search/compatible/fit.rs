@@ -1,4 +1,4 @@
-//! How data goes into ports: which part into which, and how well; or what is missing.
+//! Matching of data with ports: which part goes into which, and how well; or what is missing.
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
@@ -43,7 +43,7 @@ pub(super) fn chance(certainty: Certainty) -> f32 {
     }
 }
 
-/// How a port can be supplied.
+/// A source for a port, and the quality of the match.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supply {
     /// The number of the port that it comes from.
@@ -67,7 +67,7 @@ impl Supply {
     }
 }
 
-/// How some ports are supplied by others.
+/// Totals over ports that are supplied by others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supplied {
     /// The sum of the qualities of all that are supplied, and of those that are required.
@@ -81,12 +81,12 @@ pub(super) struct Supplied {
     pub certainty: Certainty,
 }
 
-/// How well a capability fits.
+/// Score of a capability, with the number of its gaps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
     /// From 0 to 1.
     pub fit: f32,
-    /// How many things are missing.
+    /// Number of required ports that nothing supplies, among inputs and outputs.
     pub missing: usize,
 }
 
@@ -118,7 +118,8 @@ impl Matcher {
         self.certainty(from, to).0 < Certainty::Cannot
     }
 
-    /// How a port goes into another; `is_by_type` where the names don't matter.
+    /// Matches one port with another by their names or, with `is_by_type`, by type alone. None if neither applies or no
+    /// value can satisfy the schema.
     pub fn supply(&self, from: &Port, to: &Port, is_by_type: bool) -> Option<Supply> {
         let by = if from.names.key.is_some() && from.names.key == to.names.key {
             By::Name
@@ -181,8 +182,8 @@ impl Matcher {
         Link { from: from.name.to_string(), to: to.name.to_string(), converted: supply.is_converted, doubts }
     }
 
-    /// How ports are supplied: those of an input by what the caller has, or what it wants by those of an output.
-    /// What the caller didn't name goes with the only port. `each` is called for each of them.
+    /// Supplies each port of `to` with the best of `from`: an input with what the caller has, or what it wants with an
+    /// output. What the caller didn't name goes with the only port. `each` is called for each port of `to`.
     pub fn supplied(
         &self,
         from: &[Port],
@@ -232,7 +233,8 @@ impl Matcher {
         (links, missing)
     }
 
-    /// How well a shape fits what there is and what is wanted; none where it has nothing to do with it.
+    /// Scores a shape against the data that the caller has and wants. None if it gives nothing that is wanted or, where
+    /// nothing is asked for, takes nothing that the caller has.
     pub fn fit(&self, have: Option<&[Port]>, want: Option<&[Port]>, shape: &Shape) -> Option<Fit> {
         let input = have.map(|have| self.supplied(have, &shape.inputs, Side::Input, |_, _| {}));
         let output = want.map(|want| self.supplied(&shape.outputs, want, Side::Output, |_, _| {}));

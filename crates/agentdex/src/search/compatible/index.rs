@@ -24,7 +24,7 @@ pub struct ShapeIndex {
     things: ById<Entry>,
     known: HashMap<Arc<Shape>, ShapeNo>,
     shapes: Slots<Known>,
-    /// Which shapes need, can take and give something of a name.
+    /// Shapes by the name of a required input, of an optional input and of an output.
     needing: Postings,
     taking: Postings,
     giving: Postings,
@@ -54,7 +54,7 @@ struct Entry {
 /// A capability of a Thing.
 #[derive(Debug)]
 struct Held {
-    /// Where its key ends in the text of the Thing. It begins where the one before ends.
+    /// End of its key in the text of the Thing, in bytes. The key begins where the one before ends.
     key_end: u32,
     shape: ShapeNo,
     /// Its place among the members of the shape: it is taken out without a search, however many have that shape.
@@ -137,7 +137,7 @@ impl ShapeIndex {
         None
     }
 
-    /// How many capabilities it has.
+    /// Returns the number of capabilities.
     pub fn len(&self) -> usize {
         self.capabilities
     }
@@ -147,7 +147,7 @@ impl ShapeIndex {
         self.capabilities == 0
     }
 
-    /// How many different shapes they have.
+    /// Returns the number of different shapes among the capabilities.
     pub fn distinct(&self) -> usize {
         self.known.len()
     }

@@ -36,5 +36,5 @@ pub use agentdex_api::{
     ChainLink as StepLink, ChainStep as Step, CompatibleHit, DataLink as Link, MissingData as Missing, Side,
 };
 
-/// How relevant Things are, by id; those that aren't listed are not at all.
+/// Relevance of Things by id. A Thing that isn't listed has a relevance of 0.
 pub type Relevance = HashMap<String, f32>;

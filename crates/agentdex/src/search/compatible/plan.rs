@@ -17,28 +17,28 @@ use super::{
     reach::Reach,
 };
 
-/// How many shapes are tried for one need.
+/// Maximum number of shapes tried for one need.
 const MAX_PRODUCERS: usize = 48;
-/// How many plans are compared.
+/// Maximum number of plans that are compared.
 const MAX_PLANS: usize = 2_000;
-/// How many choices are made between readings of the clock.
+/// Number of choices made between readings of the clock.
 const CHOICES_AT_ONCE: usize = 128;
 
-/// Where data comes from.
+/// Source of a link: the caller's data, or the output of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Have,
     Step(usize),
 }
 
-/// Where data goes.
+/// Target of a link: the input of a step, or the wanted data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Step(usize),
     Want,
 }
 
-/// What goes where.
+/// A link from a port of the source to a port of the target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanLink {
     pub source: Source,
@@ -55,7 +55,7 @@ pub(super) struct Plan {
     pub links: Vec<PlanLink>,
 }
 
-/// What is needed somewhere.
+/// A required port of a target.
 #[derive(Debug, Clone, Copy)]
 struct Need {
     target: Target,
@@ -69,7 +69,7 @@ struct Producer {
     supply: Supply,
 }
 
-/// What the search for plans reads.
+/// Search for plans: its input, its state and the plans found so far.
 pub(super) struct Planner<'p> {
     pub index: &'p ShapeIndex,
     pub matcher: &'p Matcher,
@@ -86,7 +86,7 @@ pub(super) struct Planner<'p> {
     is_over: bool,
 }
 
-/// What was chosen so far.
+/// An unfinished plan, with the needs that are still open.
 #[derive(Debug, Clone, Default)]
 struct Draft {
     plan: Plan,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Error, Result, td::internal::push_token};
 
-/// How many ports one side may have.
+/// Maximum number of ports of a schema, or of the variables of a URI.
 const MAX_PORTS: usize = 256;
 /// The number of references and parts that lead to the members of an object.
 const MAX_PARTS: usize = 32;
@@ -20,7 +20,7 @@ const MAX_PARTS: usize = 32;
 pub(super) struct Port {
     /// The name of the member; empty for the data as a whole.
     pub name: Arc<str>,
-    /// Where its schema is in that of the data.
+    /// JSON Pointer to its schema, within that of the data or within the capability.
     pub pointer: Arc<str>,
     pub names: Arc<Names>,
     pub schema: Arc<Schema>,
@@ -36,7 +36,7 @@ impl Port {
         self.names.exact().next().is_none()
     }
 
-    /// What messages call it.
+    /// Returns its name for messages.
     pub fn label(&self) -> &str {
         if self.name.is_empty() { "the data as a whole" } else { &self.name }
     }
@@ -113,7 +113,7 @@ fn unknown_type(schema: &Value, pointer: String) -> Option<(String, Value)> {
 /// Reads schemas, within limits for all of them together.
 pub(super) struct Reader<'v, 'l> {
     pub limits: &'l mut Limits,
-    /// What they may refer into beside themselves.
+    /// Document that schemas may refer into, beside themselves.
     pub document: Option<&'v Value>,
 }
 

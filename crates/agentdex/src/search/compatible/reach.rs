@@ -1,4 +1,4 @@
-//! What can be reached from the data that there is: which shapes can be supplied in how many steps.
+//! Reachability: the shapes that can be supplied from the data that there is, and in how many steps.
 
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
@@ -9,7 +9,7 @@ use super::{
     port::Port,
 };
 
-/// How many shapes are visited between readings of the clock.
+/// Number of shapes visited between readings of the clock.
 const VISITED_AT_ONCE: usize = 1024;
 /// Shapes that need more than this aren't reached.
 const MAX_REQUIRED: usize = 64;
@@ -28,7 +28,7 @@ impl Reach {
         self.steps.get(shape as usize).copied().filter(|steps| *steps > 0).map(usize::from)
     }
 
-    /// What can be reached from `have` in at most `max_steps`.
+    /// Computes the shapes that can be reached from `have` in at most `max_steps`, as far as the deadline allows.
     pub fn of(index: &ShapeIndex, matcher: &Matcher, have: &[Port], max_steps: usize, deadline: Instant) -> Reach {
         let end = index.end() as usize;
         let mut reach = Reach { steps: vec![0; end], is_complete: true };

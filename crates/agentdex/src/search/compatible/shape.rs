@@ -43,7 +43,7 @@ impl Shapes {
     }
 }
 
-/// What is read of a description.
+/// The members of a description that shapes are read from.
 #[derive(Deserialize)]
 struct Described<'t> {
     #[serde(borrow, default)]
@@ -52,7 +52,7 @@ struct Described<'t> {
     actions: BTreeMap<String, Action>,
     #[serde(default, rename = "lmos:capabilities")]
     capabilities: Value,
-    /// What data schemas may refer to.
+    /// Definitions that data schemas may refer to.
     #[serde(default, rename = "schemaDefinitions")]
     definitions: Option<Value>,
 }

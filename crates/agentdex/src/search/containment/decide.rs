@@ -136,7 +136,7 @@ impl<'s> Comparison<'s> {
         outcome
     }
 
-    /// Whether values of one type do.
+    /// Compares the values of one type with a node of the taker.
     fn kind(&mut self, given: &'s Node, kind: Kinds, to: At) -> Outcome {
         if !self.spend(1) {
             return self.cannot(|| Note::new("it is too complex to be compared".into(), "is too complex".into()));

@@ -1,4 +1,4 @@
-//! What two schemas both allow, as `allOf` asks for.
+//! Intersection of two schemas, as `allOf` asks for.
 
 use super::{
     nodes::Nodes,
@@ -7,7 +7,7 @@ use super::{
     },
 };
 
-/// How many pairs of branches become branches of both.
+/// Maximum number of pairs of branches that are merged; of more, the second schema isn't compared.
 const MAX_PAIRS: usize = 64;
 
 /// The node for values of both nodes.

@@ -19,7 +19,7 @@ pub(in crate::search) struct Verdict {
     pub certainty: Certainty,
     /// True if values are converted by the rules of Agent Spec.
     pub is_converted: bool,
-    /// What may fail, or the one reason why it can't be; empty unless it is asked for.
+    /// Doubts about what may fail, or the one reason why it can't be. Empty unless an explanation is asked for.
     pub notes: Vec<Note>,
 }
 
@@ -51,7 +51,7 @@ impl Note {
         Note { steps: Vec::new(), reason, doubt }
     }
 
-    /// Where the part is described in the schema of the taker: the tokens of a JSON Pointer.
+    /// Returns the tokens of a JSON Pointer to the part within the schema of the taker.
     pub fn pointer(&self) -> Vec<String> {
         let tokens = |step: &Step| match step {
             Step::Member(name) => vec!["properties".to_owned(), name.to_string()],
@@ -132,7 +132,7 @@ impl Outcome {
         self
     }
 
-    /// What can't be for some values alone may fail.
+    /// Turns an impossible outcome into one that may fail, since it holds for some values alone.
     pub fn weakened(mut self) -> Outcome {
         if self.is_impossible() {
             self.certainty = Certainty::MayFail;

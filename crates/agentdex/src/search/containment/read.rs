@@ -13,7 +13,7 @@ use super::{
 
 /// The depth to which schemas are read.
 const MAX_DEPTH: usize = 16;
-/// How many references lead to one schema.
+/// Maximum length of a chain of references to one schema.
 const MAX_REFERENCES: usize = 16;
 /// The members of a schema that others refer to.
 const DEFINITIONS: [&str; 3] = ["$defs", "definitions", "schemaDefinitions"];

@@ -151,7 +151,7 @@ pub(super) fn relation(from: &str, to: &str) -> Relation {
     }
 }
 
-/// What a unit measures, and its place among those that do.
+/// Finds a unit: the index of its dimension, and its own index among the units of that dimension.
 fn known(unit: &str) -> Option<(usize, usize)> {
     // The local name of a term such as `om:degree_Celsius` or an IRI.
     let name = unit.rsplit(['#', '/']).next().filter(|_| unit.contains("://")).unwrap_or(unit);

@@ -7,7 +7,7 @@ use super::schema::{At, Kinds, Node, Schema, compare, has_value, whole};
 
 /// The depth to which values are judged.
 const MAX_DEPTH: usize = 16;
-/// How large the machine of a pattern may be.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN: usize = 1 << 16;
 
 /// Judges whether a value satisfies a schema, as far as it can be told.

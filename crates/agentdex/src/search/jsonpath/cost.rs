@@ -1,4 +1,4 @@
-//! What a query costs in one description: an upper bound of the nodes that it visits.
+//! Cost of a query in one description: an upper bound of the nodes that it visits.
 //!
 //! Each `..` visits every node below each node that it starts from, that is a node once for each of its ancestors;
 //! each further selector in a pair of brackets visits as many again.
@@ -26,7 +26,7 @@ pub(super) fn check(description: &Value, outline: &Outline) -> Result<()> {
     Err(Error::QueryTooCostly { message })
 }
 
-/// How many values there are, and how deep they are nested.
+/// Measures a value: the number of values in it, itself included, and the depth of their nesting.
 fn measure(value: &Value) -> (usize, usize) {
     let sum = |(nodes, depth): (usize, usize), value: &Value| {
         let (more, below) = measure(value);

@@ -1,4 +1,4 @@
-//! What is checked in the text of a query before it is parsed.
+//! Checks on the text of a query before it is parsed.
 //!
 //! The time of the parser doubles with each filter in a filter, and its stack overflows at some hundred
 //! parentheses: both are bounded here, and so is what evaluation can multiply.
@@ -19,12 +19,12 @@ const MAX_DESCENTS: u32 = 2;
 /// The most selectors, those in one pair of brackets multiplied with those in all others.
 const MAX_SELECTORS: usize = 16;
 
-/// What a query is made of, as far as its costs depend on it.
+/// The properties of a query that its cost depends on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// How many `..` there are.
+    /// Number of `..` in the query.
     pub descents: u32,
-    /// How many times as many nodes several selectors in one pair of brackets give.
+    /// Factor by which several selectors in one pair of brackets multiply the nodes, over all brackets.
     pub selectors: usize,
     /// Texts that a description must have for the query to find anything in it.
     pub required: Vec<String>,
@@ -67,7 +67,7 @@ struct Token<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind<'a> {
-    /// What is between quotes.
+    /// The text between quotes.
     Text(&'a str),
     /// A name, a keyword or a number.
     Word(&'a str),
@@ -245,7 +245,7 @@ fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
     })
 }
 
-/// What a text between quotes stands for: its escape sequences are those of JSON and `\'` (RFC 9535, section 2.3.1).
+/// Decodes a text between quotes. Its escape sequences are those of JSON and `\'` (RFC 9535, section 2.3.1).
 fn unescaped(text: &str) -> Option<String> {
     let mut json = String::with_capacity(text.len() + 2);
     let mut is_escaped = false;

@@ -27,7 +27,7 @@ pub struct Query {
     outline: Outline,
 }
 
-/// What a query finds in a description.
+/// A result of a query in a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// The description itself.
@@ -87,10 +87,10 @@ impl Query {
         (member == "id").then_some(text.as_str())
     }
 
-    /// What the query finds in a description, in document order.
+    /// Evaluates the query in a description, and returns its results in document order.
     ///
     /// # Errors
-    /// [`Error::MalformedJson`], [`Error::QueryTooCostly`].
+    /// [`Error::Store`] where the description can't be read, [`Error::QueryTooCostly`].
     pub fn evaluate(&self, description: &str) -> Result<Vec<Found>> {
         let description = members::read(description, self.outline.members.as_ref())
             .map_err(|error| Error::Store { doing: "reading a description", source: error.into() })?;

@@ -42,7 +42,7 @@ pub(in crate::search) struct Compiled {
     pub union: Option<Vec<(Term, Score)>>,
     /// True if there are words, so that hits have a score.
     pub is_scored: bool,
-    /// What is marked in the text of hits.
+    /// Words to mark in the text of hits.
     pub highlights: Highlights,
     /// Words that no description has, and those that took their place.
     pub corrections: Vec<Corrected>,
@@ -55,7 +55,7 @@ pub(in crate::search) struct Compiled {
     /// The parts that are scored: any of these, and those of which one must be there for each that must.
     pub any: Vec<Part>,
     pub musts: Vec<Vec<Part>>,
-    /// Where the sentences of a long request begin in `any`.
+    /// Indexes into `any` at which the sentences of a long request begin.
     pub sentences: Vec<usize>,
 }
 
@@ -91,7 +91,7 @@ struct Compiler<'a> {
     fields: &'a Fields,
     words: Words<'a>,
     any: Vec<Part>,
-    /// Where the sentences of a long request begin in `any`.
+    /// Indexes into `any` at which the sentences of a long request begin.
     sentences: Vec<usize>,
     musts: Vec<Vec<Part>>,
     nots: Vec<Box<dyn Query>>,
@@ -183,7 +183,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// What has one of the values of a field: each as it is written; capabilities and Things also in ranges of versions.
+    /// Builds the queries for values of a field, any of which may match. Each value matches as it is written;
+    /// capabilities and Things also match in ranges of versions.
     fn having(&mut self, condition: Condition, field: FilterField, values: &[String]) -> Result<Vec<Box<dyn Query>>> {
         let exact = exact_field(field);
         let literal = |value: &String| exact_query(self.fields.exact(exact), &ExactTerm::searched(exact, value));
@@ -272,7 +273,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// What must be, what restricts, what adds to the score and what must not be.
+    /// Combines what must match, what restricts, what adds to the score and what must not match.
     fn combine(&mut self, is_restricted: bool) -> Box<dyn Query> {
         let mut parts: Vec<(Occurrence, Box<dyn Query>)> = Vec::new();
         let any = scored(&self.any, &self.sentences);

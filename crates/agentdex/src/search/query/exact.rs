@@ -7,8 +7,8 @@ use crate::{
     td::LMOS_NAMESPACE,
 };
 
-/// How the values of exact fields are compared: types to the letter, the others regardless of case; LMOS
-/// types in their short form, protocols without the `s` of their secure form.
+/// Comparison of the values of exact fields: types to the letter, the others regardless of case; LMOS types in their
+/// short form, protocols without the `s` of their secure form.
 pub(in crate::search) struct ExactTerm;
 
 impl ExactTerm {

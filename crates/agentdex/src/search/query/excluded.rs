@@ -1,4 +1,4 @@
-//! What must not match, as a query that tantivy can exclude.
+//! A wrapper for queries of what must not match, so that tantivy can exclude any of them.
 //!
 //! tantivy 0.27 asks an excluded phrase for documents before its first match, which a phrase refuses
 //! in debug builds. This wrapper answers such questions itself.

@@ -1,4 +1,4 @@
-//! What in a query is perhaps not what was meant: it is read as words all the same.
+//! Hints at parts of a query that perhaps mean something else: they are read as words all the same.
 
 use super::parse::{FIELDS, is_field};
 use crate::search::FacetField;
@@ -6,7 +6,7 @@ use crate::search::FacetField;
 /// Names that stand before a colon in identifiers and addresses.
 const SCHEMES: [&str; 9] = ["http", "https", "urn", "did", "mailto", "ws", "wss", "mqtt", "lmos"];
 
-/// What is to be said about a query, for people.
+/// Lists hints about a query, for people.
 pub(in crate::search) fn hints(query: &str) -> Vec<String> {
     let mut hints = Vec::new();
     // What stands in quotes is searched for as it is.

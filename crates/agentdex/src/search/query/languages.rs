@@ -15,7 +15,7 @@ use crate::search::{
 
 /// Up to so many tags are read; of more, those of the known languages are looked up.
 const MOST_TAGS: usize = 64;
-/// How many stop words of a language a request has that is in this language.
+/// Minimum number of stop words of a language in a request that is in this language.
 const FEWEST_STOP_WORDS: usize = 2;
 
 /// The languages of an index, as far as they matter to a query.

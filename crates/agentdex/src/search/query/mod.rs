@@ -44,7 +44,7 @@ pub(super) struct Clause {
     pub pattern: Pattern,
 }
 
-/// Whether a clause must, may or must not match.
+/// Occurrence of a clause: it may, must or must not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Occur {
     Any,
@@ -52,7 +52,7 @@ pub(super) enum Occur {
     Not,
 }
 
-/// Where a clause looks.
+/// Part of a Thing that a clause searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     /// All words.
@@ -67,7 +67,7 @@ pub(super) enum Target {
     Exact(ExactField),
 }
 
-/// What a clause looks for.
+/// Text that a clause matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     Word(String),

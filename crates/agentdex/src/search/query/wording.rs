@@ -1,4 +1,4 @@
-//! What a query says in words, for those who look for its meaning.
+//! The prose of a query, for search by meaning.
 
 use super::{Clause, Occur, Pattern, Target, sentences};
 
@@ -17,7 +17,7 @@ pub(in crate::search) struct Wording {
     pub has_free_words: bool,
     /// True if there are words in quotes that may be found anywhere.
     pub has_phrases: bool,
-    /// What restricts: fields of exact values, what must be there and what must not.
+    /// Clauses that restrict the result: fields of exact values, what must be there and what must not.
     pub restriction: Vec<Clause>,
 }
 

@@ -32,11 +32,11 @@ const MOST_PREFIX_TERMS: usize = 64;
 const MOST_PAIRS: usize = 64;
 /// Maximum number of words of a query that are corrected: each is looked up in many spellings.
 const MOST_CORRECTIONS: usize = 8;
-/// What an id that is typed as text scores: it is what is meant.
+/// Score of an id that is typed as text: it is what is meant.
 const ID_SCORE: Score = 100.0;
-/// How much a word that begins as the one that is being typed counts beside this one.
+/// Weight of a word that begins with the one that is being typed, relative to this one.
 const END_WEIGHT: Score = 0.7;
-/// How much the words that any request may have count beside others.
+/// Weight of words that any request may have, relative to others.
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
 /// Words that say how something is asked rather than what. They match like others, but count little:
@@ -242,7 +242,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What was looked for so far.
+    /// Takes the words looked for so far. Common words are among them only if there are no others.
     pub fn take_highlights(&mut self) -> Highlights {
         let mut highlights = std::mem::take(&mut self.highlights);
         if highlights.terms.is_empty() && highlights.prefixes.is_empty() {

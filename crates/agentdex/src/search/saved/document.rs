@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// What indexing a description may take before it is written.
+/// Memory budget for indexing a description before it is written, in bytes.
 const MEMORY_BYTES: usize = 1024 * 1024;
 
 /// A description that queries can be asked about.

@@ -100,7 +100,7 @@ impl QueryIndex {
         self.queries.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of queries.
     pub fn len(&self) -> usize {
         self.queries.len()
     }

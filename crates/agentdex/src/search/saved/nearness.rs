@@ -1,4 +1,4 @@
-//! How alike a description must be for a query by meaning to match it.
+//! Likeness that a description needs to match a query by meaning.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::search::{
     semantic::{Meaning, Quantized, Question},
 };
 
-/// What is asked for, and how alike it must be.
+/// The vectors of a query, and the least likeness that matches.
 #[derive(Debug)]
 pub(super) struct Nearness {
     question: Question,

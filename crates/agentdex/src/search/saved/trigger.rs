@@ -1,4 +1,4 @@
-//! What a description must have for a query to match it, as far as single terms tell.
+//! Terms that a description must have for a query to match it, as far as single terms tell.
 
 use tantivy::{Term, schema::Field};
 

@@ -129,7 +129,7 @@ impl VectorFile {
         Ok((bytes.len() - rest.len()) as u64 >= self.flushed)
     }
 
-    /// What was written to the system.
+    /// Maps the part of the file that was flushed to the operating system.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -247,7 +247,7 @@ fn next_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (checksum(record) == u64::from_le_bytes(*sum)).then_some((record, rest))
 }
 
-/// What the records say.
+/// Vectors and log position, read from the records of a file.
 struct Contents {
     vectors: Vectors,
     position: Option<Position>,

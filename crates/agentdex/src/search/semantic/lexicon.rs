@@ -6,7 +6,7 @@ const EMPTY: u16 = u16::MAX;
 /// Texts that lie in the program, by their numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lexicon {
-    /// Where each text ends.
+    /// End of each text in `texts`, in bytes.
     ends: &'static [[u8; 4]],
     texts: &'static [u8],
     /// Numbers of texts by their hashes, the next empty place for one that is taken. A power of two of them.

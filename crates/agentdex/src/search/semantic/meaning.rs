@@ -1,4 +1,4 @@
-//! What searches know of meaning, and what keeps it at the end of the log.
+//! Vectors that searches by meaning compare, and the writer that updates them from the log.
 
 use std::{
     collections::HashSet,
@@ -36,17 +36,17 @@ impl Meaning {
         Arc::new(Meaning { model, scale, vectors, is_stopping: AtomicBool::new(false) })
     }
 
-    /// What makes the vectors.
+    /// Returns the model that makes the vectors.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// What a cosine of 1 counts beside BM25.
+    /// Returns the score that a cosine of 1 adds to BM25.
     pub fn scale(&self) -> f32 {
         self.scale
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub fn vectors(&self) -> usize {
         self.read().used_rows()
     }
@@ -135,7 +135,7 @@ impl Question {
         Likeness { whole, sentences }
     }
 
-    /// How alike a Thing with these vectors is to the request, as [`Question::likeness`] has it.
+    /// Computes the likeness of a Thing with these vectors to the request, as [`Question::likeness`] does.
     pub fn likeness_of(&self, vectors: &[Quantized]) -> f32 {
         let largest = |asked: &Quantized| vectors.iter().map(|vector| vector.cosine(asked)).fold(-1.0, f32::max);
         let whole = largest(&self.whole);

@@ -1,4 +1,4 @@
-//! What makes vectors of texts, and the numbers that depend on it.
+//! Models that make vectors of texts, and the numbers that depend on the model.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// How many Things are candidates by their meaning alone.
+/// Maximum number of Things that are candidates by their meaning alone, unless the search has a threshold of its own.
 pub const MOST_NEAREST: usize = 100;
-/// How much the name counts in a vector; the description counts the rest.
+/// Weight of the name in a vector. The description has the remaining weight.
 const NAME_SHARE: f32 = 0.35;
 
-/// What makes vectors of texts.
+/// A model that makes vectors of texts.
 #[derive(Clone)]
 pub enum Model {
     /// The table that is part of the program.
@@ -65,8 +65,8 @@ impl Model {
         }
     }
 
-    /// What a cosine of 1 counts beside BM25. Best on the labelled requests that `benches/relevance.rs` asks; 20 more
-    /// or less change little.
+    /// Returns the score that a cosine of 1 adds to BM25. Best on the labelled requests that `benches/relevance.rs`
+    /// asks; 20 more or less change little.
     pub fn scale(&self) -> f32 {
         match self {
             Model::BuiltIn => 40.0,
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Where the best cosine is less, what was found is perhaps not what was asked for.
+    /// Returns the best cosine below which a search has perhaps not found what was asked for.
     pub fn low_confidence(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.30,

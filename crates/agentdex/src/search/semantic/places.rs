@@ -1,4 +1,4 @@
-//! Which vectors the documents of an index have: the slot of each document, by segment.
+//! Slots of vectors by document and segment of an index.
 //!
 //! Index and vectors follow the log each on their own. A document without a slot is looked up again when there are
 //! more slots; all are where slots have moved.
@@ -28,7 +28,7 @@ pub(in crate::search) struct Segment {
     /// Documents without one.
     missing: Vec<DocId>,
     moves: u64,
-    /// How many slots there were.
+    /// Number of slots at the last lookup.
     known: usize,
 }
 

@@ -19,7 +19,7 @@ impl Quantized {
         Quantized { values: rounded.collect(), scale }
     }
 
-    /// How alike two vectors are, from -1 to 1.
+    /// Computes the likeness of two vectors of length one, from -1 to 1.
     pub fn cosine(&self, other: &Quantized) -> f32 {
         product(&self.values, &other.values) as f32 * self.scale * other.scale
     }

@@ -42,7 +42,7 @@ pub const MAGIC: [u8; 8] = *b"ADXTAB02";
 pub const COST_STEP: f64 = 1.0 / 1024.0;
 /// The unit of log-odds, in nats.
 pub const ODDS_STEP: f64 = 1.0 / 16.0;
-/// What a character costs that no piece has.
+/// Cost of a character that no piece has, in [`COST_STEP`]s.
 const NO_PIECE: u32 = 32 * 1024;
 /// The fewest letters of each piece of a word that is known by them.
 const FEWEST_LETTERS: usize = 4;
@@ -79,7 +79,7 @@ pub enum Part {
 struct Read {
     english: Option<usize>,
     piece: Option<usize>,
-    /// Where it is neither, the word of English without its ending.
+    /// Number of the English word that it is without its ending, if it is neither one of English nor a piece.
     shorter: Option<usize>,
     odds: i32,
     written: String,
@@ -298,7 +298,7 @@ impl Table {
     }
 }
 
-/// What words that have to be cut add to the vectors of texts, for those that were read last: they repeat.
+/// Cache of the vectors of words that have to be cut into pieces, for those that were read last: they repeat.
 #[derive(Debug, Default)]
 pub struct UnknownWords(HashMap<Box<str>, (Quantized, bool)>);
 

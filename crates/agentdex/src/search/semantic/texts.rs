@@ -1,4 +1,4 @@
-//! What of a Thing has a vector: its title with its description, and each of its capabilities.
+//! Texts of a Thing that have a vector: its title with its description, and each of its capabilities.
 
 use crate::{
     Error, Result,
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// How many characters of a description count.
+/// Number of characters of a description that count.
 const LONGEST_DESCRIPTION: usize = 400;
 /// The maximum number of vectors of a Thing; capabilities beyond have none.
 pub(super) const MOST_VECTORS: usize = 256;
@@ -36,7 +36,8 @@ impl Described {
     }
 }
 
-/// What of a Thing in its stored form has a vector: itself first, then capabilities that say something else.
+/// Lists the texts of a Thing in its stored form that have a vector: itself first, then capabilities that say something
+/// else.
 pub(super) fn described(thing: &str) -> Result<Vec<Described>> {
     let node: Node<'_> = serde_json::from_str(thing)
         .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;

@@ -80,7 +80,7 @@ struct Slot {
     place: Option<u64>,
 }
 
-/// Where a Thing stands, until [`Vectors::moves`] changes.
+/// Number of a Thing's slot, valid until [`Vectors::moves`] changes.
 pub(in crate::search) type SlotNumber = u32;
 
 impl Vectors {
@@ -93,12 +93,12 @@ impl Vectors {
         *self = Vectors { moves: self.moves.max(others.moves) + 1, ..others };
     }
 
-    /// How many Things have vectors.
+    /// Returns the number of Things that have vectors.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors in use.
     pub fn used_rows(&self) -> usize {
         self.used
     }
@@ -108,7 +108,7 @@ impl Vectors {
         self.moves
     }
 
-    /// How many slots there are, used or not.
+    /// Returns the number of slots, used or not.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }

@@ -1,4 +1,4 @@
-//! What is checked in a query after it was parsed.
+//! Checks on a query after it was parsed.
 //!
 //! [`meter`](super::meter) bounds the evaluation by the terms in its results. What has none of them is bounded here: results
 //! that bind no variable, and texts that grow while one expression is computed.
@@ -51,9 +51,9 @@ struct Check {
     variables: HashSet<Variable>,
 }
 
-/// What is known of the results of a pattern.
+/// Bounds of the results of a pattern.
 struct Shape {
-    /// How many there are at most for each statement that is read.
+    /// Maximum number of results for each statement that is read.
     given: u64,
     /// Variables that each result binds.
     bound: HashSet<Variable>,
@@ -169,7 +169,7 @@ impl Check {
         Ok(Shape { given: shape.given, bound })
     }
 
-    /// How long a text an expression makes at most.
+    /// Checks an expression, and returns the maximum length of the text that it makes, in bytes.
     fn expression(&mut self, expression: &Expression) -> Result<u64> {
         let length = match expression {
             Expression::NamedNode(node) => node.as_str().len() as u64,

@@ -21,7 +21,7 @@ use super::{
 /// The longest text that is computed with.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// What a query sees.
+/// The data that a query sees.
 #[derive(Clone)]
 pub(super) struct View(Rc<Visible>);
 
@@ -73,11 +73,11 @@ impl Visible {
 struct Matches {
     visible: Rc<Visible>,
     order: Order,
-    /// What rows start with in that order, and where that is in the current segment.
+    /// Values that rows start with in that order. Such rows are at `places` in the current segment.
     start: Vec<u32>,
     part: usize,
     places: Range<usize>,
-    /// What else a row has to have.
+    /// Values that a row must have, by place; none: any value.
     wanted: [Option<u32>; 4],
     /// True if a statement in several graphs counts once.
     is_union: bool,

@@ -1,5 +1,5 @@
-//! What is checked in the text of a query before it is parsed: the parser calls itself once a level of nesting and
-//! once an operator.
+//! Checks on the text of a query before it is parsed: the parser calls itself once a level of nesting and once an
+//! operator.
 
 use crate::{Error, Result};
 
@@ -12,7 +12,7 @@ const MAX_TOKENS: usize = 2000;
 /// The most signs in a row that stand before a value: `!`, `-`, `+`, `^`.
 const MAX_SIGNS: usize = 8;
 
-/// What changes data.
+/// Keywords of SPARQL Update.
 const UPDATES: [&str; 10] = ["insert", "delete", "load", "clear", "drop", "create", "add", "move", "copy", "with"];
 
 /// Checks a query.
@@ -145,7 +145,7 @@ fn string_length(rest: &str, quote: char) -> Option<usize> {
     }
 }
 
-/// Where a byte is, as the parser counts too.
+/// Formats the position of a byte as line and column, counted as the parser does.
 fn position(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or_default();
     let line = before.matches('\n').count() + 1;

@@ -1,4 +1,4 @@
-//! What a query may cost, counted while it is evaluated.
+//! Limits of the cost of a query, counted while it is evaluated.
 //!
 //! The evaluator asks the data for statements, and may do much between two questions: products of intermediate
 //! results grow without reading anything. But every result that it makes is made of copies of terms. So a
@@ -13,16 +13,16 @@ use std::{
 
 use crate::Error;
 
-/// How long a query may take.
+/// Maximum time for a query.
 pub(super) const TIME_BUDGET: Duration = Duration::from_secs(5);
 /// The most terms of intermediate results at a time. With their containers they take 16 to 300 bytes each.
 const MAX_TERMS: u64 = 2_000_000;
 /// The most bytes of texts that are compared, concatenated or sorted by.
 const MAX_TEXT_BYTES: u64 = 256 * 1024 * 1024;
-/// How many steps there are between readings of the clock.
+/// Number of steps between readings of the clock.
 const STEPS: u32 = 1024;
 
-/// Which bound a query exceeds.
+/// The limit that a query exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the query exceeds a bound")]
 pub(super) enum Exceeded {

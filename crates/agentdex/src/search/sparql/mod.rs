@@ -66,7 +66,7 @@ impl Query {
         })
     }
 
-    /// What its results are.
+    /// Returns the kind of its results.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -15,7 +15,7 @@ const MAX_RESULTS: usize = 100_000;
 /// The most bytes that are written.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What a query asks for.
+/// Kind of the results that a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// SELECT and ASK.
@@ -24,7 +24,7 @@ pub enum Kind {
     Statements,
 }
 
-/// What results are written in.
+/// Serialization of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// SPARQL 1.1 Query Results JSON Format.
@@ -144,7 +144,7 @@ fn write_statements(statements: QueryTripleIter<'_>, format: Format) -> Result<V
     Ok(written.0)
 }
 
-/// What was written, up to a limit.
+/// Output of a query, up to [`MAX_BYTES`].
 #[derive(Default)]
 struct Bounded(Vec<u8>);
 
@@ -174,7 +174,7 @@ fn too_many() -> Error {
     Error::QueryTooCostly { message: format!("it has more than {MAX_RESULTS} results: add a LIMIT") }
 }
 
-/// What went wrong while a query was evaluated.
+/// Maps an error of the evaluator to an [`Error`].
 pub(super) fn evaluation_error(error: QueryEvaluationError) -> Error {
     match error {
         QueryEvaluationError::Dataset(source) => match source.downcast::<Exceeded>() {

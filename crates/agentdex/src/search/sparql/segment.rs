@@ -11,7 +11,7 @@ pub(super) const SUBJECT: usize = 1;
 pub(super) const PREDICATE: usize = 2;
 pub(super) const OBJECT: usize = 3;
 
-/// What rows are sorted by.
+/// Sort order of rows, named after the place that is compared first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Graph,
@@ -54,7 +54,7 @@ impl Segment {
         Segment { rows, orders }
     }
 
-    /// How many statements there are.
+    /// Returns the number of statements.
     pub fn len(&self) -> usize {
         self.rows.len()
     }

@@ -27,7 +27,7 @@ const TERMS_TO_KEEP: usize = 100_000;
 pub struct QuadStore {
     terms: Arc<RwLock<Terms>>,
     segments: Vec<Part>,
-    /// What changed since the last commit: the rows that a graph has now.
+    /// Changes since the last commit: the rows that each changed graph has now. A removed graph has none.
     changed: HashMap<u32, Vec<Row>>,
     blank_nodes: u32,
     terms_when_compacted: usize,
@@ -181,7 +181,7 @@ pub(super) fn has_blank_node(row: &Row) -> bool {
 }
 
 impl Snapshot {
-    /// How many statements there are, of dead graphs too.
+    /// Returns the number of statements, including those of dead graphs.
     pub fn len(&self) -> usize {
         self.parts.iter().map(|part| part.segment.len()).sum()
     }

@@ -13,7 +13,7 @@ pub(super) const FIRST_COMPUTED: u32 = 3 << 30;
 
 const XSD_STRING: &str = "http://www.w3.org/2001/XMLSchema#string";
 
-/// What an entry starts with.
+/// First byte of an entry: its kind.
 const IRI: u8 = 0;
 const STRING: u8 = 1;
 const TAGGED: u8 = 2;
@@ -27,7 +27,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -75,7 +75,7 @@ impl Terms {
         })
     }
 
-    /// How many bytes the value of a term has, at most.
+    /// Returns an upper bound of the length of a term's value, in bytes.
     pub fn len_of(&self, number: u32) -> usize {
         self.entry(number).map_or(0, <[u8]>::len)
     }

@@ -19,7 +19,7 @@ pub(in crate::search) struct Words {
     records: String,
     /// The position of the last word.
     last: usize,
-    /// Where the text ends.
+    /// Position after the last word.
     end: usize,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::search) struct Encoded {
     records: String,
     /// The position of the last word.
     last: usize,
-    /// Where the next text begins.
+    /// Position at which the next text begins.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How text becomes words: the same in the index, in queries and in snippets.
+//! Analysis of text into words: the same in the index, in queries and in snippets.
 //!
 //! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
 //! `_` and `-`, and between letters and digits; beside its parts, the whole of such a name is a
@@ -21,7 +21,7 @@ use split::Names;
 pub(super) use split::is_ideographic;
 pub(super) use stems::{normalized, stemmer, stems_of_words_beginning_with};
 
-/// What reads the words of a field that were taken from its texts before.
+/// Name of the tokenizer that reads the words of a field that were taken from its texts before.
 pub(super) const ENCODED: &str = "encoded";
 
 /// Longer words are no words, but encoded data.
@@ -92,12 +92,12 @@ pub(super) struct WordTokenizer {
 }
 
 impl WordTokenizer {
-    /// What [`prose`] reads by.
+    /// Returns the tokenizer of [`prose`].
     pub fn prose() -> WordTokenizer {
         WordTokenizer::default()
     }
 
-    /// What [`names`] reads by.
+    /// Returns the tokenizer of [`names`].
     pub fn names() -> WordTokenizer {
         WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() }
     }

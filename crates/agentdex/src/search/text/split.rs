@@ -1,4 +1,4 @@
-//! Where words begin and end.
+//! Boundaries of words.
 
 use std::ops::Range;
 

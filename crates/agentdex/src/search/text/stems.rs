@@ -9,9 +9,9 @@ use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
 };
 
-/// How many words a thread remembers at first...
+/// Number of words for which a thread has room at first.
 const FEWEST_REMEMBERED: usize = 1024;
-/// ...and how many at most: 64 bytes each.
+/// Maximum number of words that a thread remembers: 64 bytes each.
 const MOST_REMEMBERED: usize = 16 * 1024;
 /// Longer words are stemmed each time.
 const LONGEST_REMEMBERED: usize = 30;
@@ -77,7 +77,7 @@ pub(super) fn with_stem<R>(word: &str, then: impl FnOnce(&str, bool) -> R) -> R 
 /// Stems of the words that were met last. A word has one place by its hash: what is there gives way.
 struct Stems {
     places: Vec<Stemmed>,
-    /// How many words took the place of others since the table grew.
+    /// Number of words that took the place of others since the table grew.
     replaced: usize,
     stop_words: TextAnalyzer,
     stemmer: TextAnalyzer,

@@ -1,4 +1,4 @@
-//! What goes in and out of nodes: data edges as links, defaults, and which inputs of a map are lists.
+//! Inputs and outputs of a chain's nodes: data edges as links, defaults, and the inputs of a map that are lists.
 
 use serde_json::{Map, Value, json};
 
@@ -120,7 +120,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// How deep lists are within lists, by a schema.
+/// Returns the depth of lists within lists that a schema describes; 0 if its values are not lists.
 fn list_depth(schema: &Value) -> usize {
     let mut depth = 0;
     let mut schema = schema;

@@ -155,7 +155,7 @@ impl Maker<'_, '_> {
         });
     }
 
-    /// What the user is asked before a tool is called, if it says that it has to be confirmed.
+    /// Returns the node that asks the user before a tool is called; none unless the tool requires confirmation.
     fn confirmation(&self, tool: Key, defaults: Map<String, Value>) -> Option<Value> {
         let graph = self.mapper.graph;
         graph.field(tool, "requires_confirmation").filter(|flag| **flag == json!(true))?;

@@ -1,4 +1,4 @@
-//! What is sent to a tool: the template of its request, filled from its inputs.
+//! Requests to tools: templates that are filled from their inputs.
 
 use serde_json::{Map, Value};
 

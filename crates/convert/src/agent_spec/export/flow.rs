@@ -23,11 +23,11 @@ pub struct FlowStep<'t> {
     pub thing: &'t Value,
     /// The name of an action, or the key of an entry of `lmos:capabilities` that has an `input` or `output`.
     pub capability: &'t str,
-    /// What goes into it.
+    /// Links that supply its inputs.
     pub inputs: Vec<FlowLink<'t>>,
 }
 
-/// Which data goes where. Members of objects have their name, data as a whole an empty one.
+/// A data link of a flow, from an output to an input. Members of objects have their name, data as a whole an empty one.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowLink<'t> {
     /// The number of the step that it comes from, from 0; none: it is given to the flow.
@@ -116,7 +116,7 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
     Ok(flow)
 }
 
-/// Whether both the text of the language and its SDK take a flow.
+/// Checks that both the text of the language and its SDK accept a flow.
 fn check(flow: &Value) -> Result<()> {
     let configuration = Configuration::parse(flow.to_string().as_bytes(), Syntax::Json, &[])?;
     for profile in [Profile::Spec, Profile::Sdk] {
@@ -135,7 +135,7 @@ fn reference(id: &str) -> Value {
     json!({"$component_ref": id})
 }
 
-/// What calls a capability.
+/// Makes the node that calls a capability; none if the Thing has no capability of that name.
 fn node(flow: &str, number: usize, step: &FlowStep<'_>, effort: &Effort) -> Option<Node> {
     let action = action_of(step.thing, step.capability)?;
     // What may be missing couldn't go where something is needed.

@@ -97,7 +97,7 @@ impl<'e> Titles<'e> {
 }
 
 impl Property {
-    /// What needn't be given is null by default.
+    /// Makes null the default of a property that may be left out, if its schema is then valid in both profiles.
     fn make_optional(&mut self, effort: &Effort) {
         let Value::Object(members) = &self.schema else { return };
         let mut schema = members.clone();

@@ -22,7 +22,7 @@ enum Part {
 }
 
 impl Target {
-    /// Where a form leads to, if that is an address for HTTP.
+    /// Resolves the target of a form against the base of its Thing; none if it isn't an HTTP address or is too long.
     pub(super) fn of(thing: &Value, form: &Value) -> Option<Target> {
         let href = form.get("href")?.as_str()?;
         let is_whole = href.starts_with('{') || href.contains("://");

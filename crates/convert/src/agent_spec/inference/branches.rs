@@ -36,9 +36,9 @@ pub(super) struct Branches<'d> {
 /// The branches of a node.
 #[derive(Debug, Default)]
 pub(in super::super) struct NodeBranches<'d> {
-    /// What the node says; an empty list says nothing.
+    /// Branches that the node lists; none if its list is missing or empty.
     pub(in super::super) declared: Option<Vec<&'d str>>,
-    /// What follows from its configuration; nothing if that can't be told.
+    /// Branches that follow from its configuration; none if they can't be determined.
     pub(in super::super) expected: Option<Rc<[&'d str]>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the configuration of each type of component makes of its inputs and outputs.
+//! Inputs and outputs that follow from the configuration of a component, by its type.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ type Outcome<'d> = Result<Option<Generated<'d>>, Refusal>;
 type Sides<'d> = (Option<Generated<'d>>, Option<Generated<'d>>);
 type Declared<'a, 'd> = &'a Option<List<'d>>;
 
-/// What the components so far have, for the next one.
+/// The graph, and the inputs and outputs of the components so far, from which those of the next one follow.
 pub(super) struct Generator<'g, 'd> {
     pub(super) graph: &'g Graph<'d>,
     pub(super) effort: &'g Effort,
@@ -76,7 +76,7 @@ impl<'d> Generator<'_, 'd> {
         self.ports.port(key, side).effective()
     }
 
-    /// What is declared has to be what a part has.
+    /// Returns the inputs and outputs of a part, which declared ones must match exactly; none where these aren't known.
     fn same_as(&self, part: Option<Key>) -> Sides<'d> {
         let side = |side| self.effective(part?, side).cloned().map(Generated::exactly);
         (side(Side::Inputs), side(Side::Outputs))
@@ -245,7 +245,7 @@ impl<'d> Generator<'_, 'd> {
     }
 }
 
-/// Which properties of the same title are one.
+/// The rule by which properties of the same title are merged into one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merging {
     SameType,
@@ -275,7 +275,7 @@ fn one_named_as<'d>(declared: Declared<'_, 'd>, otherwise: &'static str) -> Gene
     Generated { is_retypable: true, ..Generated::of(vec![Property::text(title)]) }
 }
 
-/// What a node declares on one side it has on the other.
+/// Returns the properties that a node declares on a side, or else those on the other side: it has the same on both.
 fn mirror<'d>(declared: Declared<'_, 'd>, other_side: Declared<'_, 'd>) -> Generated<'d> {
     let has_any = |list: &&List<'d>| !list.is_empty();
     let list = declared.as_ref().filter(has_any).or_else(|| other_side.as_ref().filter(has_any));

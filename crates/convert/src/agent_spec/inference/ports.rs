@@ -1,10 +1,10 @@
-//! What goes in and out of components: lists of properties, declared or generated.
+//! Ports: the inputs and outputs of components, as lists of properties, declared or generated.
 
 use std::{cell::OnceCell, collections::HashMap, rc::Rc};
 
 use super::super::{graph::Key, property::Property};
 
-/// Which side of a component.
+/// A side of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Side {
     Inputs,
@@ -54,7 +54,7 @@ impl<'d> PropertyList<'d> {
         self.position(title).map(|position| &self.entries[position])
     }
 
-    /// Where the first of a title is.
+    /// Finds the index of the first property of a title.
     pub(in super::super) fn position(&self, title: &str) -> Option<usize> {
         const SHORT: usize = 8;
         if self.entries.len() <= SHORT {
@@ -74,17 +74,17 @@ impl<'d> PropertyList<'d> {
 /// The inputs or the outputs of a component.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Port<'d> {
-    /// What the component says.
+    /// Properties that the component declares; none if it has no list of them.
     pub(in super::super) declared: Option<List<'d>>,
-    /// What follows from its configuration, where something does.
+    /// Properties that follow from its configuration, if any do.
     pub(in super::super) generated: Option<Generated<'d>>,
 }
 
-/// What follows from a component's configuration.
+/// Properties that follow from a component's configuration, with the deviations that a declaration may have.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Generated<'d> {
     pub(in super::super) list: List<'d>,
-    /// What may be declared beyond them.
+    /// Properties that may be declared beyond `list`.
     pub(in super::super) further: Further<'d>,
     /// They come from placeholders, so that a declaration may give them another type.
     pub(in super::super) is_retypable: bool,
@@ -92,7 +92,7 @@ pub(in super::super) struct Generated<'d> {
     pub(in super::super) is_unsupported: bool,
 }
 
-/// What may be declared beyond what is generated.
+/// Properties that may be declared beyond the generated ones.
 #[derive(Debug, Clone)]
 pub(in super::super) enum Further<'d> {
     Nothing,

@@ -286,8 +286,9 @@ impl<'d> Reader<'d, '_> {
         }
     }
 
-    /// Where a string would do too, the SDK takes an object without a type, if all of its members are
-    /// plain ones that the component has, and its properties are as plain.
+    /// Reads an object without a `component_type` as a component of `family`, as the SDK does where a string would do
+    /// too. Reports an error unless all of its members are fields of the component, and those of its properties in
+    /// `PLAIN_PROPERTY`.
     fn read_untyped(&mut self, family: &'static str, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Resolved<'d> {
         let Some(known) = ComponentType::find(family) else { return Resolved::Nothing };
         let lists = ["inputs", "outputs"].into_iter().filter_map(|name| members.get(name)?.as_array());

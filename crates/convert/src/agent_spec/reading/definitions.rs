@@ -12,7 +12,7 @@ use super::{
     reader::Reader,
 };
 
-/// What a reference may have beside it, as the whole of a document.
+/// Members that a reference may have. All but the first belong to a document that is a reference as a whole.
 const MAY_STAND_BESIDE: [&str; 4] = [REFERENCE, DEFINITIONS, "agentspec_version", "air_version"];
 
 /// The most values that are read again because another reference leads to them.
@@ -130,7 +130,7 @@ impl<'d> Reader<'d, '_> {
     }
 }
 
-/// How many values a value is made of, as far as it matters; long texts count as several.
+/// Counts the values within a value, and itself, up to one more than `maximum`; long texts count as several.
 fn count_values(value: &Value, maximum: usize) -> usize {
     let (mut count, mut rest) = (0, vec![value]);
     while let Some(next) = rest.pop() {

@@ -172,7 +172,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Whether a plain value without parts of its own is what a kind takes.
+/// Checks that a plain value, without parts of its own, is one that a kind takes.
 fn fits(kind: Kind, value: &Value, profile: Profile) -> Result<(), Misfit> {
     let all = |fits: bool, expected: &'static str| if fits { Ok(()) } else { Err(Misfit::Type(expected)) };
     match kind {

@@ -27,11 +27,11 @@ pub(super) struct Reader<'d, 'f> {
     pub(super) withheld: HashSet<*const Value>,
     /// Ids in the order of their definition.
     pub(super) defined: Vec<&'d str>,
-    /// What is read comes from a document beside the main one.
+    /// True if the document being read is one beside the main one.
     pub(super) is_beside: bool,
     pub(super) repeated_values: usize,
     pub(super) is_exhausted: bool,
-    /// Which component has an id.
+    /// Components by their ids.
     pub(super) ids: HashMap<&'d str, Key>,
     /// Parts of the components that are being read, those of the innermost last.
     pub(super) parts: Vec<Part>,
@@ -96,7 +96,7 @@ impl<'d, 'f> Reader<'d, 'f> {
     }
 }
 
-/// What kind of JSON a value is.
+/// Names the JSON type of a value, as messages do.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

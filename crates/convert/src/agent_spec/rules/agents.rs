@@ -22,7 +22,7 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// What both the agent and its specialization take has one type.
+    /// Checks that properties which both the agent and its specialization have are of one type.
     pub(super) fn specialised_agent(&mut self, key: Key) {
         let parts = ["agent", "agent_specialization_parameters"].map(|field| self.graph.part(key, field));
         let [Some(agent), Some(parameters)] = parts else { return };

@@ -1,4 +1,4 @@
-//! What flows return: outputs of their end nodes, or defaults.
+//! Rules for the outputs of flows: they are outputs of their end nodes, or defaults.
 
 use std::collections::HashMap;
 

@@ -13,9 +13,9 @@ pub(super) struct FlowGraph<'r, 'd> {
     /// Ids of the nodes that are listed, which the SDK goes by.
     ids: HashSet<&'d str>,
     listed: Keys,
-    /// Where each node's edges lead.
+    /// Nodes that the edges of each node lead to.
     pub(super) following: HashMap<Key, Vec<Key>>,
-    /// Where the edges to each node come from.
+    /// Nodes that the edges to each node come from.
     pub(super) preceding: HashMap<Key, Vec<Key>>,
     /// The nodes that an edge leads to.
     pub(super) entered: Keys,

@@ -1,8 +1,8 @@
-//! How a database that calls a language model is let in.
+//! Rules for the credential or host of a language model that a database calls.
 
 use super::{Demand, Key, Rules};
 
-/// What other language models are called with, and this one isn't.
+/// Fields for calling other language models, which this one doesn't take.
 const NOT_TAKEN: [&str; 3] = ["api_provider", "api_type", "api_key"];
 
 impl Rules<'_, '_> {

@@ -1,4 +1,4 @@
-//! What the language says beyond the values of single fields: a file for each theme.
+//! Rules of the language beyond the values of single fields: a file for each theme.
 //!
 //! Every rule has a stable code and says who demands it: the text of the language, its SDK, or both.
 //! What only the other one of them demands is a warning in a profile.
@@ -24,16 +24,16 @@ mod sources;
 mod tools;
 mod transforms;
 
-/// Who demands something.
+/// The source of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Demand {
     /// The text of the language and its SDK.
     Both,
-    /// The text; the SDK doesn't look.
+    /// The text; the SDK doesn't check it.
     Text,
     /// The SDK; the text doesn't say so.
     Sdk,
-    /// Nobody, but it is probably not meant.
+    /// None: what breaks it is allowed, but probably not meant.
     Nobody,
 }
 

@@ -49,7 +49,7 @@ impl Rules<'_, '_> {
         }
     }
 
-    /// What a start or end node has on one side it has on the other.
+    /// Checks that a start or end node that declares properties on both sides has the same on both.
     fn equal_sides(&mut self, key: Key) {
         let sides = Side::BOTH.map(|side| self.inference.port(key, side).declared.clone());
         let [Some(inputs), Some(outputs)] = sides else { return };

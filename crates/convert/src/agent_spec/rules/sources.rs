@@ -1,5 +1,5 @@
-//! Where the inputs of nodes come from: data edges, or without these outputs of the same name. They are of a
-//! type that fits, and of nodes that run before.
+//! Rules for the sources of node inputs: data edges, or without these outputs of the same name. They are of a type that
+//! fits, and of nodes that run before.
 
 use std::{cell::Cell, collections::HashMap};
 
@@ -12,10 +12,10 @@ use super::{
 
 /// Outputs of one name whose types differ are compared up to this many.
 const MOST_TYPES: usize = 8;
-/// How many steps against the control flow may be taken for each node and edge of a flow.
+/// Maximum number of steps against the control flow, for each node of a flow and again for each that an edge leaves.
 const STEPS_BACK: usize = 64;
 
-/// What gives the inputs of the nodes of a flow their values.
+/// The sources of the inputs of a flow's nodes.
 enum Sources<'r, 'd> {
     /// Data edges: to each input of a node from these, in order.
     Edges(HashMap<(Key, &'d str), Vec<Key>>),

@@ -7,7 +7,7 @@ use super::{
     Demand, Key, Rules, quoted,
 };
 
-/// What the columns of a cache hold.
+/// The columns of a cache with the types of their values; one of messages has the first four.
 const COLUMNS: [(&str, &str); 5] = [
     ("cache_key", "string"),
     ("cache_content", "string"),

@@ -25,7 +25,7 @@ use crate::{
 type Object = Map<String, Value>;
 
 impl<'d> Mapper<'_, 'd> {
-    /// Where a component is reached by what it says itself.
+    /// Finds the endpoint that a component itself specifies.
     pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint> {
         let (owner, field) = match self.call(key) {
             Call::Unsaid => return None,
@@ -93,7 +93,7 @@ impl<'d> Mapper<'_, 'd> {
         members.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// What goes into the URL and the body of a request, and what comes out.
+    /// Describes a request by members of an action: variables of the URL, input, output, `safe` and `idempotent`.
     fn request_data(
         &self,
         schemas: &mut DataSchemas,
@@ -140,7 +140,8 @@ impl<'d> Mapper<'_, 'd> {
         Some(members.map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect())
     }
 
-    /// What goes into the URL. A variable can't be an object or array (TD 1.1, section 5.3.1.2).
+    /// Describes the inputs in the URL, if there are any. A variable can't be an object or array (TD 1.1, section
+    /// 5.3.1.2).
     fn variables(&self, schemas: &mut DataSchemas, key: Key, variables: &[String]) -> Option<Value> {
         let described = |variable: &String| {
             let property = self.inference.port(key, Side::Inputs).find(variable);
@@ -242,7 +243,7 @@ impl<'d> Mapper<'_, 'd> {
     }
 }
 
-/// What calls any tool of an MCP server: the parameters of `tools/call`.
+/// Returns the input of an action that calls any tool of an MCP server: the parameters of `tools/call`.
 fn any_tool_call() -> Value {
     let properties = json!({"name": {"type": "string"}, "arguments": {"type": "object"}});
     json!({"type": "object", "properties": properties, "required": ["name"]})

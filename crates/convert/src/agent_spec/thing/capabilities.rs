@@ -1,4 +1,4 @@
-//! What a Thing can do beside its actions: its own tools, and what its members and steps can do.
+//! Capabilities of a Thing beside its actions: its own tools, and what its members and steps can do.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const MOST: usize = MAX_AFFORDANCES - 100;
 /// Something that a component can do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Capability<'d> {
-    /// What it is found by.
+    /// The `lmos:id` that it is found by.
     pub(super) key: String,
     what: What<'d>,
     /// The member or step that can do it.
@@ -37,7 +37,7 @@ enum What<'d> {
 }
 
 impl<'d> Mapper<'_, 'd> {
-    /// What a component can do by its tools, members and steps.
+    /// Lists the capabilities of a component: its tools, members and steps, each once.
     pub(super) fn capabilities(&self, key: Key) -> Vec<Capability<'d>> {
         let mut found = Vec::new();
         self.collect_capabilities(key, None, &mut Keys::from_iter([key]), &mut found);
@@ -119,8 +119,8 @@ impl<'d> Mapper<'_, 'd> {
         self.text(key, "name").filter(|name| !name.is_empty()).map_or_else(|| self.key(key), str::to_owned)
     }
 
-    /// What a component is called as an action or a capability: its name, if that is a word, else its words
-    /// in lower case.
+    /// Returns the name of a component as an action or a capability: its own name if that is a word, else the words of
+    /// that name in lower case, or of its type if there are none.
     pub(super) fn key(&self, key: Key) -> String {
         let name = self.text(key, "name").unwrap_or_default();
         let slug = slug(name);

@@ -24,7 +24,7 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// How deep schemas are read. In JSON it is twice as deep, which has 64 levels in all.
+/// Maximum depth to which schemas are read. Their JSON is twice as deep, and may have 64 levels in all.
 const DEEPEST: usize = 20;
 /// The deepest schema that is kept as it is.
 const DEEPEST_KEPT: usize = 48;
@@ -33,7 +33,7 @@ const MOST_BYTES: usize = 4 * MAX_DOCUMENT_BYTES;
 
 /// Makes the data schemas of one description.
 pub(super) struct DataSchemas {
-    /// How many schemas may still be put in the place of references.
+    /// Number of schemas that may still be put in the place of references.
     inlined: usize,
     /// About how many bytes there may still be, whatever a small document asks for.
     left: usize,
@@ -42,7 +42,7 @@ pub(super) struct DataSchemas {
 /// A property: the schema that references lead into, and whether all of it was said so far.
 struct Property<'s> {
     root: &'s Value,
-    /// What the references lead to that are being resolved.
+    /// Targets of the references that are being resolved.
     followed: Vec<&'s Object>,
     is_exact: bool,
 }

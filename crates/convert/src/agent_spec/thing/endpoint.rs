@@ -1,4 +1,4 @@
-//! Where something is reached: URLs of a configuration as targets of forms.
+//! Endpoints: URLs of a configuration as targets of forms.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -15,13 +15,13 @@ use crate::{
 /// All but the unreserved characters (RFC 3986, section 2.3).
 pub(in super::super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What can't stand in a URI as it is. The percent sign is seen to apart.
+/// Characters that must be percent-encoded in a URI. The percent sign is handled separately.
 const NO_URI_CHARACTER: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
-/// What can't stand in the name of a variable in a URI template (RFC 6570, section 2.3).
+/// Characters that must be percent-encoded in the name of a variable in a URI template (RFC 6570, section 2.3).
 const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 
-/// What grants access in a URL.
+/// Credentials in a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
     /// True if there is user-info.
@@ -36,7 +36,7 @@ pub(super) struct Endpoint {
     pub href: String,
     /// The inputs that are put into it.
     pub variables: Variables,
-    /// What was taken out.
+    /// Credentials that were removed from the URL.
     pub credentials: Credentials,
 }
 
@@ -200,7 +200,7 @@ impl Endpoint {
     }
 }
 
-/// Where an agent is deployed: an address, in which `{id}` and `{name}` are those of the agent.
+/// The address at which agents are deployed, in which `{id}` and `{name}` are those of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Base(String);
 

@@ -10,8 +10,8 @@ use crate::agent_spec::{
 };
 
 impl Mapper<'_, '_> {
-    /// What a description says of the model of an agent, or of the agent that a specialized one stands on. Where it runs
-    /// and how it is paid for is its user's business.
+    /// Describes the model of an agent, or of the agent that a specialized one stands on. Where it runs and how it is
+    /// paid for is left out, as its user's business.
     pub(super) fn model(&self, key: Key) -> Map<String, Value> {
         let graph = self.graph;
         let agent = graph.part(key, "agent").filter(|_| graph.is_a(key, "SpecializedAgent")).unwrap_or(key);
@@ -37,7 +37,7 @@ impl Mapper<'_, '_> {
     }
 }
 
-/// Who provides the models of a type of configuration, where that has one choice only.
+/// Finds the provider of the models of a type of configuration, where that has one choice only.
 fn provider_of(config: &ComponentType) -> Option<&'static str> {
     ["provider", "api_provider"].into_iter().find_map(|name| match config.field(name)?.kind(Profile::Spec) {
         Kind::Choice([only]) => Some(*only),

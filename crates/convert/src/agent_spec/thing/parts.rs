@@ -1,4 +1,4 @@
-//! Which parts of a configuration are Things of their own, and what they are to each other.
+//! Parts of a configuration that are Things of their own, and their roles for each other.
 
 use super::Mapper;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 /// A part that is a Thing, or would be one.
 pub(super) struct ThingPart {
     pub key: Key,
-    /// What it is to the Thing that it is a part of.
+    /// Its role for the Thing that it is a part of: the relation type of the link to it.
     pub role: &'static str,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct ThingPart {
 const PASSED_BY: [&str; 3] = ["control_flow_connections", "data_flow_connections", "start_node"];
 
 impl Mapper<'_, '_> {
-    /// What a component is as a Thing: an agent, or a tool that can be reached.
+    /// Returns the kind of Thing that a component is: an agent, or a tool that can be reached; none if it is neither.
     pub(in super::super) fn kind(&self, key: Key) -> Option<LmosKind> {
         let graph = self.graph;
         let known = graph.known(key)?;
@@ -100,7 +100,7 @@ impl Mapper<'_, '_> {
     }
 }
 
-/// What the parts in a field are to the component around it.
+/// Returns the role of the parts in a field for the component around it.
 fn role(field: &str) -> &'static str {
     match field {
         "tools" | "additional_tools" | "tool" => "agentspec:tool",

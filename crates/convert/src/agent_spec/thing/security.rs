@@ -1,4 +1,4 @@
-//! How access to a Thing is granted (TD 1.1, section 5.3.3), by what its configuration sends.
+//! Security schemes of a Thing (TD 1.1, section 5.3.3), by what its configuration sends.
 //!
 //! | configuration | scheme |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What one can talk to.
+//! Component types of agents, remote agents and groups of agents, which one can talk to.
 
 use super::{
     super::{Profile, version::Version},

@@ -1,4 +1,4 @@
-//! What every component has, the families at the top, and OAuth.
+//! Component types at the top: the fields of every component, the first families, and OAuth.
 
 use super::{
     super::{Profile, version::Version},

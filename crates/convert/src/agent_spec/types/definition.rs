@@ -1,4 +1,4 @@
-//! How a component type is written down.
+//! Entries of the table of component types.
 
 use super::{super::version::Version, field::Field};
 
@@ -9,19 +9,19 @@ pub(super) struct Definition {
     pub(super) parent: &'static str,
     pub(super) is_abstract: bool,
     pub(super) since: Version,
-    /// What it is to those around it, if it isn't what its parent is.
+    /// Role for the components around it; none if that of its parent applies.
     pub(super) role: Option<Role>,
-    /// What goes in and out of it, if that isn't as with its parent.
+    /// Origin of its inputs and outputs; none if that of its parent applies.
     pub(super) io: Option<Io>,
-    /// How it is left as a node, if that isn't as with its parent.
+    /// Branches by which it is left as a node; none if those of its parent apply.
     pub(super) leaving: Option<Leaving>,
-    /// How it says itself that it is called, if that isn't as with its parent.
+    /// Kind of call that it specifies itself; none if that of its parent applies.
     pub(super) call: Option<Call>,
     /// Its own fields, and those of its parents that it changes.
     pub(super) fields: &'static [Field],
 }
 
-/// What a component is to those around it.
+/// The role of a component for those around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Role {
     /// Nothing that anybody calls.
@@ -34,7 +34,7 @@ pub(in super::super) enum Role {
     Step,
     /// A step of a flow that has something else done.
     Frame,
-    /// What its tools do is done by the component around it.
+    /// A part whose tools count as those of the component around it.
     Part,
 }
 
@@ -45,33 +45,33 @@ impl Role {
     }
 }
 
-/// What goes in and out of a component, beyond what it declares.
+/// The origin of the inputs and outputs that a component has beyond those it declares.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Io {
     /// Nothing.
     Declared,
-    /// The placeholders in its texts go in; messages call these `of`.
+    /// The placeholders in its texts, which are its inputs; messages call these texts `of`.
     Template { of: &'static str, outputs: Outputs },
-    /// One text, by which it chooses a branch.
+    /// One text as input, by which it chooses a branch.
     Choice,
-    /// On one side what it declares on the other.
+    /// The other side: it has the same on both.
     Mirror,
-    /// What the component in a field has, which messages call so.
+    /// The component in a field, with the name that messages have for it.
     Part(&'static str, &'static str),
-    /// What its subflow has, and the exception.
+    /// Its subflow, and the exception.
     Caught,
-    /// Lists of what its subflow has.
+    /// Its subflow, which runs for each element of lists.
     Mapped,
-    /// What its subflows have.
+    /// Its subflows.
     Parallel,
-    /// What the agent and its specialization have.
+    /// The agent and its specialization.
     Specialized,
     /// The inputs of its start node, and the outputs that its end nodes have in common.
     Flow,
 }
 
 impl Io {
-    /// What the inputs and outputs follow from, as messages call it.
+    /// Returns the origin of the inputs and outputs, as messages call it.
     pub(in super::super) fn origin(self) -> &'static str {
         match self {
             Io::Declared | Io::Choice | Io::Mirror => "the component",
@@ -84,17 +84,17 @@ impl Io {
     }
 }
 
-/// What comes out of a component whose inputs are placeholders.
+/// The outputs of a component whose inputs are placeholders.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Outputs {
-    /// What it declares.
+    /// Those that it declares.
     Declared,
     Nothing,
-    /// What a model generates, unless it declares any.
+    /// The text that a model generates, unless it declares any outputs.
     Generated,
     /// The answer to a request, unless it declares what that is.
     Response,
-    /// What a user wrote.
+    /// The text that a user wrote.
     Message,
 }
 
@@ -115,16 +115,16 @@ pub(in super::super) enum Leaving {
     Agent,
 }
 
-/// How a component says itself that it is called.
+/// The kind of call that a component itself specifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Call {
-    /// Not at all.
+    /// None.
     Unsaid,
-    /// By the HTTP request that it describes.
+    /// The HTTP request that it describes.
     Request,
-    /// By MCP, over its transport.
+    /// MCP, over its transport.
     Mcp,
-    /// By A2A, at its URL.
+    /// A2A, at its URL.
     A2a,
 }
 

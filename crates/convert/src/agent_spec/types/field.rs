@@ -10,16 +10,16 @@ pub(in super::super) struct Field {
     /// Another name that the text of the language uses for it; read, never written.
     alias: Option<&'static str>,
     kind: Kind,
-    /// Where the SDK takes something else.
+    /// Kind of values that the SDK takes, where it differs.
     sdk_kind: Option<Kind>,
     required: Required,
-    /// Whether `null` may stand for the value.
+    /// Profiles in which `null` may stand for the value.
     pub(in super::super) null: Null,
-    /// Whether the value may be exported.
+    /// Confidentiality of the value.
     pub(in super::super) secrecy: Secrecy,
     /// True if `{{x}}` in it makes an input of the component.
     pub(in super::super) has_placeholders: bool,
-    /// What of it needs a newer version than the component.
+    /// Newer versions than the component's that the field needs, each with the values that need it.
     pub(in super::super) since: &'static [(Version, Trigger)],
     /// The profile that alone knows the field.
     only: Option<Profile>,
@@ -105,7 +105,7 @@ pub(in super::super) enum Bound {
 /// An object with fields that is no component: it has no id, and nothing refers to it.
 #[derive(Debug)]
 pub(in super::super) struct Record {
-    /// What messages call it.
+    /// Its name in messages.
     pub(in super::super) name: &'static str,
     pub(in super::super) fields: &'static [Field],
     /// Further members are meant to be there.
@@ -114,7 +114,7 @@ pub(in super::super) struct Record {
     pub(in super::super) in_order: Option<[(&'static str, f64); 2]>,
 }
 
-/// Whether `null` may stand for a value.
+/// The profiles in which `null` may stand for a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Null {
     Refused,
@@ -131,10 +131,10 @@ enum Required {
     BySpec,
 }
 
-/// Whether a value may be exported.
+/// The confidentiality of a value, by which it may be exported or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Secrecy {
-    /// Nothing speaks against it.
+    /// Nothing speaks against exporting it.
     Public,
     /// The language lists it as sensitive, or the classes of its SDK mark it, or it is a credential by its
     /// meaning: never exported.
@@ -147,7 +147,7 @@ pub(in super::super) enum Secrecy {
     Prompt,
 }
 
-/// What about a value needs a newer version.
+/// A condition on a value under which it needs a newer version.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Trigger {
     /// It is there and not `null`.

@@ -1,4 +1,4 @@
-//! How MCP servers are reached.
+//! Component types of transports: connections to MCP servers.
 
 use super::{
     super::version::Version,

@@ -30,7 +30,7 @@ pub(super) use self::{
 };
 use super::version::Version;
 
-/// Which fields the longest type may have.
+/// Maximum number of fields of a type, inherited ones included.
 pub(super) const MAX_FIELDS: usize = 32;
 
 /// A type with everything that it inherits.
@@ -42,13 +42,13 @@ pub(super) struct ComponentType {
     pub(super) is_abstract: bool,
     /// The version that it came with.
     pub(super) since: Version,
-    /// What it is to those around it.
+    /// Role for the components around it.
     pub(super) role: Role,
-    /// What goes in and out of it.
+    /// Origin of its inputs and outputs.
     pub(super) io: Io,
-    /// How it is left as a node.
+    /// Branches by which it is left as a node.
     pub(super) leaving: Leaving,
-    /// How it says itself that it is called.
+    /// Kind of call that it specifies itself.
     pub(super) call: Call,
     /// Itself and all that it extends, nearest first.
     lineage: Vec<&'static str>,
@@ -89,7 +89,7 @@ impl ComponentType {
         self.position(name).map(|position| self.fields[position])
     }
 
-    /// Where among the fields the one of that name is, other names included.
+    /// Finds the index among the fields of the one of that name, other names included.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.names.find(name)
     }
@@ -135,8 +135,8 @@ static SECRECIES: LazyLock<HashMap<&'static str, Secrecy>> = LazyLock::new(|| {
     fields.flat_map(|field| field.names().map(|name| (name, field.secrecy))).collect()
 });
 
-/// What is to be thought of a field of a type that isn't in the table: secret or a prompt if it is that in
-/// another type.
+/// Returns the secrecy of a field of a type that isn't in the table: secret or a prompt if a field of that name is one
+/// in another type.
 pub(super) fn secrecy_of(name: &str) -> Secrecy {
     SECRECIES.get(name).copied().unwrap_or(Secrecy::Public)
 }

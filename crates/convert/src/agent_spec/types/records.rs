@@ -6,7 +6,7 @@ use super::field::{
     Field, Kind, Record, choice, flag, integer, number, text,
 };
 
-/// How often and how long a request is tried again.
+/// Retry policy of requests: attempts, timeout, delays, and statuses after which a request is tried again.
 pub(super) static RETRY_POLICY: Record = Record {
     name: "retry policies",
     is_open: false,
@@ -23,7 +23,7 @@ pub(super) static RETRY_POLICY: Record = Record {
     ],
 };
 
-/// What the SDK makes of the generation parameters, which the language leaves open.
+/// Generation parameters that the SDK knows; the language leaves them open.
 pub(super) static GENERATION_PARAMETERS: Record = Record {
     name: "generation parameters",
     is_open: true,
@@ -35,7 +35,7 @@ pub(super) static GENERATION_PARAMETERS: Record = Record {
     ],
 };
 
-/// What the SDK makes of the session parameters of MCP, which the language leaves open.
+/// Session parameters of MCP that the SDK knows; the language leaves them open.
 pub(super) static MCP_SESSION: Record = Record {
     name: "session parameters",
     is_open: false,
@@ -43,7 +43,7 @@ pub(super) static MCP_SESSION: Record = Record {
     fields: &[number("read_timeout_seconds", Bound::None)],
 };
 
-/// What the SDK makes of the session parameters of A2A.
+/// Session parameters of A2A that the SDK knows.
 pub(super) static A2A_SESSION: Record = Record {
     name: "session parameters",
     is_open: false,

@@ -93,10 +93,10 @@ const FILES: [File; 22] = [
 ];
 
 const DOCUMENT: &str = include_str!("index.html");
-/// What stands for the version in the document.
+/// Placeholder of the version in the document.
 const VERSION: &str = "{version}";
 
-/// What the page may do in a browser: run and show its own files, and call this API. Scripts can't write HTML.
+/// Content security policy of the page: it may run and show its own files, and call this API. Scripts can't write HTML.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types 'none'";

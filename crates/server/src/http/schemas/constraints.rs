@@ -1,4 +1,4 @@
-//! What the values of parameters may be, and what every operation may also answer: one table for the whole
+//! Constraints on the values of parameters, and responses that every operation shares: one table for the whole
 //! OpenAPI document instead of a line at each operation.
 
 use utoipa::{

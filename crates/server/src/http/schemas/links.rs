@@ -1,4 +1,4 @@
-//! What can be done next with what an operation answers: links of the OpenAPI document.
+//! Links of the OpenAPI document: from the response of an operation to the operations that can come next.
 
 use utoipa::{
     Modify,
@@ -12,7 +12,8 @@ use utoipa::{
 /// Writes the links into the document.
 pub(in crate::http) struct Links;
 
-/// Where links start: a path, its method and status, what is linked, and where the answer or the request has the id.
+/// Sources of links: a path, its method and status, the path that is linked, and the location of the id in the response
+/// or the request.
 const SOURCES: [(&str, Method, &str, &str, &str); 6] = [
     ("/things", Method::Post, "201", "/things/{id}", "$response.body#/id"),
     ("/things/{id}", Method::Put, "201", "/things/{id}", "$request.path.id"),

@@ -1,10 +1,10 @@
-//! What operations answer instead of success.
+//! Responses of operations that don't succeed.
 
 use utoipa::IntoResponses;
 
 use super::Problem;
 
-/// What every operation may answer instead.
+/// Refusals and failures of every operation.
 #[derive(IntoResponses)]
 pub(in crate::http) enum Refusals {
     /// The request isn't understood: a parameter, a header, the body.
@@ -27,7 +27,7 @@ pub(in crate::http) enum Refusals {
     Unavailable(Problem),
 }
 
-/// What operations that write may answer instead.
+/// Failures of operations that write.
 #[derive(IntoResponses)]
 pub(in crate::http) enum WriteRefusals {
     /// The disk is full: nothing was written. Reads go on, and writes are taken again once there is room.
@@ -35,7 +35,7 @@ pub(in crate::http) enum WriteRefusals {
     DiskFull(Problem),
 }
 
-/// What operations on one Thing may answer instead.
+/// Refusals of operations on one Thing.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ThingRefusals {
     /// There is no such Thing, or it has expired.
@@ -46,7 +46,7 @@ pub(in crate::http) enum ThingRefusals {
     PreconditionFailed(Problem),
 }
 
-/// What imports may answer instead.
+/// Refusals of imports.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ConflictRefusals {
     /// One of the Things is there already.
@@ -54,7 +54,7 @@ pub(in crate::http) enum ConflictRefusals {
     AlreadyExists(Problem),
 }
 
-/// What operations may answer instead that pages of any origin could ask for.
+/// Refusals of operations that pages of any origin could request without a CORS preflight.
 #[derive(IntoResponses)]
 pub(in crate::http) enum FormRefusals {
     /// It was sent by a page that may not.
@@ -62,7 +62,7 @@ pub(in crate::http) enum FormRefusals {
     ForeignOrigin(Problem),
 }
 
-/// What operations on a tracked source may answer instead.
+/// Refusals of operations on a tracked source.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ImportRefusals {
     /// No source is tracked for this id.
@@ -70,7 +70,7 @@ pub(in crate::http) enum ImportRefusals {
     NotTracked(Problem),
 }
 
-/// What operations that fetch may answer instead.
+/// Refusals and failures of operations that fetch a document.
 #[derive(IntoResponses)]
 pub(in crate::http) enum FetchRefusals {
     /// The URL isn't one that is fetched, what came isn't the document, or the card has no valid signature where one is required.
@@ -84,7 +84,7 @@ pub(in crate::http) enum FetchRefusals {
     FetchTimedOut(Problem),
 }
 
-/// What operations that take a body may answer instead.
+/// Refusals of operations that take a body.
 #[derive(IntoResponses)]
 pub(in crate::http) enum BodyRefusals {
     /// The body is larger than the limit.

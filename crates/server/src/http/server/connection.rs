@@ -93,7 +93,7 @@ impl MessageBody for SentBody {
 /// A connection as actix serves it.
 pub(super) struct Connection {
     socket: Socket,
-    /// What is read before the socket is.
+    /// Bytes that were already read from the socket, and come before the rest.
     first: Vec<u8>,
     client: Option<Caller>,
     progress: Rc<Progress>,

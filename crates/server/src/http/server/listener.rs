@@ -30,20 +30,20 @@ use super::{
 use crate::http::{limits::Place, problem::Problem};
 use crate::tls::{Protocol, ServerTls};
 
-/// What requests begin with that are answered here.
+/// First bytes of the requests that are answered here.
 const ANSWERED: [&[u8]; 4] = [b"GET /health/", b"HEAD /health/", b"GET /metrics", b"HEAD /metrics"];
 /// The longest of these.
 const LONGEST: usize = 14;
-/// How many connections beyond the limit are waited for: for what is answered here, and to refuse the rest.
+/// Maximum number of connections beyond the limit to wait for: for what is answered here, and to refuse the rest.
 const SPARE: usize = 32;
-/// How long the listener rests when it can't accept.
+/// Pause of the listener when it can't accept.
 const REST: Duration = Duration::from_millis(100);
-/// How soon to check a connection again that has sent a part of what decides.
+/// Time until the next check of a connection that has sent only a part of the bytes that tell its purpose.
 const AGAIN: Duration = Duration::from_millis(10);
-/// How long a client may take to read that it is refused.
+/// Maximum time for a client to read that it is refused.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What accepts connections.
+/// The thread that accepts connections, and the workers that it passes them on to.
 pub(super) struct Listener {
     pub worker: Worker,
     pub workers: Vec<UnboundedSender<Accepted>>,
@@ -96,7 +96,7 @@ impl Listener {
     }
 }
 
-/// What decides where a connection belongs.
+/// Dispatcher of connections: each is answered here, passed on to a worker, or refused.
 struct Front<H> {
     application: Application<H>,
     tls: Option<ServerTls>,
@@ -107,7 +107,7 @@ struct Front<H> {
     spare: RefCell<VecDeque<AbortHandle>>,
 }
 
-/// What the first bytes of a connection say.
+/// The purpose of a connection, as its first bytes tell.
 enum First {
     /// It asks for what is answered here.
     Health,
@@ -220,7 +220,7 @@ async fn read_first(opened: &mut Opened) -> io::Result<First> {
     }
 }
 
-/// What a connection is for that begins with these bytes; none where more are needed.
+/// Returns the purpose of a connection that begins with these bytes; none where more are needed.
 fn decide(bytes: &[u8]) -> Option<First> {
     if bytes.is_empty() {
         return Some(First::Nothing);
@@ -231,7 +231,7 @@ fn decide(bytes: &[u8]) -> Option<First> {
     (!ANSWERED.iter().any(|start| start.starts_with(bytes))).then_some(First::Other)
 }
 
-/// Whether a client that should begin a handshake sends a request: its method begins with a letter.
+/// True if a client sends a request where a TLS handshake should begin: its method begins with a letter.
 async fn is_plain(stream: &TcpStream) -> io::Result<bool> {
     let mut byte = [0];
     Ok(stream.peek(&mut byte).await? > 0 && byte[0].is_ascii_alphabetic())

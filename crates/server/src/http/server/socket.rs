@@ -98,7 +98,7 @@ impl Socket {
     }
 }
 
-/// What both kinds of sockets are.
+/// The interface of both kinds of sockets.
 trait Stream: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
@@ -126,9 +126,9 @@ impl AsyncWrite for Socket {
 /// A connection whose first bytes were read, to see where it belongs.
 pub(super) struct Opened {
     pub socket: Socket,
-    /// What was read: it comes before what is read from the socket.
+    /// The bytes that were read: they come before what is read from the socket.
     pub first: Vec<u8>,
-    /// Who proved with a certificate who it is.
+    /// The caller that proved its identity with a certificate.
     pub client: Option<Caller>,
 }
 

@@ -32,14 +32,14 @@ use crate::http::{
     progress::{Progress, Serving},
 };
 
-/// How a thread of the server ended.
+/// The result of a thread of the server, once it has ended.
 pub(super) type End = oneshot::Receiver<io::Result<()>>;
 
-/// How long a connection is kept open that no request comes in on.
+/// Maximum time for which a connection stays open without a request.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// How long a client may take to take the end of a response whose request it didn't send to its end.
+/// Maximum time for a client to read the end of a response whose request it didn't send to its end.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How many threads that may block all threads have together.
+/// Maximum number of threads that may block, of all server threads together.
 const BLOCKING_THREADS: usize = 512;
 
 /// A connection on its way from the listener to a worker.
@@ -49,17 +49,17 @@ pub(super) struct Accepted {
     pub place: Place,
 }
 
-/// What all threads need to serve connections.
+/// The state that every thread needs to serve connections.
 #[derive(Clone)]
 pub(super) struct Worker {
     pub context: Arc<Context>,
     /// Turns true when the server stops.
     pub stopped: watch::Receiver<bool>,
-    /// How many workers there are.
+    /// Number of workers.
     pub threads: usize,
 }
 
-/// What serves the connections of one thread.
+/// The service that handles the connections of one thread.
 pub(super) struct Application<H> {
     handler: Rc<H>,
     context: Arc<Context>,

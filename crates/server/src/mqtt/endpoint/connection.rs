@@ -25,7 +25,7 @@ use crate::{
     access::{Caller, Need, Role},
 };
 
-/// How often a session that moves is written to the store.
+/// Interval at which a session that moves is written to the store.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// Later than anything.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
@@ -42,7 +42,8 @@ pub(super) struct Connection<S> {
     reader: Registry,
     /// True if the client may see what the guardian decides.
     sees_decisions: bool,
-    /// What the client asked for in CONNECT; 0 can't be raised later (5.0, section 3.14.2.2.2).
+    /// Session expiry in seconds that the client requested in CONNECT; 0 can't be raised later (5.0, section
+    /// 3.14.2.2.2).
     asked_expiry: u32,
     /// Since when the client has been neither taking bytes nor acknowledging, while it should.
     waiting_since: Option<Instant>,

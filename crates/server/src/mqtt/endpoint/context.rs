@@ -1,4 +1,4 @@
-//! What all connections of an endpoint share.
+//! Context of an endpoint, shared by all of its connections.
 
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::{super::EndpointOptions, counters::Counters, index::SubscriptionIndex, sessions::Sessions};
 use crate::registry::{Metric, MetricSource};
 
-/// What all connections of an endpoint share.
+/// State that all connections of an endpoint share.
 pub(super) struct Context {
     pub index: Arc<SubscriptionIndex>,
     pub sessions: Arc<Sessions>,

@@ -1,8 +1,8 @@
-//! What an endpoint counts.
+//! Counters of an endpoint.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-/// What an endpoint counts.
+/// Counters of connections, messages and bytes, reported as metrics.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     /// The connections that are open.

@@ -1,4 +1,4 @@
-//! What is sent to one client, and when: the log, the retained descriptions, the shared subscriptions.
+//! Delivery of messages to one client: from the log, the retained descriptions and the shared subscriptions.
 //!
 //! Nothing is queued. A message is read when the client's window and the output buffer have room
 //! for it, so that a slow client costs a position in the log and a buffer, however far behind it is.
@@ -26,9 +26,9 @@ use crate::{
 
 /// The most messages in flight: more than what is on the wire and in the client's hands helps nobody.
 const WINDOW: usize = 100;
-/// How much is written out ahead of the socket.
+/// Bytes of output at which delivery waits for the socket.
 pub(super) const OUTPUT_BYTES: usize = 64 * 1024;
-/// How many changes and filters are examined and messages sent before others get their turn.
+/// Work after which others get their turn, in changes and filters examined and messages sent.
 const WORK: usize = 1024;
 
 /// Why there is nothing more to send now.
@@ -44,7 +44,7 @@ pub(super) enum Filled {
     Busy,
 }
 
-/// How one step went.
+/// The result of one step.
 enum Step {
     /// With the work that it took.
     Done(usize),
@@ -57,14 +57,14 @@ struct Current {
     change: Arc<LoggedChange>,
     /// The messages that the session's own filters match, in order.
     matched: Vec<(u32, FilterId)>,
-    /// How many of these are done with.
+    /// Number of entries of `matched` that are done with.
     done: usize,
 }
 
 /// The sending side of a connection.
 pub(super) struct Delivery {
     index: Arc<SubscriptionIndex>,
-    /// What the client sees.
+    /// The registry as the client sees it.
     reader: Registry,
     /// The client in groups.
     member: Member,
@@ -74,7 +74,7 @@ pub(super) struct Delivery {
     entry: Option<(Seq, Seen)>,
     current: Option<Current>,
     in_flight: InFlight,
-    /// What an earlier connection left unacknowledged, with its packet ids.
+    /// Messages that an earlier connection left unacknowledged, with their packet ids.
     redelivery: VecDeque<(u16, Source)>,
     scans: VecDeque<Scan>,
     shared: VecDeque<(Arc<str>, Arc<Group>)>,
@@ -162,7 +162,7 @@ impl Delivery {
         !packet_ids.is_empty()
     }
 
-    /// How many messages were sent since this was asked.
+    /// Returns the number of messages sent since the last call.
     pub fn take_sent(&mut self) -> u64 {
         std::mem::take(&mut self.sent)
     }
@@ -172,7 +172,7 @@ impl Delivery {
         self.moves
     }
 
-    /// Where another connection goes on.
+    /// Returns the progress from which another connection continues.
     pub fn progress(&self) -> Progress {
         let scan = self.scans.front();
         Progress {

@@ -1,4 +1,4 @@
-//! How a message is sent to a client, by the subscriptions that match it.
+//! Delivery options of a message, from the subscriptions of a client that match it.
 
 use std::sync::Arc;
 

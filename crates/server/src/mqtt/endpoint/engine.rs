@@ -62,7 +62,7 @@ pub(super) enum DisconnectReason {
     Failed,
 }
 
-/// How sending a message went.
+/// The result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     /// It needs no acknowledgement.
@@ -76,7 +76,7 @@ pub(super) enum Sent {
 pub(super) struct Engine {
     connection: mqtt::Connection<role::Server>,
     framing: Framing,
-    /// What has come of a CONNECT that isn't complete.
+    /// Bytes received so far of a CONNECT that isn't complete.
     connect: Vec<u8>,
     /// True if there was a CONNECT: it comes once (3.1.0-2).
     has_connect: bool,
@@ -152,7 +152,7 @@ impl Engine {
         self.disconnect(DisconnectReason::MalformedPacket);
     }
 
-    /// What is to be written; the caller takes it out.
+    /// Returns the bytes to write; the caller removes them.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
     }
@@ -179,7 +179,7 @@ impl Engine {
         self.ended = true;
     }
 
-    /// How many messages more the client takes unacknowledged; none: it sets no limit.
+    /// Returns the number of further messages that the client accepts unacknowledged; none if it sets no limit.
     pub fn vacancy(&self) -> Option<usize> {
         self.connection.get_receive_maximum_vacancy_for_send().map(usize::from)
     }

@@ -34,7 +34,7 @@ enum Level {
     Rest,
 }
 
-/// Which retained descriptions a filter matches.
+/// The retained descriptions that a filter matches: that of one Thing, or all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RetainedScope {
     One(String),
@@ -57,17 +57,18 @@ impl TopicFilter {
         Some(TopicFilter { levels: parse_levels(filter)?, is_shared: true })
     }
 
-    /// What it matches of the topics of a family; none: nothing.
+    /// Returns the pattern by which it matches topics of a family; none if it matches none of them.
     pub fn pattern(&self, topics: &Topics, family: Family) -> Option<Pattern> {
         self.pattern_below(topics, family.level(), family.depth())
     }
 
-    /// What it matches of the topics of decisions.
+    /// Returns the pattern by which it matches topics of decisions; none if it matches none of them.
     pub fn pattern_of_decisions(&self, topics: &Topics) -> Option<Pattern> {
         self.pattern_below(topics, Topics::DECISIONS, 2)
     }
 
-    /// What it matches of topics with `depth` levels below `{prefix}/{level}`.
+    /// Returns the pattern by which it matches topics with `depth` levels below `{prefix}/{level}`; none if it matches
+    /// none of them.
     fn pattern_below(&self, topics: &Topics, level: &str, depth: usize) -> Option<Pattern> {
         let mut levels = self.levels.as_slice();
         for expected in topics.prefix().split('/').chain([level]) {
@@ -90,7 +91,8 @@ impl TopicFilter {
         (pattern.len() == depth).then(|| pattern.into())
     }
 
-    /// Which descriptions at `{prefix}/things/{id}` it matches.
+    /// Returns the scope of the descriptions at `{prefix}/things/{id}` that it matches; none if it matches none of
+    /// them.
     pub fn retained_scope(&self, topics: &Topics) -> Option<RetainedScope> {
         match &*self.pattern(topics, Family::Thing)? {
             [None] => Some(RetainedScope::Everything),

@@ -1,9 +1,9 @@
-//! Where packets begin and end, and the bits that the specifications reserve.
+//! Packet boundaries, and the bits that the specifications reserve.
 //!
 //! The engine reads packets, but neither the flags of their fixed headers (MQTT 5.0, section 2.1.3) nor the
 //! flags of CONNECT that must not be set (section 3.1.2.3).
 
-/// Where `CONNECT` names the version, and its flags: after the protocol name `MQTT`.
+/// Offset of the version in the body of `CONNECT`, after the protocol name `MQTT`; the flags follow.
 const CONNECT_VERSION: usize = 6;
 const CONNECT_FLAGS: usize = 7;
 
@@ -43,7 +43,8 @@ impl Framing {
         matches!(self.state, State::Start)
     }
 
-    /// How many bytes of `input` belong to the packet that is being read; it ends there, or with `input`.
+    /// Advances over `input` and returns the number of its bytes that belong to the packet that is being read; it ends
+    /// there, or with `input`.
     pub fn advance(&mut self, input: &[u8]) -> Result<usize, Malformed> {
         let mut rest = input;
         while let Some((&byte, after)) = rest.split_first() {

@@ -102,8 +102,8 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
     is_qos_unsupported.then_some(Refusal::UnsupportedQos)
 }
 
-/// Who the client is: the user name is the id of an API key, the password the key; or the password is a token, with any
-/// user name. Without them it is the holder of its certificate.
+/// Authenticates the client and checks that it may read. The user name is the id of an API key, the password the key;
+/// or the password is a token, with any user name. Without them the client is the holder of its certificate.
 async fn authenticate(context: &Context, connect: &Connect, holder: Option<Caller>) -> Result<Caller, Refusal> {
     let rules = &context.options.access;
     let caller = match (&connect.user_name, &connect.password) {

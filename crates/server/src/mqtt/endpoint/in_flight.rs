@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Registry, Result};
 
-/// What an in-flight message is part of.
+/// The origin of an in-flight message: the client's own subscriptions, or a group that assigned it.
 pub(super) enum Origin {
     Own(Source),
     Group(Arc<Group>, Place),

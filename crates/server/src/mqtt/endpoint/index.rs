@@ -18,7 +18,7 @@ use super::{
 };
 use crate::change::Seq;
 
-/// What connections and stored sessions have subscribed to.
+/// Index of the subscriptions of connections and stored sessions, with their quotas.
 pub(super) struct SubscriptionIndex {
     pub feed: Arc<Feed>,
     pub matcher: Matcher,

@@ -12,12 +12,12 @@ use tokio::{
 
 use super::{counters::Counters, engine::Engine};
 
-/// How long a client may take for the last bytes of a connection.
+/// Maximum time for a client to take the last bytes of a connection.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
-/// What an output buffer may keep once it is empty.
+/// Maximum capacity in bytes of an output buffer that is empty.
 const IDLE_OUTPUT_BYTES: usize = 128 * 1024;
 
-/// What a client may be owed in answers before nothing more is read from it.
+/// Maximum bytes of answers that a client hasn't taken: at this size nothing more is read from it.
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 
 /// A connection's stream and engine.
@@ -25,11 +25,11 @@ pub(super) struct Link<S> {
     pub reader: ReadHalf<S>,
     pub writer: WriteHalf<S>,
     pub engine: Engine,
-    /// How much of the engine's output is written.
+    /// Number of bytes of the engine's output that are written.
     pub written: usize,
     /// The answers that wait for the client to read.
     reply_bytes: usize,
-    /// How much has to be written until the last of them is.
+    /// Number of bytes to write until the last of those answers is written.
     until_replied: usize,
     counters: Arc<Counters>,
 }

@@ -1,4 +1,4 @@
-//! Which filters the messages of a change match, found once for all connections.
+//! Matching of the messages of a change with filters, once for all connections.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{change::Seq, store::LoggedChange};
 
-/// What the results that are cached may take.
+/// Maximum size of the cached results in bytes.
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The filters that match messages of one change, each with the indexes of those messages.
@@ -26,7 +26,7 @@ pub(super) struct Matches {
 }
 
 impl Matches {
-    /// How many filters match anything.
+    /// Returns the number of filters that match any message.
     pub fn len(&self) -> usize {
         self.filters.len()
     }
@@ -52,7 +52,7 @@ impl Matches {
 pub(super) struct Matcher {
     trie: RwLock<Trie>,
     cache: Mutex<Cache>,
-    /// How many nodes of the trie were visited so far.
+    /// Number of nodes of the trie visited so far.
     visited: AtomicUsize,
 }
 
@@ -89,7 +89,7 @@ impl Matcher {
         }
     }
 
-    /// What the messages of a change match.
+    /// Returns the filters that match the messages of a change.
     pub fn matches(&self, feed: &Feed, change: &LoggedChange) -> Arc<Matches> {
         let key = (change.seq, feed.messages(change).tag());
         // Held meanwhile, so that of many connections that wake at once only one does the work.

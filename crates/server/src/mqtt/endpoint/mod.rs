@@ -63,15 +63,15 @@ use super::{
 use crate::tls::{Protocol, ServerTls};
 use crate::{Error, Registry, Result};
 
-/// How many connections beyond the limit get a CONNACK that says so; those beyond that are just closed.
+/// Number of connections beyond the limit that get a CONNACK with the reason; those beyond that are just closed.
 const REFUSED_CONNECTIONS: usize = 64;
-/// How many connections may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 /// The most threads that serve clients.
 const MAX_THREADS: usize = 4;
-/// How often expired sessions are ended.
+/// Interval at which expired sessions are ended.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
-/// How long the listener rests when it can't accept, as when there are no file descriptors left.
+/// Pause of the listener when it can't accept, as when there are no file descriptors left.
 const REST: Duration = Duration::from_millis(100);
 
 /// The built-in endpoint while it runs. Dropping it stops it.
@@ -145,7 +145,7 @@ impl Endpoint {
         Ok(Endpoint { address, handle, stop, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens at.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -202,7 +202,7 @@ impl EndpointHandle {
         (place.number <= limit + REFUSED_CONNECTIONS).then_some((place, admitted))
     }
 
-    /// How many clients are connected.
+    /// Returns the number of open connections, including those before CONNACK and those that are being refused.
     pub fn connections(&self) -> usize {
         self.context.counters.connections.load(Ordering::Relaxed)
     }

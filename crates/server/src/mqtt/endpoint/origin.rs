@@ -1,15 +1,15 @@
-//! Where a client comes from.
+//! Origin of an MQTT connection.
 
 use std::net::IpAddr;
 
 use crate::access::Caller;
 
-/// Where a client comes from.
+/// Origin of a connection: the client as far as the transport identifies it.
 pub(crate) struct Origin {
-    /// What it is called in the logs.
+    /// Name of the client in the logs.
     pub peer: String,
     /// Its address, where that is known.
     pub address: Option<IpAddr>,
-    /// Who it has proved to be when it connected, by a client certificate.
+    /// The identity that the client has proved with a client certificate when it connected.
     pub holder: Option<Caller>,
 }

@@ -9,7 +9,7 @@ use mqtt_protocol_core::mqtt::{
 
 pub(super) type Packet = GenericPacket<u16>;
 
-/// What a client sent.
+/// A packet that a client sent.
 pub(super) enum Incoming {
     Connect(Connect),
     Subscribe { packet_id: u16, requests: Vec<FilterRequest>, identifier: Option<u32> },
@@ -32,7 +32,7 @@ impl Incoming {
     }
 }
 
-/// What a client asks for when it connects.
+/// The request of a client that connects.
 pub(super) struct Connect {
     pub client_id: String,
     pub is_version_3: bool,
@@ -75,7 +75,7 @@ pub(super) enum Granted {
     QuotaExceeded,
 }
 
-/// What a CONNACK also states to a client of version 5.
+/// The content of a CONNACK. A client of version 3.1.1 gets only `session_present`.
 #[derive(Debug, Default)]
 pub(super) struct Welcome {
     pub session_present: bool,

@@ -31,7 +31,7 @@ enum Remaining {
     },
 }
 
-/// What a step of a scan found.
+/// The result of one step of a scan.
 pub(super) enum Scanned {
     Thing(Box<Thing>),
     /// Nothing to send yet.

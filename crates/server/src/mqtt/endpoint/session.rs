@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::trie::FilterId;
 use crate::change::{Epoch, Seq};
 
-/// What a subscription counts in the quotas in addition to its filter: its place in the session and in the trie.
+/// Bytes that a subscription counts in the quotas in addition to its filter, for its place in the session and in the
+/// trie.
 const SUBSCRIPTION_BYTES: usize = 512;
 
 /// A session, with a client or without.
@@ -25,14 +26,14 @@ pub(super) struct Session {
     pub is_stored: bool,
 }
 
-/// How far a session has come: what is sent and acknowledged, and what is only sent.
+/// Progress of a session: the messages that are sent and acknowledged, and those that are only sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Progress {
     pub epoch: Epoch,
     /// The last change whose messages are all sent.
     pub seq: Seq,
-    /// How many messages of the change after that need no sending.
+    /// Number of messages of the change after `seq` that need no sending.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages: usize,
     /// Changes before this one were missed, which the client has to be notified of.
@@ -53,7 +54,7 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// What a message is made of, to make it again.
+/// The source of a message, from which it is made again for redelivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Source {
@@ -66,7 +67,7 @@ pub(super) enum Source {
     Retained(String, Option<u32>),
 }
 
-/// What the names of sessions of an owner begin with, and what ends the owner in them: no owner contains it.
+/// The character before and after the owner in the names of sessions: no owner contains it.
 const OF_OWNER: char = '\u{1}';
 
 /// The name of the session of an owner; empty for those who haven't proved who they are.
@@ -74,7 +75,8 @@ pub(super) fn name_of(client_id: &str, owner: &str) -> String {
     format!("{OF_OWNER}{owner}{OF_OWNER}{client_id}")
 }
 
-/// Whose a session of that name is: those of others take part in other groups.
+/// Returns the owner in the name of a session; empty if it has none. Sessions of other owners take part in other
+/// groups.
 pub(super) fn owner_of(name: &str) -> &str {
     name.strip_prefix(OF_OWNER).and_then(|rest| rest.split_once(OF_OWNER)).map_or("", |(owner, _)| owner)
 }
@@ -105,7 +107,8 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    /// What a subscription with this filter counts in the quotas: the filter is held here and in the trie.
+    /// Returns the bytes that a subscription with this filter counts in the quotas. The filter counts twice: it is held
+    /// here and in the trie.
     pub fn bytes(text: &str) -> usize {
         SUBSCRIPTION_BYTES + 2 * text.len()
     }
@@ -149,7 +152,7 @@ impl Subscriptions {
         self.by_text.is_empty()
     }
 
-    /// What they count in the quotas.
+    /// Returns the bytes that the subscriptions count in the quotas.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -24,7 +24,7 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
-/// How long a client that takes a session over waits for the other connection to let go.
+/// Maximum time that a client that takes a session over waits for the other connection to let go.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// All sessions of an endpoint.
@@ -45,7 +45,7 @@ enum Slot {
     Away { session: Box<Session>, until: Timestamp },
 }
 
-/// What becomes of a connection that asks for a session.
+/// The result of a connection's request for a session.
 pub(super) enum Entering {
     Entered {
         lease: Lease,
@@ -100,7 +100,7 @@ impl Sessions {
         Ok(Sessions { index, limit, slots: Mutex::new(slots) })
     }
 
-    /// How many there are, of clients that are away included.
+    /// Returns the number of sessions, including those of clients that are away.
     pub fn len(&self) -> usize {
         self.slots().by_client.len()
     }

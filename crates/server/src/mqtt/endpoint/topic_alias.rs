@@ -10,7 +10,7 @@ pub(super) fn raise_zero(connect: &mut [u8]) {
     }
 }
 
-/// Where a Topic Alias Maximum of 0 is; none where there is none, or the packet is malformed.
+/// Returns the offset of a Topic Alias Maximum of 0; none if there is none, or if the packet is malformed.
 fn zero_in(connect: &[u8]) -> Option<usize> {
     let mut reader = Reader { packet: connect, at: 1 };
     reader.variable_integer()?;

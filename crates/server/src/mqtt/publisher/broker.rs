@@ -1,4 +1,4 @@
-//! Where the broker is, and how the publisher connects to it: with MQTT 5.
+//! Address of the broker, and the settings of the publisher's connection to it, which speaks MQTT 5.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 
 /// The longest time without a packet to the broker.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// What a packet may have in addition to the description.
+/// Maximum size of a packet beyond its description, in bytes.
 const PACKET_OVERHEAD_BYTES: usize = 64 * 1024;
 
 /// A broker as its URL names it.
@@ -66,7 +66,7 @@ impl Broker {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// How rumqttc connects to it.
+    /// Returns the options with which rumqttc connects to it.
     pub fn client_options(&self, client_id: &str, clean: bool, options: &PublisherOptions) -> Result<MqttOptions> {
         let mut client = MqttOptions::new(client_id, self.host.clone(), self.port);
         // What comes from the broker are our own messages, read during a resync.

@@ -1,12 +1,12 @@
-//! What a publisher counts.
+//! Counters of a publisher.
 
 use std::sync::atomic::AtomicU64;
 
-/// What a publisher counts.
+/// Counters of messages, reported as metrics.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    /// How many messages the broker has acknowledged.
+    /// Number of messages that the broker has acknowledged as accepted.
     pub published: AtomicU64,
-    /// How many messages were quarantined.
+    /// Number of messages that were quarantined.
     pub quarantined: AtomicU64,
 }

@@ -1,4 +1,4 @@
-//! What a broker refuses, and what is done about it: one message must not hold up all that come after it.
+//! Limits of a broker, and the handling of messages that it refuses: one message must not hold up all later ones.
 //!
 //! A message that can never be published is *quarantined*: it is left out, with an error in the log and
 //! in the count that [`super::Publisher::quarantined`] returns. The broker says which these are: by the
@@ -17,11 +17,11 @@ use rumqttc::v5::{
 /// The reason code of a packet that is too large.
 const PACKET_TOO_LARGE: u8 = 0x95;
 
-/// What a broker accepts.
+/// Limits of a broker, stated in its CONNACK or learned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub packet_bytes: usize,
-    /// How many messages it takes unacknowledged.
+    /// Maximum number of unacknowledged messages.
     pub receive_maximum: usize,
     pub has_retained: bool,
 }
@@ -40,14 +40,14 @@ impl Limits {
     }
 }
 
-/// How many bytes a PUBLISH at QoS 1 takes that has a content type (5.0, section 3.3).
+/// Returns the size in bytes of a PUBLISH at QoS 1 that has a content type (5.0, section 3.3).
 pub(super) fn packet_bytes(topic: &str, payload: &[u8], content_type: &str) -> usize {
     let properties = 3 + content_type.len();
     let length = 2 + topic.len() + 2 + variable_bytes(properties) + properties + payload.len();
     1 + variable_bytes(length) + length
 }
 
-/// How many bytes a Variable Byte Integer takes (5.0, section 1.5.5).
+/// Returns the size in bytes of a Variable Byte Integer (5.0, section 1.5.5).
 fn variable_bytes(number: usize) -> usize {
     match number {
         0..0x80 => 1,
@@ -57,7 +57,7 @@ fn variable_bytes(number: usize) -> usize {
     }
 }
 
-/// What the reason code of a PUBACK says.
+/// The meaning of the reason code of a PUBACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Accepted,

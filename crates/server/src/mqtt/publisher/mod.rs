@@ -84,8 +84,8 @@ impl Publisher {
         self.shared.is_connected.load(Ordering::Relaxed)
     }
 
-    /// How many messages were not published since the broker refuses them for good, by its reason codes or
-    /// its limits. Each is an error in the log; one that is due again after a lost connection counts again.
+    /// Returns the number of messages that were not published because the broker refuses them for good, by its reason
+    /// codes or its limits. Each is an error in the log; one that is due again after a lost connection counts again.
     pub fn quarantined(&self) -> u64 {
         self.shared.counters.quarantined.load(Ordering::Relaxed)
     }

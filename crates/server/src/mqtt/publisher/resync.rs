@@ -12,17 +12,17 @@ use super::{
     link::{Ended, Link, Message},
 };
 
-/// How long nothing retained has to come for it to have been all, once our own message is back.
+/// Time without a retained message after which all have come, once our own message is back.
 const QUIET: Duration = Duration::from_millis(500);
 /// The same where our own message doesn't come back, as when the broker's rules forbid it.
 const LONG_QUIET: Duration = Duration::from_secs(5);
 
-/// What a resync did.
+/// The result of a resync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resynced {
-    /// How many descriptions were published.
+    /// Number of descriptions that were published.
     pub published: u64,
-    /// How many retained descriptions were cleared, whose Things are no more.
+    /// Number of retained descriptions that were cleared, whose Things no longer exist.
     pub cleared: u64,
 }
 
@@ -93,7 +93,7 @@ fn is_current(topic: &str, feed: &Feed) -> Result<bool, Ended> {
     }
 }
 
-/// What is subscribed to during a resync.
+/// Topic filters that are subscribed to during a resync.
 struct Filters {
     things: String,
     echo: String,

@@ -38,13 +38,13 @@ use crate::{
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 /// After a connection that lasted this long, or taught something, the next attempt comes soon.
 const GOOD_CONNECTION: Duration = Duration::from_secs(5);
-/// How long a single resync waits for the broker.
+/// Maximum time for a single resync to reach the broker.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most decisions that are published between two changes of the log.
 const DECISIONS_AT_ONCE: usize = 64;
 
-/// What the publisher's handle and its thread share.
+/// State that the publisher's handle and its thread share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub is_connected: AtomicBool,
@@ -198,7 +198,7 @@ impl Worker {
         }
     }
 
-    /// Where to go on from, once the broker's state can be trusted.
+    /// Resyncs a broker whose state can't be trusted, and returns the position to go on from.
     async fn start(&self, link: &mut Link, has_session: bool) -> Result<Seq, Ended> {
         let registry = self.feed.registry();
         let position = registry.position(&self.follower)?;

@@ -1,12 +1,12 @@
-//! What is wrong with a directory that should have an encoder.
+//! Errors in a directory that should have an encoder.
 
 /// Why a directory has no encoder that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct ModelError {
-    /// Which file.
+    /// Name of the file.
     pub file: String,
-    /// What is wrong with it, and what would be right.
+    /// Problem of the file, and what would be right.
     pub problem: String,
 }
 

@@ -97,7 +97,7 @@ pub(super) fn read(path: &PathBuf) -> io::Result<Option<Vec<u8>>> {
 /// The weights of a network by name.
 pub(super) struct Weights {
     bytes: Vec<u8>,
-    /// What all names begin with.
+    /// Prefix of all names.
     prefix: &'static str,
 }
 

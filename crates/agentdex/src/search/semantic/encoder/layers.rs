@@ -117,7 +117,7 @@ impl Layer {
         self.norm.apply(hidden);
     }
 
-    /// What each token takes over from the tokens of its text.
+    /// Computes the self-attention of each token over the tokens of its text.
     fn attend(&self, hidden: &Array2<f32>, texts: &[Range<usize>]) -> Array2<f32> {
         let projected = self.query_key_value.apply(hidden);
         let (size, mut context) = (hidden.ncols(), Array2::zeros(hidden.raw_dim()));

@@ -35,7 +35,7 @@ pub struct Encoder {
     pieces: WordPieces,
     words: Array2<f32>,
     positions: Array2<f32>,
-    /// What is added to each token: all are of the first segment.
+    /// Segment embedding, added to each token: all are of the first segment.
     segment: ndarray::Array1<f32>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -100,7 +100,7 @@ impl Encoder {
         ranges.into_iter().map(|range| self.pooled(&hidden, range)).collect()
     }
 
-    /// What the network makes of tokens; each range of them is a text.
+    /// Runs the network on tokens, and returns the output of its last layer. Each range of the tokens is a text.
     fn last_layer(&self, tokens: &[usize], ranges: &[Range<usize>]) -> Array2<f32> {
         let mut hidden = self.words.select(Axis(0), tokens);
         for range in ranges {

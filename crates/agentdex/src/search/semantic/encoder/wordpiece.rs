@@ -11,7 +11,7 @@ use super::{failure::ModelError, files};
 const VOCABULARY: &str = "vocab.txt";
 const TOKENIZER: &str = "tokenizer.json";
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
-/// What a piece begins with that continues a word.
+/// Prefix of a piece that continues a word.
 const CONTINUATION: &str = "##";
 /// Longer words are unknown.
 const LONGEST_WORD: usize = 100;
@@ -34,7 +34,7 @@ pub(super) struct WordPieces {
     end: usize,
 }
 
-/// What a `tokenizer.json` says that matters here.
+/// The members of a `tokenizer.json` that are used.
 #[derive(Deserialize)]
 struct Tokenizer {
     model: Model,
