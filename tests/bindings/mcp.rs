@@ -164,6 +164,13 @@ fn credentials_headers_and_the_trace_are_sent() {
         call.authorization.push(Authorization { scheme: "key_sc".into(), grant });
     };
     assert_eq!(sent("x-key", key), "k3y");
+    let cookies = |call: &mut Call| {
+        call.authorization.extend(["a", "b"].map(|name| Authorization {
+            scheme: name.into(),
+            grant: Grant::ApiKey { key: Secret::new("x;y"), place: Place::Cookie(name.into()) },
+        }));
+    };
+    assert_eq!(sent("cookie", cookies), "a=x%3By; b=x%3By");
     assert_eq!(sent("x-team", |call| call.headers.push(("X-Team".into(), "weather".into()))), "weather");
     let declared = |call: &mut Call| {
         let headers = json!([{"htv:fieldName": "X-Region", "htv:fieldValue": "at {region}"}]);

@@ -316,6 +316,13 @@ fn credentials_and_headers_go_with_the_handshake() {
     let basic = Grant::Basic { user: "ada".into(), password: secret(), place: header("Authorization") };
     assert_eq!(sent("authorization", basic), "Basic YWRhOnMzY3JldA==");
     assert_eq!(sent("cookie", bearer(Place::Cookie("session".into()))), "session=s3cret");
+    let cookie = |name: &str| Authorization {
+        scheme: name.into(),
+        grant: Grant::ApiKey { key: Secret::new("x;y"), place: Place::Cookie(name.into()) },
+    };
+    let mut call = agent.action("headers", invoke(json!("cookie")));
+    call.authorization.extend([cookie("a"), cookie("b")]);
+    assert_eq!(block_on(answer(&WebSocket, call)).unwrap().text(), "a=x%3By; b=x%3By");
     assert_eq!(sent("", bearer(Place::Query("key".into()))), "/?key=s3cret");
     assert_eq!(sent("x-team", bearer(header("Authorization"))), "weather");
     let mut call = agent.action("headers", invoke(json!("")));

@@ -90,6 +90,37 @@ fn token_is_fetched_once_for_client_credentials() {
 }
 
 #[test]
+fn refused_token_is_fetched_again_and_no_other() {
+    let server = Server::start(|request| match request.line.as_str() {
+        "POST /token" => {
+            let scope = if request.body.contains("scope=b") { "b" } else { "a" };
+            Said::json(json!({"access_token": scope, "token_type": "Bearer", "expires_in": 3600}))
+        }
+        _ if request.header("authorization") == "Bearer b" => Said::new("401 Unauthorized", &[], ""),
+        _ => Said::json(json!({})),
+    });
+    let consumer = consumer();
+    let agent = |scope: &str| {
+        let token = format!("{}/token", server.origin);
+        let definition = json!({"scheme": "oauth2", "flow": "client", "token": token, "scopes": [scope]});
+        let credential = Credential::pair("id", "secret").for_origin(server.origin.as_str());
+        let settings = Settings::new().credential("my-key", credential);
+        consumer.agent_of(&secured(&server.origin, definition).to_string()).unwrap().update(settings)
+    };
+    run(async {
+        agent("a").call("ask", json!({})).await.unwrap();
+        for _ in 0..2 {
+            let error = agent("b").call("ask", json!({})).await.unwrap_err();
+            assert!(matches!(error, Error::Status { status: 401, .. }), "{error:?}");
+        }
+        agent("a").call("ask", json!({})).await.unwrap();
+    });
+    let fetched = server.received().into_iter().filter(|request| request.line == "POST /token");
+    let scopes: Vec<String> = fetched.map(|request| request.body.split("scope=").nth(1).unwrap().to_owned()).collect();
+    assert_eq!(scopes, ["a", "b", "b"]);
+}
+
+#[test]
 fn credential_is_sent_to_its_origin_alone() {
     let server = Server::start(|_| Said::json(json!({})));
     let description = secured(&server.origin, json!({"scheme": "bearer"}));

@@ -240,7 +240,7 @@ impl Agent {
         self.choices(&affordance, Operation::InvokeAction, &settings).map(drop)
     }
 
-    /// The addresses of the target of a message answer, as far as a connection tells.
+    /// True if the target of a message accepts a connection.
     pub(super) async fn is_reachable(&self) -> bool {
         let settings = self.all_settings();
         let target = self
@@ -403,9 +403,10 @@ impl Agent {
             })
         };
         let middleware = &self.context.middleware;
+        let sent = call.authorization.clone();
         let exchange = Next::new(middleware, &send).run(call).await.inspect_err(|error| {
             if matches!(error, Error::Status { status: 401, .. }) {
-                self.context.authorizer.forget_tokens();
+                self.context.authorizer.forget(&sent);
             }
         })?;
         Ok(bounded(exchange, self.id().to_owned(), limits, whole))

@@ -201,9 +201,17 @@ impl Authorizer {
         Ok(token)
     }
 
-    /// Forgets tokens, since one of them was refused.
-    pub(super) fn forget_tokens(&self) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// Forgets tokens that were refused. Those of others stay: an agent that refuses everything makes nobody else
+    /// fetch a token.
+    pub(super) fn forget(&self, refused: &[Authorization]) {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.retain(|_, slot| {
+            // One that is being fetched is not the refused one.
+            let Ok(cached) = slot.try_lock() else { return true };
+            let is_sent =
+                |one: &Authorization, token| matches!(&one.grant, Grant::Bearer { token: sent, .. } if sent == token);
+            cached.as_ref().is_none_or(|(token, _)| !refused.iter().any(|one| is_sent(one, token)))
+        });
     }
 }
 

@@ -1,8 +1,7 @@
 //! Tools of MCP servers: over streamable HTTP, or in a program that is started and spoken to over stdio.
 //!
 //! A form has the subprotocol `mcp` and names its tool by `mcp:tool`; one without a tool takes `{name, arguments}`. Each
-//! call has a connection of its own, and cancelling it notifies the server. Progress and log messages of the server are
-//! [`Event::Status`].
+//! call has a connection of its own, and cancelling it notifies the server. Progress of the server is [`Event::Status`].
 //!
 //! A description never says which program is started. Its form has a target such as `stdio:timetable`, and only a program
 //! that the caller gave that name ([`Mcp::program`]) is run for it.
@@ -95,7 +94,6 @@ impl Binding for Mcp {
                 cancelled: cancelled.clone(),
                 target,
                 left: Vec::new(),
-                is_over: false,
             };
             let events = stream::try_unfold(running, |mut running| async move {
                 Ok(running.next().await?.map(|event| (event, running)))
@@ -139,7 +137,6 @@ struct Running {
     target: String,
     /// The events of the answer that are still to be delivered, the next one last.
     left: Vec<Event>,
-    is_over: bool,
 }
 
 impl Running {
@@ -161,7 +158,6 @@ impl Running {
             }
         };
         self.handle = None;
-        self.is_over = true;
         // A session that is left open costs the server memory; an answer is one without it, too.
         let _ = self.service.close_with_timeout(connect::CLOSING).await;
         let reply = match answered {

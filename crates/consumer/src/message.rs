@@ -180,7 +180,7 @@ impl Message {
         first_data(&self.parts)
     }
 
-    /// The parts that are service messages.
+    /// True if it has no parts.
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

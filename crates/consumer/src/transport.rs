@@ -187,24 +187,30 @@ impl Transport {
     }
 
     fn authorized(&self, mut request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-        let mut cookies = Vec::new();
         for Authorization { grant, .. } in &self.authorization {
-            match parts(grant) {
-                (secret, Place::Header(name)) => {
-                    // Marked, so that nothing logs it.
-                    if let Ok(mut value) = header::HeaderValue::from_str(&secret) {
-                        value.set_sensitive(true);
-                        request = request.header(name, value);
-                    }
-                }
-                (secret, Place::Cookie(name)) => {
-                    cookies.push(format!("{name}={}", utf8_percent_encode(&secret, NON_ALPHANUMERIC)));
-                }
-                _ => {}
+            if let (secret, Place::Header(name)) = parts(grant)
+                && let Ok(mut value) = header::HeaderValue::from_str(&secret)
+            {
+                // Marked, so that nothing logs it.
+                value.set_sensitive(true);
+                request = request.header(name, value);
             }
         }
-        if cookies.is_empty() { request } else { request.header(header::COOKIE, cookies.join("; ")) }
+        match cookies(&self.authorization) {
+            Some(cookies) => request.header(header::COOKIE, cookies),
+            None => request,
+        }
     }
+}
+
+/// Returns the `Cookie` header of all credentials that are cookies: a request has one (RFC 6265, section 5.4), and a secret
+/// may have any character.
+pub(super) fn cookies(authorization: &[Authorization]) -> Option<String> {
+    let cookies = authorization.iter().filter_map(|Authorization { grant, .. }| match parts(grant) {
+        (secret, Place::Cookie(name)) => Some(format!("{name}={}", utf8_percent_encode(&secret, NON_ALPHANUMERIC))),
+        _ => None,
+    });
+    Some(cookies.collect::<Vec<_>>().join("; ")).filter(|cookies| !cookies.is_empty())
 }
 
 /// The text that is sent for a grant, and where.

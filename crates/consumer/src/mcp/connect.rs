@@ -14,7 +14,10 @@ use serde_json::Value;
 use tokio::{process::Command, sync::mpsc};
 
 use super::{
-    super::{Authorization, Call, Error, Event, Place, Result, transport::parts},
+    super::{
+        Authorization, Call, Error, Event, Place, Result,
+        transport::{cookies, parts},
+    },
     answer,
     notify::Notified,
     program::Program,
@@ -52,13 +55,16 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
         let (text, place) = parts(grant);
         match place {
             Place::Header(name) => add(name, &text, true),
-            Place::Cookie(name) => add("cookie", &format!("{name}={text}"), true),
+            Place::Cookie(_) => {}
             Place::Query(name) => drop(url.query_pairs_mut().append_pair(name, &text)),
             _ => {
                 let reason = "MCP has no place for it but headers, cookies and the query".to_owned();
                 return Err(Error::Setting { setting: scheme.clone(), reason });
             }
         }
+    }
+    if let Some(cookies) = cookies(&call.authorization) {
+        add("cookie", &cookies, true);
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
     config.custom_headers = headers;

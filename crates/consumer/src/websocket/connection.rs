@@ -18,7 +18,11 @@ use tokio_tungstenite::{
 use uuid::Uuid;
 
 use super::message::NAME;
-use crate::{Authorization, Call, Error, Network, Place, Result, fetch::shown, transport::parts};
+use crate::{
+    Authorization, Call, Error, Network, Place, Result,
+    fetch::shown,
+    transport::{cookies, parts},
+};
 
 /// The subprotocol.
 pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
@@ -45,7 +49,7 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
         let (text, place) = parts(grant);
         match place {
             Place::Header(name) => secrets.push((name.clone(), text)),
-            Place::Cookie(name) => secrets.push(("cookie".to_owned(), format!("{name}={text}"))),
+            Place::Cookie(_) => {}
             Place::Query(name) => drop(url.query_pairs_mut().append_pair(name, &text)),
             _ => {
                 let reason = "WebSocket has no place for it but headers, cookies and the query".to_owned();
@@ -53,6 +57,7 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
             }
         }
     }
+    secrets.extend(cookies(&call.authorization).map(|cookies| ("cookie".to_owned(), cookies)));
     let mut request = client
         .get(url.clone())
         .header(header::CONNECTION, "Upgrade")
