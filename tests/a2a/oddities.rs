@@ -50,6 +50,23 @@ fn comes_back(value: &Value) {
 }
 
 #[test]
+fn scopes_that_repeat_leave_room_for_others() {
+    let flows = json!({"clientCredentials": {"tokenUrl": "https://l.example/t", "scopes": {}}});
+    let with_security = |alternatives: Vec<Value>| {
+        let schemes = json!({"o": {"type": "oauth2", "flows": flows}});
+        let card = card(&old(json!({"securitySchemes": schemes, "security": alternatives})));
+        let (thing, warnings) = thing_with(&card, &Options::default());
+        let actions = thing["actions"].as_object().unwrap();
+        let scopes = actions.values().find_map(|action| action["forms"][0]["scopes"].as_array()).unwrap().len();
+        (scopes, warnings.into_iter().filter(|warning| warning.rule == "requirement").count())
+    };
+    let repeated = std::iter::repeat_n(json!({"o": ["r", "w"]}), 60).chain([json!({"o": ["late"]})]);
+    assert_eq!(with_security(repeated.collect()), (3, 0));
+    let many = (0..120).map(|number| json!({"o": [number.to_string()]}));
+    assert_eq!(with_security(many.collect()), (100, 1));
+}
+
+#[test]
 fn relative_urls_of_different_hosts_are_different_agents() {
     let relative = card(&old(json!({"url": "/a2a"})));
     let id = |card: &Card, host: &str| {

@@ -17,6 +17,9 @@ use crate::{shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
+/// Maximum number of scopes that a form requires.
+const MAX_SCOPES: usize = 100;
+
 /// Security of a Thing or a form.
 #[derive(Debug, Clone)]
 pub(super) struct Security {
@@ -124,11 +127,12 @@ impl<'f> Definitions<'f> {
     }
 
     fn require(&mut self, alternatives: &[Alternative], path: &Path<'_>) -> Security {
-        let mut scopes: Vec<String> = Vec::new();
-        for scope in alternatives.iter().flatten().flat_map(|(_, scopes)| scopes).take(100) {
-            if !scopes.contains(scope) {
-                scopes.push(scope.clone());
-            }
+        let mut known = HashSet::new();
+        let scopes = alternatives.iter().flatten().flat_map(|(_, scopes)| scopes);
+        let mut scopes: Vec<String> = scopes.filter(|scope| known.insert(*scope)).cloned().collect();
+        if scopes.len() > MAX_SCOPES {
+            let unread = scopes.split_off(MAX_SCOPES).len();
+            self.findings.add(path, "requirement", || format!("{unread} scopes beyond {MAX_SCOPES} are left out"));
         }
         let alternatives: Vec<Vec<String>> = alternatives
             .iter()
