@@ -304,6 +304,9 @@ fn the_server_in_the_answer_of_a_registry_is_read() {
     assert_eq!(thing["id"], self::thing(text.as_bytes()).0["id"]);
     let noted = &thing["mcp:_meta"]["mcp:io.modelcontextprotocol.registry/official"];
     assert_eq!(noted["mcp:status"], "active");
+    let hidden = format!(r#"{{"server": {{"websiteUrl": "https://joe:hunter2@w.example", {}}}"#, &text.trim()[1..]);
+    let server = Server::parse(hidden.as_bytes()).unwrap();
+    assert!(rules(server.warnings()).contains(&("user-info", "/websiteUrl")), "{:?}", server.warnings());
     let refusal = agentdex::convert::detect(&format!(r#"{{"servers": [{answer}], "metadata": {{}}}}"#)).unwrap_err();
     assert!(refusal.to_string().contains("a list of MCP servers, which are imported one by one"), "{refusal}");
 }

@@ -50,6 +50,11 @@ impl Server {
         let mut findings = Findings::default();
         if is_answer(&members) {
             bytes = unwrap(&mut members, &bytes);
+            for warning in &mut warnings {
+                if warning.pointer.starts_with("/server/") {
+                    warning.pointer.drain(.."/server".len());
+                }
+            }
             findings.add(&Path::ROOT, "registry-answer", || {
                 "the answer of a registry: the server in it is read, and what other warnings point into".into()
             });
