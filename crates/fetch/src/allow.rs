@@ -51,9 +51,12 @@ impl AllowList {
     /// # Errors
     /// [`Error::InvalidSetting`] where it isn't one of http or https.
     pub fn of_url(url: &str) -> Result<AllowList> {
-        let no_url =
-            || Error::InvalidSetting { origin: "URL".into(), message: format!("{url:?} is not a URL of https") };
-        let parsed = reqwest::Url::parse(url).map_err(|_| no_url())?;
+        let no_url = || Error::InvalidSetting {
+            origin: "URL".into(),
+            message: format!("{url:?} is not a URL of http or https"),
+        };
+        let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let parsed = parsed.ok_or_else(no_url)?;
         let (host, port) = parsed.host_str().zip(parsed.port_or_known_default()).ok_or_else(no_url)?;
         AllowList::parse([format!("{host}:{port}")])
     }
@@ -157,6 +160,15 @@ mod tests {
         assert!(allows("127.0.0.1", "any", "::ffff:127.0.0.1", 443));
         assert!(allows("Cards.INTERNAL.", "cards.internal", "10.0.0.1", 1));
         assert!(allows("bücher.example:80", "xn--bcher-kva.example", "10.0.0.1", 80));
+    }
+
+    #[test]
+    fn urls_are_those_of_http() {
+        let of = |url: &str| AllowList::of_url(url).map(|list| list.has_host("h", 443)).ok();
+        assert_eq!((of("https://h/x"), of("http://h:443"), of("http://h")), (Some(true), Some(true), Some(false)));
+        for url in ["ftp://h:443", "ws://h:443", "h:443", "/x"] {
+            assert_eq!(of(url), None, "{url}");
+        }
     }
 
     #[test]

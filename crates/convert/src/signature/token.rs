@@ -9,7 +9,7 @@ use crate::td::{Document, Timestamp};
 
 /// The most bytes of a token.
 const MAX_BYTES: usize = 16 * 1024;
-/// The most keys that a token without `kid` is checked with.
+/// The most keys that a token is checked with: several may have its `kid`, or it has none.
 const MAX_KEYS: usize = 4;
 /// Maximum difference between the clocks of the issuer and of this machine, in milliseconds.
 const LEEWAY: i64 = 60_000;
@@ -73,9 +73,8 @@ impl Claims {
     /// A claim by its name, or where it begins with a slash by its JSON Pointer (RFC 6901).
     pub fn get(&self, name: &str) -> Option<&Value> {
         let Some(pointer) = name.strip_prefix('/') else { return self.members.get(name) };
-        let (first, rest) = pointer.split_once('/').unwrap_or((pointer, ""));
-        let first = self.members.get(&first.replace("~1", "/").replace("~0", "~"))?;
-        if rest.is_empty() { Some(first) } else { first.pointer(&format!("/{rest}")) }
+        let (first, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));
+        self.members.get(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)
     }
 }
 
@@ -242,6 +241,7 @@ mod tests {
             assert_eq!(taken.get("sub"), Some(&json!("weather")));
             assert_eq!(taken.get("/realm/a~1b/0"), Some(&json!("x")));
             assert_eq!(taken.get("/realm/c"), None);
+            assert_eq!((taken.get("/realm/"), taken.get("/realm").is_some()), (None, true));
         }
     }
 

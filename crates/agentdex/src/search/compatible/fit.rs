@@ -10,7 +10,7 @@ use super::{
 };
 use crate::td::internal::push_token;
 
-/// The pairs of parts of data that correspond, the best first.
+/// Ways in which two parts of data correspond, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Name,
