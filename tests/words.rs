@@ -34,6 +34,9 @@ const WORDS: &[(&str, &str)] = &[
     (r"\banew\b|\bwholly\b|\bbesides\b", "again, completely, also"),
 ];
 
+/// First words of comments that paraphrase a name instead of giving it.
+const PARAPHRASES: [&str; 7] = ["How", "What", "Where", "Whether", "Which", "Who", "Whose"];
+
 #[test]
 fn private_words_do_not_come_back() {
     let found: Vec<String> = texts().into_iter().flat_map(|(path, text)| private_words(&path, &text)).collect();
@@ -49,6 +52,34 @@ fn private_words_are_found() {
     for text in ["a comma is followed by a space", "an in-flight message", "room for one more", "recommended"] {
         assert_eq!(count(text), 0, "{text}");
     }
+}
+
+/// A reader who searches the documentation for a noun finds the item.
+#[test]
+fn first_sentences_name_the_thing() {
+    let sources = texts().into_iter().filter(|(path, _)| path.ends_with(".rs"));
+    let found: Vec<String> = sources.flat_map(|(path, text)| paraphrases(&path, &text)).collect();
+    assert!(found.is_empty(), "{} first sentences that don't name the thing:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn paraphrases_are_found() {
+    let text = "//! Which is which.\n//! What comes later may.\n\n    /// How many\n    x: u32, // What\n/// Whatever";
+    assert_eq!(paraphrases("x.rs", text), ["x.rs:1: //! Which is which.", "x.rs:4: /// How many"]);
+}
+
+fn paraphrases(path: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_first = true;
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let comment = ["///", "//!"].iter().find_map(|start| line.strip_prefix(start));
+        let begins = |word: &&str| comment.is_some_and(|comment| comment.trim_start().split(' ').next() == Some(*word));
+        if is_first && PARAPHRASES.iter().any(|word| begins(&word)) {
+            found.push(format!("{path}:{number}: {line}"));
+        }
+        is_first = comment.is_none();
+    }
+    found
 }
 
 fn private_words(path: &str, text: &str) -> Vec<String> {

@@ -42,18 +42,18 @@ const GRAM_WORDS: usize = 20_000;
 const BUCKETS: usize = 1_500;
 /// The lengths of the n-grams of a word that has no vector of its own.
 const GRAM_LENGTHS: [usize; 3] = [3, 4, 5];
-/// How strongly vectors stay where they start.
+/// Strength that keeps vectors where they start.
 const RIDGE: f32 = 5.0;
 /// A word with this share of all words starts with half the length of a rare one.
 const FREQUENT: f64 = 0.0001;
-/// How much of the mean of all texts is left out: Debian's are about software, requests are not.
+/// Share of the mean of all texts that is left out: Debian's are about software, requests are not.
 const MEAN_LEFT_OUT: f32 = 0.5;
 const ITERATIONS: usize = 15;
 
-/// How requests are worded.
+/// Wordings of requests.
 const REQUEST_FORMS: &str = include_str!("requests.txt");
 
-/// What the vector of a text is made of.
+/// The parts that the vector of a text is made of.
 enum Part {
     /// A word by its number.
     Word(usize),
@@ -230,7 +230,7 @@ fn frequent_words(texts: &[String]) -> Vec<Word> {
     words
 }
 
-/// What the teacher reads: texts, and requests for what they begin with.
+/// Inputs of the teacher: texts, and requests for what they begin with.
 fn learnt_texts(descriptions: &[String], glosses: &[String]) -> Vec<String> {
     let mut learnt: Vec<String> =
         descriptions.iter().take(DESCRIPTIONS).chain(glosses.iter().take(GLOSSES)).cloned().collect();
@@ -242,7 +242,7 @@ fn learnt_texts(descriptions: &[String], glosses: &[String]) -> Vec<String> {
     learnt
 }
 
-/// What the teacher says, or said before.
+/// Vectors of the teacher, those of earlier runs included.
 fn taught(teacher: &str, texts: &[String], cache: Option<&str>) -> Outcome<Vec<Vec<f32>>> {
     let teacher = Encoder::open(Path::new(teacher))?;
     let size = teacher.dimensions();
@@ -327,7 +327,7 @@ fn centred(mut vectors: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
     vectors
 }
 
-/// What the vector of a text is the sum of: numbers of vectors and how much each counts.
+/// Terms of the sum that is the vector of a text: numbers of vectors, each with its weight.
 type Row = Vec<(usize, f32)>;
 
 fn row(text: &str, vocabulary: &BTreeMap<&str, usize>) -> Row {
@@ -350,7 +350,7 @@ fn row(text: &str, vocabulary: &BTreeMap<&str, usize>) -> Row {
     row
 }
 
-/// What words and buckets start with.
+/// Initial vectors of words and buckets.
 fn beginning(words: &[Word], vocabulary: &BTreeMap<&str, usize>, alone: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let known = words.len().min(WORDS);
     let mean: Vec<f32> = (0..DIMENSIONS)

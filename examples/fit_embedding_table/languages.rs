@@ -16,7 +16,7 @@ use crate::{
 
 /// The languages of the pairs.
 pub const LANGUAGES: [&str; 5] = ["de", "fr", "es", "zh", "ja"];
-/// How strongly vectors stay near zero.
+/// Strength that keeps vectors near zero.
 const RIDGE: f32 = 0.3;
 /// The largest number of a 4-bit vector.
 const LARGEST: f32 = 7.0;
@@ -91,7 +91,7 @@ impl English {
     }
 }
 
-/// What pieces are fitted to: the rows of pairs whose English side has words that are known.
+/// Rows that pieces are fitted to: those of pairs whose English side has words that are known.
 fn rows(pairs: &[Pair], table: &Table, english: &English) -> Rows {
     let mut rows = Rows::default();
     for pair in pairs {

@@ -8,10 +8,10 @@ use crate::DIMENSIONS;
 const TOGETHER: usize = 32;
 const ITERATIONS: usize = 25;
 
-/// What sums of weighted vectors are to be, row by row.
+/// Target of each row: the sum of weighted vectors comes near it.
 #[derive(Default)]
 pub struct Rows {
-    /// Where the members of each row end.
+    /// End of the members of each row.
     ends: Vec<u32>,
     /// Numbers of vectors and their weights.
     members: Vec<(u32, f32)>,

@@ -22,9 +22,9 @@ const RUN_PART_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 const LONGEST_RUN: usize = 6;
 /// The fewest times that a character occurs which is a piece.
 const FEWEST: f64 = 2.0;
-/// How much each occurrence of a word counts in texts of these sources; in others once.
+/// Weight of an occurrence of a word in texts of these sources; in others it is one.
 const WEIGHTS: [(&str, f64); 5] = [("cldr", 10.0), ("places", 4.0), ("forms", 3.0), ("home", 2.0), ("characters", 0.0)];
-/// What the count of a part, a part of a run, and a single ideograph is multiplied with before it becomes a cost.
+/// Factors of the count of a part, of a part of a run, and of a single ideograph, before it becomes a cost.
 const SHARES: [f64; 3] = [0.1, 0.5, 0.05];
 /// The cost of a piece beside what it is by its frequency, in nats.
 const COST: f64 = 3.0;
@@ -47,7 +47,7 @@ pub struct Counts {
     /// By English stem.
     foreign_stems: HashMap<String, f64>,
     english_stems: HashMap<String, f64>,
-    /// How often a word stands on both sides of a pair, of how often it stands on the other.
+    /// Share of its pairs in which a word stands on both sides, of those in which it stands on the other.
     kept: HashMap<String, (f64, f64)>,
 }
 

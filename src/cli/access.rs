@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// The namespace that it is in from now on; "" for none
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<OptionalNamespace>,
-    /// Whose it is from now on; for admins
+    /// New owner; for admins
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
     /// Print it as JSON

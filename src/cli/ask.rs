@@ -19,7 +19,7 @@ use agentdex_consumer::{Agent, Conversation, Error, Event};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What the agent should be able to do, and what to ask; with --agent only the latter
+    /// Capability to look for, and the question; with --agent the question alone
     #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"])]
     words: Vec<String>,
     /// Ask this agent, named by id or title, rather than the best match

@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     id: String,
     /// The action; without it those that there are
     action: Option<String>,
-    /// What goes in; - for standard input. Members that are URI variables of the action go into the URL
+    /// Input; - for standard input. Members that are URI variables of the action go into the URL
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     /// Print what comes in pieces, as it comes

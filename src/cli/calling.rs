@@ -19,7 +19,7 @@ pub(super) struct Calling {
     /// repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
-    /// How many seconds a call may take in all
+    /// Maximum time of a call in seconds
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     timeout: u64,
     /// The only binding to use: a2a, http, mcp, mqtt, lmos-websocket

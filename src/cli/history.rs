@@ -35,7 +35,7 @@ pub(super) struct OfAll {
     /// Start after this position (<epoch>-<seq>) instead of with the oldest change that the log has
     #[arg(long, value_name = "POSITION", value_parser = since)]
     since: Option<Since>,
-    /// How many changes; without it all of them
+    /// Maximum number of changes; without it all of them
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
     /// Print one JSON object a change

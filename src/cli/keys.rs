@@ -29,13 +29,13 @@ pub(super) struct Arguments {
 pub(super) enum Action {
     /// Create a key and print it; it can't be shown again.
     Create {
-        /// What its holder may do
+        /// Role of its holder
         #[arg(long, value_name = "read|register|admin")]
         role: Role,
         /// In whose name its holder acts: a team, a service or a person
         #[arg(long, value_name = "NAME")]
         owner: Owner,
-        /// How long it is valid, such as 90d, 12h, 30min or 60s [default: until it is revoked]
+        /// Validity, such as 90d, 12h, 30min or 60s [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = seconds)]
         expires: Option<u64>,
     },

@@ -18,7 +18,7 @@ use agentdex_client::{RegistryClient, Summary};
 pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
-    /// How many agents; without it all of them
+    /// Maximum number of agents; without it all of them
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
     /// Number of agents to skip

@@ -17,7 +17,7 @@ use agentdex_client::{Effect, RegistryClient};
 pub(super) struct Arguments {
     /// Its id, or its title if no other agent has it
     id: String,
-    /// What changes, as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
+    /// Changes as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
     #[arg(value_name = "PATCH")]
     patch: String,
 }

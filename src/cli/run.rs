@@ -43,13 +43,13 @@ pub(super) struct Arguments {
     /// A file with a chain or an Agent Spec Flow, in YAML or JSON (- for standard input), or the id of a registered Flow
     #[arg(value_name = "FILE|ID")]
     what: String,
-    /// What goes in: JSON, or text that isn't; @FILE reads it from a file, - from standard input
+    /// Input: JSON, or text that isn't; @FILE reads it from a file, - from standard input
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
     /// Store the run in this file after each step, and go on with the one that it has
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// What to say to the first question of the run that --state has
+    /// Answer to the first question of the run that --state has
     #[arg(long, value_name = "TEXT", requires = "state")]
     answer: Option<String>,
     /// Print each event as JSON, one a line

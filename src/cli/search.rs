@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     lexical: bool,
     #[command(flatten)]
     filters: Filters,
-    /// How many hits; with 0 only facets are counted
+    /// Maximum number of hits; with 0 only facets are counted
     #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT")]
     limit: usize,
     /// Number of hits to skip

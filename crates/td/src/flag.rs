@@ -63,7 +63,7 @@ pub struct Flag {
     pub kind: FlagKind,
     /// The JSON Pointer of the text.
     pub pointer: String,
-    /// What was found there: the code points, the words, or the id of the other agent.
+    /// The finding: the code points, the words, or the id of the other agent.
     pub found: String,
 }
 

@@ -28,10 +28,10 @@ pub(super) fn has_room_for_pointers(pointers: &[String]) -> bool {
 pub struct Violation {
     /// Where: a JSON Pointer (RFC 6901); empty for the root.
     pub pointer: String,
-    /// Which rule: a stable code, such as `schema/required` or `security-undefined`.
+    /// The rule, a stable code, such as `schema/required` or `security-undefined`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rule: Cow<'static, str>,
-    /// What was found and what would be right.
+    /// The finding, and what would be right.
     pub message: String,
 }
 

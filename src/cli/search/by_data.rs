@@ -17,7 +17,7 @@ use agentdex_client::{
     api::{ChainLink, CompatibleQuery, CompatibleResult, ComposeQuery, ComposeResult},
 };
 
-/// What is searched for by its data.
+/// Options of a search by data.
 #[derive(Debug, Args)]
 pub(super) struct ByData {
     /// Search by the data that goes in: the data schema of what you have, as JSON or a file with it

@@ -36,7 +36,7 @@ pub(in crate::http) struct FilterParameters {
     speaks: Option<Vec<String>>,
     /// `stale` where the URL that a description was imported from is broken, else `current`
     status: Option<Vec<String>>,
-    /// What the signatures of agent cards are: `valid`, `invalid`, `untrusted`, `unsigned`
+    /// Verification status of the signature of the agent card: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,
     /// Versions of descriptions, each alone or as a range as npm writes it: `1.2.0`, `>=1.2 <3`
     version: Option<Vec<String>>,
@@ -84,14 +84,14 @@ pub(in crate::http) struct PeriodParameters {
     modified_before: Option<String>,
 }
 
-/// What changes an event stream sends.
+/// Filters of the changes that an event stream sends.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOfEvents {
     /// As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and
     /// `thing_unmatched` where that changed. With `capability` alone: changes of Things that have, or had, one of these
     q: Option<String>,
-    /// What of `q` counts: its words, its meaning, or both unless given
+    /// Mode of the search for `q`: by words, by meaning, or both unless given
     mode: Option<agentdex_api::Mode>,
     /// The least cosine of a Thing that matches by its meaning, from 0 to 1: unless given, that of what a search finds when
     /// the stream begins
@@ -100,7 +100,7 @@ pub(in crate::http) struct QueryOfEvents {
     format: Option<Vec<String>>,
 }
 
-/// How an event stream sends changes, and where it starts.
+/// Form of the changes in an event stream, and where it starts.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct StreamParameters {
