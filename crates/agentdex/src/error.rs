@@ -221,8 +221,8 @@ pub enum Error {
         /// Records to index.
         total: u64,
     },
-    /// The search index did not reach the asked position in time.
-    #[error("the search index did not catch up with the log within {seconds} s")]
+    /// An index (words, vectors, data, SPARQL), or what decisions read, did not reach the asked position in time.
+    #[error("an index did not catch up with the log within {seconds} s")]
     ConsistencyTimeout {
         /// Duration of the wait, in seconds.
         seconds: u64,
