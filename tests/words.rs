@@ -74,7 +74,7 @@ fn paraphrases(path: &str, text: &str) -> Vec<String> {
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         let comment = ["///", "//!"].iter().find_map(|start| line.strip_prefix(start));
         let begins = |word: &&str| comment.is_some_and(|comment| comment.trim_start().split(' ').next() == Some(*word));
-        if is_first && PARAPHRASES.iter().any(|word| begins(word)) {
+        if is_first && PARAPHRASES.iter().any(begins) {
             found.push(format!("{path}:{number}: {line}"));
         }
         is_first = comment.is_none();
