@@ -111,8 +111,8 @@ fn compatible(agents: usize) {
     }
 }
 
-/// What it takes to replace an agent among few and among many, where all have the same data, and where all have the same
-/// name for it with something of their own beside it.
+/// Times the replacement of an agent among few and among many: where all have the same data, and where all have a name in
+/// common with something of their own beside it.
 fn replacing(agents: usize) {
     let text = |number: Option<usize>| {
         let own = number.map(|number| (format!("own{number}"), json!({})));

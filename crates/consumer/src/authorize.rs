@@ -201,8 +201,8 @@ impl Authorizer {
         Ok(token)
     }
 
-    /// Forgets tokens that were refused. Those of others stay: an agent that refuses everything makes nobody else
-    /// fetch a token.
+    /// Forgets the tokens among the credentials of a refused call. Others stay: an agent that refuses everything makes
+    /// only those fetch a token again that share it.
     pub(super) fn forget(&self, refused: &[Authorization]) {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.retain(|_, slot| {

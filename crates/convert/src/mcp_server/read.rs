@@ -50,9 +50,9 @@ impl Server {
         let mut findings = Findings::default();
         if is_answer(&members) {
             bytes = unwrap(&mut members, &bytes);
-            for warning in &mut warnings {
-                if warning.pointer.starts_with("/server/") {
-                    warning.pointer.drain(.."/server".len());
+            for pointer in warnings.iter_mut().map(|warning| &mut warning.pointer) {
+                if pointer == "/server" || pointer.starts_with("/server/") {
+                    pointer.drain(.."/server".len());
                 }
             }
             findings.add(&Path::ROOT, "registry-answer", || {

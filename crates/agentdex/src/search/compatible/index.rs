@@ -40,7 +40,7 @@ type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
 /// Fewer numbers are taken out of a list one by one: what is behind each moves up. More take one walk through it.
 const ONE_BY_ONE: usize = 16;
 
-/// A Thing with what results say of it.
+/// A Thing: the texts that results show, and its capabilities.
 #[derive(Debug)]
 struct Entry {
     /// Its id, its title and the keys of its capabilities, one after the other in one piece of memory.
@@ -83,7 +83,7 @@ pub(super) struct Capability<'i> {
 }
 
 impl ShapeIndex {
-    /// Takes in a Thing, or what became of it.
+    /// Adds a Thing, or replaces it.
     pub fn put(&mut self, id: &str, shapes: Shapes) {
         self.remove(id);
         if shapes.capabilities.is_empty() {
@@ -123,16 +123,16 @@ impl ShapeIndex {
     /// Takes the `nth` capability of a Thing out of its shape; the shape, if no other has it.
     fn leave_shape(&mut self, thing: ThingNo, nth: usize) -> Option<ShapeNo> {
         let Held { shape, place, .. } = *self.things.get(thing)?.capabilities.get(nth)?;
-        let (known, place_in) = (self.shapes.get_mut(shape)?, place as usize);
-        let own = known.members.get(place_in)?;
+        let (known, at) = (self.shapes.get_mut(shape)?, place as usize);
+        let own = known.members.get(at)?;
         if (own.thing, own.nth as usize) == (thing, nth) {
-            known.members.swap_remove(place_in);
+            known.members.swap_remove(at);
         }
         if known.members.is_empty() {
             return Some(shape);
         }
         // The last one has its place now; it may be one of the same Thing.
-        let moved = known.members.get(place_in)?;
+        let moved = known.members.get(at)?;
         self.things.get_mut(moved.thing)?.capabilities.get_mut(moved.nth as usize)?.place = place;
         None
     }
