@@ -3,9 +3,9 @@
 //!
 //! `cargo bench --bench soak` runs for ten minutes, `-- --seconds 60` for one; `--writes 8` sets how many writes a second
 //! there are beside ten reads and a search for each, `--before 0` how many there are before anything is measured: as many
-//! as fill the caches, unless one says otherwise. It prints latencies, and fails where anything did: a request, an
-//! event that was lost or out of order for one of the subscribers, also for those that read nothing, were cut off and
-//! resumed, or memory that still grew in the second half.
+//! as fill the caches, unless one says otherwise. It prints latencies and memory. It fails if a request fails, or if a
+//! subscriber loses an event or receives one out of order, including subscribers that read nothing, are cut off, and resume.
+//! Growth of memory is a failure only in a release build that runs for at least ten minutes: shorter runs still fill caches.
 //!
 //! `-- --agents 100000` measures memory as well: idle with the examples, after a batch of that number of descriptions of 3 KB,
 //! after the load, and after a restart. `--repeats 3` sends a batch of changed descriptions, and the load, three times.
@@ -61,6 +61,8 @@ const BETWEEN_CONNECTIONS: Duration = Duration::from_millis(10);
 const SETTLED_AFTER: Duration = Duration::from_secs(10);
 /// How much memory may grow from the third quarter of the time to the last, in per cent and in MB.
 const MOST_GROWTH: (f64, f64) = (5.0, 8.0);
+/// Duration from which growth of memory in a release build is a failure. A shorter run still fills caches.
+const SECONDS_OF_A_PLATEAU: u64 = 600;
 
 fn main() -> Outcome {
     let number = |name: &str, default: u64| {
@@ -508,7 +510,11 @@ impl Soak {
         println!("\nmemory, minute by minute, in MB: {}", minutes.join(" "));
         let growth = fourth - third;
         if growth > MOST_GROWTH.1 && growth > third * MOST_GROWTH.0 / 100.0 {
-            self.fail(format!("memory still grew by {growth:.0} MB in the second half"));
+            let growth = format!("memory still grew by {growth:.0} MB in the second half");
+            match seconds >= SECONDS_OF_A_PLATEAU && !cfg!(debug_assertions) {
+                true => self.fail(growth),
+                false => println!("\n{growth} of {seconds} s: not judged"),
+            }
         }
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if !failures.is_empty() {

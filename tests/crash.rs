@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::ServerProcess,
-    support::{Call, Event, EventStream, client, closed_address},
+    support::{Call, Event, EventStream, client, closed_address, directory_on_disk},
 };
 
 /// How often the server is killed, and how many write meanwhile: `AGENTDEX_CRASH_ROUNDS` and `AGENTDEX_CRASH_WRITERS`.
@@ -35,7 +35,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 #[test]
 fn killed_server_loses_no_acknowledged_write() {
     let rounds = number("AGENTDEX_CRASH_ROUNDS", ROUNDS);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory_on_disk();
     let mut clients: Vec<Client> =
         (0..number("AGENTDEX_CRASH_WRITERS", WRITERS)).map(|writer| Client { writer, ..Client::default() }).collect();
     let mut replica = Replica::default();
@@ -80,7 +80,7 @@ fn killed_server_loses_no_acknowledged_write() {
 
 #[test]
 fn killed_server_loses_no_acknowledged_query() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = directory_on_disk();
     let mut saved = Vec::new();
     for round in 0..4 {
         let server = ServerProcess::start(directory.path(), &[]);

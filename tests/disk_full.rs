@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     process::{ServerProcess, agentdex},
-    support::{Answer, Call, eventually, skipped},
+    support::{Answer, Call, directory_on_disk, eventually, skipped},
 };
 
 /// A file system in memory of so many MiB.
@@ -279,7 +279,7 @@ fn a_directory_that_can_only_be_read_is_checked_and_salvaged() {
     assert!(disk.run("remount,ro"));
     let (status, said) = run(&["check"], &data);
     assert!(matches!(status, Some(3 | 4)) && said.contains("agentdex salvage"), "{said}");
-    let home = tempfile::tempdir().unwrap();
+    let home = directory_on_disk();
     let to = home.path().join("salvaged");
     let (status, said) = run(&["salvage", "--to", to.to_str().unwrap()], &data);
     assert_eq!(status, Some(0), "{said}");

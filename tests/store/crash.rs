@@ -16,7 +16,7 @@ const DIRECTORY: &str = "AGENTDEX_TEST_STORE_WRITER";
 
 #[test]
 fn killed_writer_leaves_whole_transactions() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let directory = directory_on_disk();
     let mut last = 0;
     for round in 0..ROUNDS {
         let acknowledged = write_and_kill(directory.path(), Duration::from_millis(5 + round * 37 % 90));

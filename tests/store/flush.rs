@@ -19,7 +19,8 @@ use agentdex::{
 use super::*;
 
 fn with_hook(group_size: usize, hook: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> TestStore {
-    TestStore::with(Options::default().group_size(group_size).before_flush(FlushHook::new(hook)))
+    let options = Options::default().group_size(group_size).before_flush(FlushHook::new(hook));
+    TestStore::with_in(directory_on_disk(), options)
 }
 
 #[test]

@@ -11,7 +11,7 @@ use agentdex::{
 };
 use tempfile::TempDir;
 
-use crate::support::{nth, number_of};
+use crate::support::{directory_on_disk, nth, number_of};
 
 mod audit;
 mod check;
@@ -43,7 +43,10 @@ impl TestStore {
     }
 
     fn with(options: Options) -> TestStore {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        TestStore::with_in(tempfile::tempdir().expect("a temporary directory"), options)
+    }
+
+    fn with_in(directory: TempDir, options: Options) -> TestStore {
         let store = Store::open(directory.path(), options.clone()).expect("an empty directory opens");
         TestStore { store: Some(store), options, directory }
     }

@@ -78,7 +78,7 @@ struct Cut {
 
 impl Cut {
     fn new() -> Cut {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = directory_on_disk();
         let hooked: Arc<Mutex<Option<Files>>> = Arc::default();
         let (path, seen) = (directory.path().to_owned(), hooked.clone());
         let take = move || {

@@ -3,6 +3,7 @@
 mod call;
 mod checked_in;
 mod closed;
+mod disk;
 mod events;
 mod positions;
 mod resolver;
@@ -30,6 +31,7 @@ pub use self::{
     call::{Answer, Call},
     checked_in::{assert_checked_in, openapi},
     closed::{closed_address, unreachable_url},
+    disk::directory_on_disk,
     events::{Event, EventStream},
     positions::{nth, number_of},
     resolver::Answers,
