@@ -13,6 +13,7 @@ mod completions;
 mod data_directory;
 mod demo;
 mod document;
+mod error_message;
 mod examples;
 mod export;
 mod get;
@@ -282,7 +283,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), output::causes(error));
+    let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), error_message::causes(error));
     let Some((status, text)) = refused::of(error) else { return ExitCode::FAILURE };
     let _ = write!(io::stderr(), "{text}");
     status

@@ -9,9 +9,7 @@ use std::{
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
-use super::remote::explain;
 use agentdex::td::Violation;
-use agentdex_client as client;
 
 /// Colours and bold type, or the bare text where nobody would see them.
 #[derive(Debug, Clone, Copy)]
@@ -54,31 +52,6 @@ impl Style {
         let text = visible(text);
         if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into_owned() }
     }
-}
-
-/// An error and its causes in one line; some errors name their cause themselves. What a registry refused is explained.
-pub(super) fn causes(error: &anyhow::Error) -> String {
-    let mut said = String::new();
-    for cause in error.chain() {
-        let (mut told, mut hint) = (cause.to_string(), None);
-        let refusal = cause.downcast_ref::<client::Error>();
-        if let Some(error) = refusal {
-            if let Some(before) = said.strip_suffix(&told) {
-                said.truncate(before.len());
-            }
-            (told, hint) = explain(error);
-        }
-        said = match said.trim_end_matches(": ") {
-            "" => told,
-            _ if said.ends_with(&told) => said,
-            before => format!("{before}: {told}"),
-        };
-        if refusal.is_some() {
-            // The rest is of the HTTP library.
-            return hint.into_iter().fold(said, |said, hint| format!("{said}\n  {hint}"));
-        }
-    }
-    said
 }
 
 /// Red where standard error is a terminal.
@@ -287,31 +260,6 @@ mod tests {
         assert_eq!(snippet(style(true), html, 13), "Tells the \x1b[1mwea\x1b[0m…");
         assert_eq!(snippet(style(false), "a <b", 10), "a <b");
         assert_eq!(snippet(style(false), "abc", 3), "abc");
-    }
-
-    #[test]
-    fn cause_is_told_once() {
-        let missing = || io::Error::from_raw_os_error(2);
-        let once = missing().to_string();
-        let error = agentdex::Error::Io { doing: "opening a".into(), source: missing() };
-        assert_eq!(causes(&anyhow::Error::new(error).context("starting")), format!("starting: opening a: {once}"));
-        assert_eq!(causes(&anyhow::Error::new(missing()).context("opening a")), format!("opening a: {once}"));
-    }
-
-    #[test]
-    fn registry_that_is_not_there_is_explained_once() {
-        let unreachable = || client::Error::Unreachable {
-            url: "http://a/".into(),
-            reason: "refused".into(),
-            source: "of the library".into(),
-        };
-        let expected = "the registry at http://a/ can't be reached: refused\n  is `agentdex serve` running there? --url or \
-            AGENTDEX_URL name another place";
-        assert_eq!(causes(&unreachable().into()), expected);
-        let text = causes(&anyhow::Error::new(unreachable()).context("the file isn't complete"));
-        assert_eq!(text, format!("the file isn't complete: {expected}"));
-        let directory = agentdex_consumer::Error::Directory { source: unreachable().into() };
-        assert_eq!(causes(&directory.into()), format!("the registry did not answer: {expected}"));
     }
 
     #[test]

@@ -24,8 +24,9 @@ use serde_json::Value;
 use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
     document::{self, FileDocument},
+    error_message::causes,
     mapping::{Mapping, help_of_format},
-    output::{Results, causes, complain, red_on_stderr, visible, warn},
+    output::{Results, complain, red_on_stderr, visible, warn},
     together,
 };
 use agentdex::{convert::Format, td};

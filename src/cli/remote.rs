@@ -1,12 +1,15 @@
-//! The registry that commands talk to: where it is, and what to do about its errors.
+//! The registry that commands talk to.
 
 use std::{env, ffi::OsString, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::output::{Results, causes, complain, red_on_stderr};
-use agentdex_client::{self as client, RegistryClient};
+use super::{
+    error_message::causes,
+    output::{Results, complain, red_on_stderr},
+};
+use agentdex_client::RegistryClient;
 
 const URL: &str = "AGENTDEX_URL";
 const API_KEY: &str = "AGENTDEX_API_KEY";
@@ -92,54 +95,4 @@ pub(super) async fn for_each(
         }
     }
     Ok(results.finish(outcome)?)
-}
-
-/// An error of the client, and what to do about it.
-pub(super) fn explain(error: &client::Error) -> (String, Option<&'static str>) {
-    let hint = match error {
-        client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
-            Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
-        }
-        client::Error::Unreachable { .. } => {
-            Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
-        }
-        client::Error::Refused(problem) => match problem.status {
-            401 if problem.code == "unauthenticated" => {
-                Some("AGENTDEX_API_KEY or --api-key gives an API key; an admin of the registry creates them")
-            }
-            // The registry itself says what to do.
-            401 | 403 if !problem.code.is_empty() => None,
-            401 | 403 => {
-                Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
-            }
-            404 if problem.code == "no-such-key" => Some("`agentdex keys list` shows what there is"),
-            404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
-            404 if problem.code == "unknown-path" => {
-                Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
-            }
-            404 if problem.code == "not-found" => Some("`agentdex list` shows what there is"),
-            404 if !problem.code.is_empty() => None,
-            _ if problem.code.is_empty() => {
-                Some("is this the registry? --url or AGENTDEX_URL name it, such as http://127.0.0.1:8080")
-            }
-            503 => Some("the registry is busy or starting: try again in a moment"),
-            _ => None,
-        },
-        _ => None,
-    };
-    let what = match error.problem().filter(|problem| !problem.validation_errors.is_empty()) {
-        Some(problem) => {
-            let what = match problem.code.as_str() {
-                "invalid-document" => "the document is not valid",
-                _ => "the Thing Description is not valid",
-            };
-            format!("{what} (status {}){}", problem.status, validation_errors(problem))
-        }
-        None => error.to_string(),
-    };
-    (what, hint)
-}
-
-fn validation_errors(problem: &client::Problem) -> String {
-    problem.validation_errors.iter().map(|error| format!("\n  {}: {}", error.field, error.description)).collect()
 }

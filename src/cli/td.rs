@@ -17,8 +17,9 @@ use uuid::Uuid;
 
 use super::{
     document::{self, FileDocument},
+    error_message::causes,
     mapping::{Mapping, help_of_format},
-    output::{causes, complain, indented, red_on_stderr, visible, warn},
+    output::{complain, indented, red_on_stderr, visible, warn},
     together,
 };
 use agentdex::{

@@ -1,7 +1,10 @@
 //! The results of many descriptions, counted.
 
 use super::answer::Answer;
-use crate::cli::output::{Results, causes, complain, red_on_stderr, visible};
+use crate::cli::{
+    error_message::causes,
+    output::{Results, complain, red_on_stderr, visible},
+};
 
 /// The most failures that are repeated at the end.
 const REPEATED: usize = 20;

@@ -1,0 +1,111 @@
+//! The message for a failed command: the error, its causes, and a hint if a registry refused the request.
+
+use agentdex_client as client;
+
+/// Returns an error with its causes on one line, without repeating a cause that an error names itself. For an error of the
+/// client, a hint follows on the next line.
+pub(super) fn causes(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain() {
+        let (mut told, mut hint) = (cause.to_string(), None);
+        let refusal = cause.downcast_ref::<client::Error>();
+        if let Some(error) = refusal {
+            if let Some(before) = said.strip_suffix(&told) {
+                said.truncate(before.len());
+            }
+            (told, hint) = explain(error);
+        }
+        said = match said.trim_end_matches(": ") {
+            "" => told,
+            _ if said.ends_with(&told) => said,
+            before => format!("{before}: {told}"),
+        };
+        if refusal.is_some() {
+            // The rest is of the HTTP library.
+            return hint.into_iter().fold(said, |said, hint| format!("{said}\n  {hint}"));
+        }
+    }
+    said
+}
+
+/// Returns the message for an error of the client, and a hint what to do about it.
+fn explain(error: &client::Error) -> (String, Option<&'static str>) {
+    let hint = match error {
+        client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
+            Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
+        }
+        client::Error::Unreachable { .. } => {
+            Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
+        }
+        client::Error::Refused(problem) => match problem.status {
+            401 if problem.code == "unauthenticated" => {
+                Some("AGENTDEX_API_KEY or --api-key gives an API key; an admin of the registry creates them")
+            }
+            // The registry itself says what to do.
+            401 | 403 if !problem.code.is_empty() => None,
+            401 | 403 => {
+                Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
+            }
+            404 if problem.code == "no-such-key" => Some("`agentdex keys list` shows what there is"),
+            404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
+            404 if problem.code == "unknown-path" => {
+                Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
+            }
+            404 if problem.code == "not-found" => Some("`agentdex list` shows what there is"),
+            404 if !problem.code.is_empty() => None,
+            _ if problem.code.is_empty() => {
+                Some("is this the registry? --url or AGENTDEX_URL name it, such as http://127.0.0.1:8080")
+            }
+            503 => Some("the registry is busy or starting: try again in a moment"),
+            _ => None,
+        },
+        _ => None,
+    };
+    let what = match error.problem().filter(|problem| !problem.validation_errors.is_empty()) {
+        Some(problem) => {
+            let what = match problem.code.as_str() {
+                "invalid-document" => "the document is not valid",
+                _ => "the Thing Description is not valid",
+            };
+            format!("{what} (status {}){}", problem.status, validation_errors(problem))
+        }
+        None => error.to_string(),
+    };
+    (what, hint)
+}
+
+fn validation_errors(problem: &client::Problem) -> String {
+    problem.validation_errors.iter().map(|error| format!("\n  {}: {}", error.field, error.description)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn cause_is_told_once() {
+        let missing = || io::Error::from_raw_os_error(2);
+        let once = missing().to_string();
+        let error = agentdex::Error::Io { doing: "opening a".into(), source: missing() };
+        assert_eq!(causes(&anyhow::Error::new(error).context("starting")), format!("starting: opening a: {once}"));
+        assert_eq!(causes(&anyhow::Error::new(missing()).context("opening a")), format!("opening a: {once}"));
+    }
+
+    #[test]
+    fn registry_that_is_not_there_is_explained_once() {
+        let unreachable = || client::Error::Unreachable {
+            url: "http://a/".into(),
+            reason: "refused".into(),
+            source: "of the library".into(),
+        };
+        let expected = "the registry at http://a/ can't be reached: refused\n  is `agentdex serve` running there? --url or \
+            AGENTDEX_URL name another place";
+        assert_eq!(causes(&unreachable().into()), expected);
+        let text = causes(&anyhow::Error::new(unreachable()).context("the file isn't complete"));
+        assert_eq!(text, format!("the file isn't complete: {expected}"));
+        let directory = agentdex_consumer::Error::Directory { source: unreachable().into() };
+        assert_eq!(causes(&directory.into()), format!("the registry did not answer: {expected}"));
+    }
+}
