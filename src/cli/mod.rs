@@ -65,6 +65,7 @@ use clap::{
 
 use self::remote::Remote;
 use crate::settings::Flags;
+use agentdex_client::RegistryClient;
 
 /// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
 #[derive(Parser)]
@@ -84,10 +85,29 @@ enum Command {
     Demo(demo::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
-    /// Register descriptions: create them or replace them.
-    Register(register::Arguments),
     /// Make Thing Descriptions of documents in other formats, without a registry.
     Td(td::Arguments),
+    #[command(flatten)]
+    OfRegistry(RegistryCommand),
+    /// Make a data directory from a backup.
+    Restore(backup::Restore),
+    /// Check whether what a data directory has fits together.
+    Check(check::Arguments),
+    /// Make a data directory of what can be read of a damaged one.
+    Salvage(salvage::Arguments),
+    /// Maintain the topics on an existing MQTT broker.
+    Mqtt(mqtt::Arguments),
+    /// Print the OpenAPI description of the REST API.
+    Openapi,
+    /// Print a completion script for a shell.
+    Completions(completions::Arguments),
+}
+
+/// Commands that talk to a registry. The flags that name one are hidden for all others, and rejected.
+#[derive(Subcommand)]
+enum RegistryCommand {
+    /// Register descriptions: create them or replace them.
+    Register(register::Arguments),
     /// Print an agent in another format: what it was imported from, or what comes near to it.
     Export(export::Arguments),
     /// Print the description of an agent.
@@ -137,73 +157,70 @@ enum Command {
     Watch(watch::Arguments),
     /// Write all that a registry has to one file.
     Backup(backup::Take),
-    /// Make a data directory from a backup.
-    Restore(backup::Restore),
     /// Move all agents to another registry, or to another program, as lines of JSON.
     Records(records::Arguments),
-    /// Check whether what a data directory has fits together.
-    Check(check::Arguments),
-    /// Make a data directory of what can be read of a damaged one.
-    Salvage(salvage::Arguments),
-    /// Maintain the topics on an existing MQTT broker.
-    Mqtt(mqtt::Arguments),
     /// Read and prompt for responses in the Standard Agent Communication Protocol
     Sacp(sacp::Arguments),
-    /// Print the OpenAPI description of the REST API.
-    Openapi,
-    /// Print a completion script for a shell.
-    Completions(completions::Arguments),
 }
-
-/// The commands that talk to no registry: flags that name one are hidden there, and refused.
-const LOCAL: [&str; 10] =
-    ["serve", "demo", "validate", "td", "restore", "check", "salvage", "mqtt", "openapi", "completions"];
 
 impl Cli {
     async fn run(self) -> anyhow::Result<ExitCode> {
-        let registry = || self.remote.client();
         match self.command {
-            Command::Serve(flags) => serve::run(flags).await,
+            Command::Serve(flags) => serve::run(flags, &variables()).await,
             Command::Demo(arguments) => demo::run(&arguments).await,
             Command::Validate(arguments) => validate::run(&arguments),
-            Command::Register(arguments) => register::run(&arguments, &registry()?).await,
             Command::Td(arguments) => td::run(&arguments),
-            Command::Export(arguments) => export::run(&arguments, &registry()?).await,
-            Command::Get(arguments) => get::run(&arguments, &registry()?).await,
-            Command::List(arguments) => list::run(&arguments, &registry()?).await,
-            Command::Search(arguments) => search::run(&arguments, &registry()?).await,
-            Command::Ask(arguments) => ask::run(&arguments, &registry()?).await,
-            Command::Chat(arguments) => chat::run(&arguments, &registry()?).await,
-            Command::Call(arguments) => call::run(&arguments, &registry()?).await,
-            Command::Run(arguments) => run::run(&arguments, &registry()?).await,
-            Command::Patch(arguments) => patch::run(&arguments, &registry()?).await,
-            Command::Remove(arguments) => remove::run(&arguments, &registry()?).await,
-            Command::History(arguments) => history::of_agent(&arguments, &registry()?).await,
-            Command::Changes(arguments) => history::of_all(&arguments, &registry()?).await,
-            Command::Status(arguments) => status::run(&arguments, &registry()?).await,
-            Command::Imports(arguments) => imports::run(&arguments, &registry()?).await,
-            Command::Refresh(arguments) => refresh::run(&arguments, &registry()?).await,
-            Command::Untrack(arguments) => untrack::run(&arguments, &registry()?).await,
-            Command::Access(arguments) => access::run(&arguments, &registry()?).await,
-            Command::Namespaces(arguments) => namespaces::run(&arguments, &registry()?).await,
-            Command::Audit(arguments) => audit::run(&arguments, &registry()?).await,
-            Command::Keys(keys::Arguments { data: Some(directory), action }) => keys::run_in(&directory, &action),
-            Command::Keys(keys::Arguments { action, .. }) => keys::run(&action, &registry()?).await,
-            Command::Clock(clock::Arguments { data: Some(directory), action }) => clock::run_in(&directory, &action),
-            Command::Clock(clock::Arguments { action, .. }) => clock::run(&action, &registry()?).await,
-            Command::Watch(arguments) => watch::run(&arguments, &registry()?).await,
-            Command::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
-            Command::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,
+            Command::OfRegistry(command) => command.run(|| self.remote.client()).await,
             Command::Restore(arguments) => backup::restore(&arguments),
-            Command::Records(arguments) => records::run(&arguments, &registry()?).await,
             Command::Check(arguments) => check::run(&arguments),
             Command::Salvage(arguments) => salvage::run(&arguments),
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
-            Command::Sacp(arguments) => sacp::run(&arguments, registry).await,
             Command::Openapi => openapi::run(),
             Command::Completions(arguments) => completions::run(&arguments, &mut without_unused()),
         }
     }
+}
+
+impl RegistryCommand {
+    /// Runs the command; `registry` creates the client.
+    async fn run(self, registry: impl Fn() -> anyhow::Result<RegistryClient>) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Register(arguments) => register::run(&arguments, &registry()?).await,
+            Self::Export(arguments) => export::run(&arguments, &registry()?).await,
+            Self::Get(arguments) => get::run(&arguments, &registry()?).await,
+            Self::List(arguments) => list::run(&arguments, &registry()?).await,
+            Self::Search(arguments) => search::run(&arguments, &registry()?).await,
+            Self::Ask(arguments) => ask::run(&arguments, &registry()?).await,
+            Self::Chat(arguments) => chat::run(&arguments, &registry()?).await,
+            Self::Call(arguments) => call::run(&arguments, &registry()?).await,
+            Self::Run(arguments) => run::run(&arguments, &registry()?).await,
+            Self::Patch(arguments) => patch::run(&arguments, &registry()?).await,
+            Self::Remove(arguments) => remove::run(&arguments, &registry()?).await,
+            Self::History(arguments) => history::of_agent(&arguments, &registry()?).await,
+            Self::Changes(arguments) => history::of_all(&arguments, &registry()?).await,
+            Self::Status(arguments) => status::run(&arguments, &registry()?).await,
+            Self::Imports(arguments) => imports::run(&arguments, &registry()?).await,
+            Self::Refresh(arguments) => refresh::run(&arguments, &registry()?).await,
+            Self::Untrack(arguments) => untrack::run(&arguments, &registry()?).await,
+            Self::Access(arguments) => access::run(&arguments, &registry()?).await,
+            Self::Namespaces(arguments) => namespaces::run(&arguments, &registry()?).await,
+            Self::Audit(arguments) => audit::run(&arguments, &registry()?).await,
+            Self::Keys(keys::Arguments { data: Some(directory), action }) => keys::run_in(&directory, &action),
+            Self::Keys(keys::Arguments { action, .. }) => keys::run(&action, &registry()?).await,
+            Self::Clock(clock::Arguments { data: Some(directory), action }) => clock::run_in(&directory, &action),
+            Self::Clock(clock::Arguments { action, .. }) => clock::run(&action, &registry()?).await,
+            Self::Watch(arguments) => watch::run(&arguments, &registry()?).await,
+            Self::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
+            Self::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,
+            Self::Records(arguments) => records::run(&arguments, &registry()?).await,
+            Self::Sacp(arguments) => sacp::run(&arguments, registry).await,
+        }
+    }
+}
+
+/// True if a command talks to no registry.
+fn is_local(name: &str) -> bool {
+    !RegistryCommand::has_subcommand(name)
 }
 
 /// The command line. Variables that are empty count as absent.
@@ -214,7 +231,7 @@ fn command() -> clap::Command {
         false => arg,
     });
     let hidden: Vec<Arg> = command.get_arguments().map(|arg| arg.clone().hide(true)).collect();
-    command.mut_subcommands(|subcommand| match LOCAL.contains(&subcommand.get_name()) {
+    command.mut_subcommands(|subcommand| match is_local(subcommand.get_name()) {
         true => subcommand.args(hidden.clone()),
         false => subcommand,
     })
@@ -227,7 +244,7 @@ fn without_unused() -> clap::Command {
     }
     let command = Cli::command().mut_args(|arg| arg.global(false));
     let flags: Vec<Arg> = command.get_arguments().cloned().collect();
-    command.mut_subcommands(|subcommand| match LOCAL.contains(&subcommand.get_name()) {
+    command.mut_subcommands(|subcommand| match is_local(subcommand.get_name()) {
         true => subcommand,
         false => with(subcommand, &flags),
     })
@@ -261,7 +278,7 @@ pub fn run() -> ExitCode {
 
 /// Refuses flags that name a registry where the command talks to none.
 fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
-    let is_local = matches.subcommand_name().is_some_and(|name| LOCAL.contains(&name)) || is_in_directory(matches);
+    let is_local = matches.subcommand_name().is_some_and(is_local) || is_in_directory(matches);
     let flags = Remote::augment_args(clap::Command::new("registry"));
     let is_given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     match flags.get_arguments().find(is_given).and_then(Arg::get_long) {
@@ -296,9 +313,6 @@ mod tests {
     #[test]
     fn command_line_fits_together() {
         let mut command = command();
-        for name in LOCAL {
-            assert!(command.find_subcommand(name).is_some(), "{name}");
-        }
         command.build();
         command.debug_assert();
     }

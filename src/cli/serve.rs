@@ -39,11 +39,12 @@ use agentdex_server::{http, mqtt};
 /// Maximum time to wait for a rebuild of the search index before the server reports that it is ready.
 const SHORT_REBUILD: Duration = Duration::from_secs(1);
 
-pub(super) async fn run(flags: Flags) -> anyhow::Result<ExitCode> {
+/// Runs the server; `variables` are those of the other commands, which are known too.
+pub(super) async fn run(flags: Flags, variables: &[String]) -> anyhow::Result<ExitCode> {
     let settings = flags.load(&|name| env::var_os(name))?;
     start_logging(settings.log_format, settings.log_level);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    unknown_variables(names, &super::variables()).iter().for_each(|line| tracing::warn!("{line}"));
+    unknown_variables(names, variables).iter().for_each(|line| tracing::warn!("{line}"));
     let running = Running::start(settings, None, None).await?;
     running.wait_until_searchable().await?;
     let (http, mqtt) = running.addresses();
