@@ -24,7 +24,7 @@ use std::{
 
 use agentdex::search::semantic::{encoder::Encoder, table};
 
-use crate::{DIMENSIONS, Outcome};
+use crate::{least_squares::DIMENSIONS, outcome::Outcome};
 
 /// The bytes that the file begins with.
 pub const MAGIC: [u8; 8] = *b"ADXTAB01";

@@ -9,26 +9,17 @@ use std::{collections::BTreeMap, fs};
 use agentdex::search::semantic::table::{COST_STEP, MAGIC, ODDS_STEP, Part, Table, for_each_word};
 
 use crate::{
-    DIMENSIONS, Outcome, english,
-    least_squares::Rows,
+    english,
+    least_squares::{DIMENSIONS, Rows},
+    outcome::Outcome,
+    pairs::Pair,
     vocabulary::{Counts, Piece},
 };
 
-/// The languages of the pairs.
-pub const LANGUAGES: [&str; 5] = ["de", "fr", "es", "zh", "ja"];
 /// Strength that keeps vectors near zero.
 const RIDGE: f32 = 0.3;
 /// The largest number of a 4-bit vector.
 const LARGEST: f32 = 7.0;
-
-/// A text and its translation.
-pub struct Pair {
-    pub source: String,
-    /// Its number in [`LANGUAGES`].
-    pub language: usize,
-    pub foreign: String,
-    pub english: String,
-}
 
 /// The words of English with their vectors.
 struct English {
@@ -39,7 +30,7 @@ struct English {
 /// Writes the table that is built in.
 pub fn fit_to_english(english: &str, pairs: &str, texts: [&str; 2], output: &str) -> Outcome {
     let english = English::read(&fs::read(english)?).ok_or("not what `english` writes")?;
-    let pairs = fs::read_to_string(pairs)?.lines().map(pair).collect::<Option<Vec<_>>>().ok_or("not pairs")?;
+    let pairs = fs::read_to_string(pairs)?.lines().map(Pair::read).collect::<Option<Vec<_>>>().ok_or("not pairs")?;
     let mut english_texts: Vec<String> = english::texts(&fs::read_to_string(texts[0])?).into_iter().collect();
     english_texts.extend(english::definitions(&fs::read_to_string(texts[1])?));
     let counts = Counts::new(&pairs, &english_texts);
@@ -59,12 +50,6 @@ pub fn fit_to_english(english: &str, pairs: &str, texts: [&str; 2], output: &str
     eprintln!("{} bytes", file.len());
     fs::write(output, file)?;
     Ok(())
-}
-
-fn pair(line: &str) -> Option<Pair> {
-    let [source, language, foreign, english]: [&str; 4] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
-    let language = LANGUAGES.iter().position(|known| *known == language)?;
-    Some(Pair { source: source.to_owned(), language, foreign: foreign.to_owned(), english: english.to_owned() })
 }
 
 impl English {

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use crate::DIMENSIONS;
-
+/// Number of dimensions of a vector.
+pub const DIMENSIONS: usize = 256;
 /// Dimensions that are solved together: few enough for the processor's cache.
 const TOGETHER: usize = 32;
 const ITERATIONS: usize = 25;

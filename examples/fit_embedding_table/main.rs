@@ -43,12 +43,11 @@ use std::env;
 mod english;
 mod languages;
 mod least_squares;
+mod outcome;
+mod pairs;
 mod vocabulary;
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
-/// The dimensions of a vector.
-const DIMENSIONS: usize = 256;
+use self::outcome::Outcome;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use agentdex::search::semantic::table::for_each_word;
 
-use crate::languages::{LANGUAGES, Pair};
+use crate::pairs::{LANGUAGES, Pair};
 
 /// All pieces.
 const PIECES: usize = 33_000;
@@ -29,7 +29,7 @@ const SHARES: [f64; 3] = [0.1, 0.5, 0.05];
 /// The cost of a piece beside what it is by its frequency, in nats.
 const COST: f64 = 3.0;
 /// The probability of a word that never occurred.
-const UNSEEN: f64 = 1e-7;
+const UNKNOWN: f64 = 1e-7;
 
 /// A piece with what it costs and the log-odds of being of another language, both in nats.
 pub struct Piece {
@@ -204,7 +204,7 @@ fn is_run(word: &str) -> bool {
 }
 
 fn odds(foreign: Option<&f64>, english: Option<&f64>) -> f64 {
-    let share = |share: Option<&f64>| share.copied().unwrap_or_default() + UNSEEN;
+    let share = |share: Option<&f64>| share.copied().unwrap_or_default() + UNKNOWN;
     (share(foreign) / share(english)).ln()
 }
 

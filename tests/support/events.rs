@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use super::Call;
+use super::call::Call;
 
 /// How long an event may take that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(20);

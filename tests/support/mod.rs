@@ -13,7 +13,7 @@ mod skip_log;
 mod skipped;
 mod wait;
 
-use std::{fs, net::SocketAddr, path::Path, sync::Once, thread::JoinHandle, time::Duration};
+use std::{fs, net::SocketAddr, path::Path, thread::JoinHandle, time::Duration};
 
 use agentdex::{
     Registry,
@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 
 #[allow(unused_imports, reason = "named by the tests that need them")]
 pub use self::{
-    call::{Answer, Call},
+    call::{Answer, Call, client},
     checked_in::{assert_checked_in, openapi},
     closed::{closed_address, unreachable_url},
     disk::directory_on_disk,
@@ -250,13 +250,6 @@ pub fn agent(id: &str, title: &str) -> String {
 /// The same without an id.
 pub fn anonymous_agent(title: &str) -> String {
     agent("urn:to:be:taken:out", title).replace("  \"id\": \"urn:to:be:taken:out\",\n", "")
-}
-
-/// A client without a TLS back end of the system.
-pub fn client() -> reqwest::Client {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
 /// Copies a directory, as a crash of its program at this moment would leave it.

@@ -13,8 +13,9 @@ use std::{
 use serde_json::json;
 
 use super::{
+    markers::Marker,
     oracle::{Moment, Part},
-    readers::{self, AtBroker, Gathered, Live, Marker, Seen},
+    readers::{self, AtBroker, Gathered, Live, Seen},
     server::{Server, Who, trim},
     world::{Random, World, id_of},
 };

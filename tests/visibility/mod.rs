@@ -3,6 +3,7 @@
 //! Each test runs the program and uses nothing but its interfaces: REST, server-sent events and MQTT.
 
 mod histories;
+mod markers;
 mod oracle;
 mod past;
 mod queries;

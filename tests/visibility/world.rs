@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::{
+    markers::markers,
     oracle::{Access, Life, Membership, Moment, Record, Step, Visibility},
     server::{Server, Who, agent},
 };
@@ -401,10 +402,9 @@ impl World {
         // Its position is exact, however many memberships have changed meanwhile.
         let at = Moment(at.0, 0);
         let is_part = PARTS.map(id_of).any(|part| part == id);
-        let number =
-            super::readers::markers(&change[if change["td"].is_object() { "td" } else { "patch" }].to_string())
-                .into_iter()
-                .find_map(|marker| marker.text());
+        let number = markers(&change[if change["td"].is_object() { "td" } else { "patch" }].to_string())
+            .into_iter()
+            .find_map(|marker| marker.text());
         // What was acknowledged before this text and isn't in the log has changed nothing.
         if let Some(number) = number.filter(|_| !is_part) {
             let pending = self.pending.entry(id.to_owned()).or_default();
