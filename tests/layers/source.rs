@@ -1,4 +1,4 @@
-//! The source files of the workspace's packages, their code without comments and texts, and its tokens.
+//! Source files of the workspace's packages, their code without comments and string literals, and its tokens.
 
 use std::{
     fs,
@@ -21,7 +21,8 @@ pub(crate) fn packages() -> Vec<Package> {
     folders.into_iter().map(package).collect()
 }
 
-fn package(folder: PathBuf) -> Package {
+/// Reads the package in a folder.
+pub(super) fn package(folder: PathBuf) -> Package {
     let mut files = Vec::new();
     collect(&folder.join("src"), &mut files);
     files.sort();
@@ -39,10 +40,22 @@ pub(super) fn manifest(folder: &Path) -> toml::Table {
     fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap()
 }
 
+/// Paths of all source files from the top of the repository.
+pub(crate) fn files() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("build.rs")];
+    for folder in ["benches", "crates", "examples", "fuzz", "src", "tests"] {
+        collect(&root.join(folder), &mut files);
+    }
+    files.sort();
+    files.into_iter().map(|file| file.strip_prefix(root).unwrap().to_owned()).collect()
+}
+
+/// Adds the source files of a folder, without what Cargo builds there.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") {
             collect(&path, files);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             files.push(path);
@@ -50,11 +63,23 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Source without comments, texts and characters in quotes.
-pub(super) fn code(source: &str) -> String {
+/// Returns the source without comments, string literals and character literals. In attributes, strings that are paths
+/// (`skip_serializing_if = "crate::is_default"`) stay without their quotes, and the file of `path = "…"` stays with them.
+pub(crate) fn code(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
+    // Open brackets of an attribute.
+    let mut attribute: usize = 0;
     while let Some(character) = rest.chars().next() {
+        match character {
+            '[' if attribute > 0 || code.ends_with('#') || code.ends_with("#!") => attribute += 1,
+            ']' => attribute = attribute.saturating_sub(1),
+            '"' if attribute > 0 => {
+                let kept = path_in_attribute(&code, &rest[..quoted(rest)]);
+                code.push_str(kept);
+            }
+            _ => {}
+        }
         // The length of what is left out; 0 for a character of code.
         let skipped = match character {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
@@ -70,6 +95,17 @@ pub(super) fn code(source: &str) -> String {
         rest = &rest[if skipped == 0 { character.len_utf8() } else { skipped }..];
     }
     code
+}
+
+/// Returns the part of a string literal in an attribute that is code; `before` is the code in front of it.
+fn path_in_attribute<'a>(before: &str, literal: &'a str) -> &'a str {
+    let text = literal.trim_matches('"');
+    let is_path = text.contains("::") && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+    match before.trim_end().strip_suffix('=').is_some_and(|before| before.trim_end().ends_with("path")) {
+        true => literal,
+        false if is_path => text,
+        false => "",
+    }
 }
 
 fn quoted(rest: &str) -> usize {
@@ -106,14 +142,16 @@ fn quoted_character(rest: &str) -> usize {
     }
 }
 
-/// Names, `::`, and all other characters one by one; without what is compiled for tests only.
-pub(super) fn tokens(code: &str) -> Vec<&str> {
+/// Returns names, `::`, quoted paths of files, and all other characters one by one, without items that are compiled for
+/// tests only.
+pub(crate) fn tokens(code: &str) -> Vec<&str> {
     let (mut tokens, mut rest) = (Vec::new(), code);
     while let Some(character) = rest.chars().next() {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let length = match character {
             _ if is_name(character) => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
             _ if rest.starts_with("::") => 2,
+            '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
             _ => character.len_utf8(),
         };
         if !character.is_whitespace() {
@@ -124,16 +162,18 @@ pub(super) fn tokens(code: &str) -> Vec<&str> {
     without_tests(&tokens)
 }
 
-/// Leaves out each item after `#[cfg(test)]` or another condition that names `test`.
+/// Leaves out each item after `#[cfg(test)]` or `#[cfg(all(test, …))]`, but for declarations of modules: their files are
+/// read.
 fn without_tests<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     let (mut remaining, mut index) = (Vec::new(), 0);
     while index < tokens.len() {
         if tokens[index..].starts_with(&["#", "[", "cfg", "("]) {
             let end = index + matching(&tokens[index + 1..]) + 1;
-            if tokens[index..end].contains(&"test") {
+            if is_for_tests(&tokens[index + 4..end]) {
                 let item = &tokens[end..];
                 let body = item.iter().position(|token| ["{", ";"].contains(token)).unwrap_or(item.len() - 1);
-                index = end + body + if item[body] == "{" { matching(&item[body..]) } else { 1 };
+                let is_file = item[body] == ";" && item[..body].contains(&"mod");
+                index = end + if is_file { 0 } else { body + matching(&item[body..]) };
                 continue;
             }
         }
@@ -143,7 +183,13 @@ fn without_tests<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     remaining
 }
 
-/// How many tokens there are up to the end of the bracket that the first one opens.
+/// True if a condition holds in tests only: `test` or `all(test, …)`.
+fn is_for_tests(condition: &[&str]) -> bool {
+    let is_negated = condition.iter().any(|token| ["not", "any"].contains(token));
+    condition[0] == "test" || (condition[0] == "all" && condition.contains(&"test") && !is_negated)
+}
+
+/// Returns the number of tokens up to the end of the bracket that the first one opens; 1 if it opens none.
 pub(super) fn matching(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (index, token) in tokens.iter().enumerate() {
