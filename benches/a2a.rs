@@ -169,8 +169,8 @@ fn rate_of_processor(cards: &[String], task: Task) -> Option<f64> {
 
 /// The time that this thread has been running.
 fn processor_time() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    statistics.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn sorted(rates: impl Iterator<Item = f64>) -> Vec<f64> {

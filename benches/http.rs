@@ -95,7 +95,7 @@ fn event_latency(data: &Path, changes: usize) -> Outcome {
     let server = http::Server::bind("127.0.0.1:0", &registry, http::Options::default())?;
     let address = server.local_addr();
     let serving = Serving::start(server);
-    let heard = listen(address)?;
+    let events = listen(address)?;
     let (mut since_call, mut since_durable) = (Vec::new(), Vec::new());
     for number in 0..changes {
         thread::sleep(Duration::from_millis(3));
@@ -103,10 +103,10 @@ fn event_latency(data: &Path, changes: usize) -> Outcome {
         let called = Instant::now();
         registry.put(&td)?;
         let durable = Instant::now();
-        let heard = heard.recv_timeout(Duration::from_secs(5))?;
-        since_call.push((heard - called).as_secs_f64() * 1000.0);
+        let received = events.recv_timeout(Duration::from_secs(5))?;
+        since_call.push((received - called).as_secs_f64() * 1000.0);
         // The event can be there before the writer has woken up.
-        since_durable.push(heard.saturating_duration_since(durable).as_secs_f64() * 1000.0);
+        since_durable.push(received.saturating_duration_since(durable).as_secs_f64() * 1000.0);
     }
     println!("a change to one SSE subscriber, {changes} changes\n");
     for (name, times) in [("from the call", since_call), ("from the acknowledgement", since_durable)] {
@@ -187,15 +187,15 @@ fn listen(address: SocketAddr) -> Outcome<Receiver<Instant>> {
     socket.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
     let mut lines = BufReader::new(socket).lines();
     while lines.next().transpose()?.is_some_and(|line| !line.starts_with(": alive")) {}
-    let (events, heard) = channel();
+    let (sender, events) = channel();
     thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
-            if line.starts_with("data: ") && events.send(Instant::now()).is_err() {
+            if line.starts_with("data: ") && sender.send(Instant::now()).is_err() {
                 return;
             }
         }
     });
-    Ok(heard)
+    Ok(events)
 }
 
 /// A server in a process of its own.

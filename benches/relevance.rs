@@ -171,7 +171,7 @@ fn speed(folder: &Path, (agents, owners): (usize, usize), model: &Model, modes: 
         println!("| {} | {} | {:.2?} | {:.2?} | {:.2?} |", mode.name(), times.len(), at(50), at(90), at(99));
     }
     if owners > 0 {
-        compare_sight(&registry, &registry.as_caller(owner_of(7)), &requests)?;
+        compare_callers(&registry, &registry.as_caller(owner_of(7)), &requests)?;
     }
     registry.close();
     Ok(())
@@ -183,7 +183,7 @@ fn owner_of(number: usize) -> Caller {
 }
 
 /// What it costs that somebody doesn't see everything: searches and reads of both in turn, as medians of their ratios.
-fn compare_sight(all: &Registry, one: &Registry, requests: &[Value]) -> Outcome {
+fn compare_callers(all: &Registry, one: &Registry, requests: &[Value]) -> Outcome {
     let (mut searches, mut reads) = (Vec::new(), Vec::new());
     for (number, request) in requests.iter().step_by(requests.len().div_ceil(400)).enumerate() {
         let query = text(request, "query")?;

@@ -57,8 +57,8 @@ const THINGS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Subscribers connect one after the other, as those elsewhere do.
 const BETWEEN_CONNECTIONS: Duration = Duration::from_millis(10);
-/// How long the server does nothing before its memory is measured.
-const SETTLED_AFTER: Duration = Duration::from_secs(10);
+/// Idle time before the server's memory is measured.
+const IDLE_TIME: Duration = Duration::from_secs(10);
 /// How much memory may grow from the third quarter of the time to the last, in per cent and in MB.
 const MOST_GROWTH: (f64, f64) = (5.0, 8.0);
 /// Duration from which growth of memory in a release build is a failure. A shorter run still fills caches.
@@ -128,7 +128,7 @@ impl States {
         while metrics().await?.lines().any(is_behind) {
             sleep(Duration::from_millis(100)).await;
         }
-        sleep(SETTLED_AFTER).await;
+        sleep(IDLE_TIME).await;
         let memory = rss_anon(server.process.id()).map_err(|error| error.to_string())?;
         let metrics = metrics().await?;
         let own = metrics.lines().filter_map(|line| line.strip_prefix("agentdex_memory_bytes{kind="));

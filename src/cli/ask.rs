@@ -10,8 +10,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
+    agent_name::id_of,
     calling::{Calling, print_event, shown},
-    named::id_of,
     output::{Style, complain, visible},
 };
 use agentdex_client::RegistryClient;

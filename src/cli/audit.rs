@@ -53,9 +53,9 @@ fn line(entry: &AuditEntry) -> String {
     let from = entry.address.as_ref().map(|address| format!(" from {address}")).unwrap_or_default();
     let mut line =
         format!("{at} {}{role}{from}: {} {}", visible(owner), visible(&entry.action), visible(&entry.target));
-    let told = differences(entry);
-    if !told.is_empty() {
-        line.push_str(&format!(" [{}]", told.join(", ")));
+    let changes = differences(entry);
+    if !changes.is_empty() {
+        line.push_str(&format!(" [{}]", changes.join(", ")));
     }
     if let Some(count) = entry.unlisted {
         line.push_str(&format!(" ({count} more)"));

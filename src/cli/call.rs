@@ -11,8 +11,8 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::{
+    agent_name::id_of,
     calling::{Calling, print_event, shown},
-    named::id_of,
     output::visible,
 };
 use agentdex_client::RegistryClient;

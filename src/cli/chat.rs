@@ -10,9 +10,9 @@ use anyhow::Context;
 use clap::Args;
 
 use super::{
+    agent_name::id_of,
     calling::{Calling, print_event},
     line_editor::LineEditor,
-    named::id_of,
     output::{Style, complain, red_on_stderr, visible},
 };
 use agentdex_client::RegistryClient;

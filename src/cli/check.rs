@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 
-use super::{data_directory::check_has_registry, refused};
+use super::{damaged_store, data_directory::check_has_registry};
 use crate::settings::DEFAULT_DATA;
 use agentdex::registry::{Verdict, inspect};
 
@@ -66,6 +66,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             data.join("search").display()
         )?;
     }
-    write!(out, "\n{}", refused::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
+    write!(out, "\n{}", damaged_store::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
     Ok(ExitCode::from(if matches!(verdict, Verdict::Behind { .. }) { BEHIND } else { DAMAGED }))
 }

@@ -1,10 +1,10 @@
 //! `agentdex demo`: a registry with agents that answer, until it is asked to stop; nothing of it is kept.
 
+mod activity;
 mod agents;
 mod banner;
 mod bus_stop;
 mod directory;
-mod happenings;
 mod printer;
 
 use std::{
@@ -21,9 +21,9 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use self::{
+    activity::{ActivityLog, Shown, Totals},
     banner::Addresses,
     directory::TemporaryDirectory,
-    happenings::{Happenings, Shown, Totals},
     printer::Printer,
 };
 use super::serve::{Running, start_logging};
@@ -110,7 +110,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len());
     let changes = registry.subscribe(Since::Now);
     let printer = Printer::start().context("starting a thread")?;
-    let showing = tokio::spawn(Happenings::new(registry.clone(), activities, changes, printer.clone()).show());
+    let showing = tokio::spawn(ActivityLog::new(registry.clone(), activities, changes, printer.clone()).show());
     let served = running.serve().await;
     showing.abort();
     // No line of it comes after the last one.

@@ -7,18 +7,18 @@ use agentdex_client as client;
 pub(super) fn causes(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for cause in error.chain() {
-        let (mut told, mut hint) = (cause.to_string(), None);
+        let (mut message, mut hint) = (cause.to_string(), None);
         let refusal = cause.downcast_ref::<client::Error>();
         if let Some(error) = refusal {
-            if let Some(before) = said.strip_suffix(&told) {
+            if let Some(before) = said.strip_suffix(&message) {
                 said.truncate(before.len());
             }
-            (told, hint) = explain(error);
+            (message, hint) = explain(error);
         }
         said = match said.trim_end_matches(": ") {
-            "" => told,
-            _ if said.ends_with(&told) => said,
-            before => format!("{before}: {told}"),
+            "" => message,
+            _ if said.ends_with(&message) => said,
+            before => format!("{before}: {message}"),
         };
         if refusal.is_some() {
             // The rest is of the HTTP library.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cause_is_told_once() {
+    fn cause_is_reported_once() {
         let missing = || io::Error::from_raw_os_error(2);
         let once = missing().to_string();
         let error = agentdex::Error::Io { doing: "opening a".into(), source: missing() };

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::{
-    named::id_of,
+    agent_name::id_of,
     output::{self, complain, visible},
 };
 use agentdex::convert::{Format, Supply};

@@ -9,7 +9,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::{
-    named::id_of,
+    agent_name::id_of,
     output::{indented, visible},
 };
 use agentdex_client::{RegistryClient, Version};

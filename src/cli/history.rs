@@ -9,8 +9,8 @@ use std::{
 use clap::Args;
 
 use super::{
+    agent_name::id_of,
     moments,
-    named::id_of,
     output::{INDENT, Style, complain, fit, visible},
 };
 use agentdex::{Change, ChangeKind, Cursor, Position, Seq};

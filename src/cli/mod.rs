@@ -1,6 +1,7 @@
 //! The command line: one file a command, one enum, one match.
 
 mod access;
+mod agent_name;
 mod ask;
 mod audit;
 mod backup;
@@ -10,6 +11,8 @@ mod chat;
 mod check;
 mod clock;
 mod completions;
+mod conflicts;
+mod damaged_store;
 mod data_directory;
 mod demo;
 mod document;
@@ -25,14 +28,12 @@ mod list;
 mod mapping;
 mod moments;
 mod mqtt;
-mod named;
 mod namespaces;
 mod openapi;
 mod output;
 mod patch;
 mod records;
 mod refresh;
-mod refused;
 mod register;
 mod remote;
 mod remove;
@@ -44,7 +45,6 @@ mod serve;
 mod status;
 mod stop;
 mod td;
-mod together;
 mod untrack;
 mod validate;
 mod watch;
@@ -301,7 +301,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
     }
     // Nobody is left to tell if standard error is closed.
     let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), error_message::causes(error));
-    let Some((status, text)) = refused::of(error) else { return ExitCode::FAILURE };
+    let Some((status, text)) = damaged_store::of(error) else { return ExitCode::FAILURE };
     let _ = write!(io::stderr(), "{text}");
     status
 }

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    named::id_of,
+    agent_name::id_of,
     output::{visible, warn},
 };
 use agentdex_client::{Effect, RegistryClient};

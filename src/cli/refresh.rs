@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{named::id_of, remote::for_each};
+use super::{agent_name::id_of, remote::for_each};
 use agentdex_client::{RefreshResult, RegistryClient};
 
 #[derive(Debug, Args)]

@@ -23,11 +23,11 @@ use serde_json::Value;
 
 use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
+    conflicts,
     document::{self, FileDocument},
     error_message::causes,
     mapping::{Mapping, help_of_format},
     output::{Results, complain, red_on_stderr, visible, warn},
-    together,
 };
 use agentdex::{convert::Format, td};
 use agentdex_client::{self as client, Imported, RegistryClient};
@@ -157,7 +157,7 @@ fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<
     };
     arguments.mapping.check_number(files.len() + arguments.urls_of_agents.len())?;
     let are_named_by_file = true;
-    together::check(&files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
+    conflicts::check(&files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
     Ok(files.into_iter().map(Place::File).chain(agents).collect())
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{named::id_of, output::visible, remote::for_each};
+use super::{agent_name::id_of, output::visible, remote::for_each};
 use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]

@@ -293,8 +293,8 @@ impl Printer {
             }
             RunEvent::Ended(Outcome::Done(response)) => {
                 // The last node may have said its message already.
-                let is_said = self.said == response.message;
-                print_result(&mut out, response, is_said)?;
+                let is_printed = self.said == response.message;
+                print_result(&mut out, response, is_printed)?;
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
@@ -313,8 +313,8 @@ fn summary(response: &Response) -> String {
     visible(&text.replace('\n', " ")).into_owned()
 }
 
-fn print_result(out: &mut impl Write, response: &Response, is_said: bool) -> io::Result<()> {
-    if !response.message.is_empty() && !is_said {
+fn print_result(out: &mut impl Write, response: &Response, is_printed: bool) -> io::Result<()> {
+    if !response.message.is_empty() && !is_printed {
         writeln!(out, "{}", lines_visible(&response.message))?;
     }
     if !response.data.is_empty() {

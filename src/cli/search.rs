@@ -20,7 +20,7 @@ use agentdex_client::{self as client, MatchingCapability, RegistryClient, Search
 /// The most capabilities of a hit that are shown.
 const SHOWN_CAPABILITIES: usize = 3;
 /// The most capabilities that are suggested.
-const MOST_ALIKE: usize = 5;
+const MAX_SIMILAR: usize = 5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -236,7 +236,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         .map_err(|error| client::Error::UnexpectedAnswer { expected: "a search answer", reason: error.to_string() })?;
     if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
         print(&mut out, &answer, arguments.offset, !query.is_empty())?;
-        let near = alike(client, &arguments.filters.capability).await;
+        let near = similar_capabilities(client, &arguments.filters.capability).await;
         if !near.is_empty() {
             writeln!(out, "Capabilities that are spelled alike: {}", output::visible(&near.join(", ")))?;
         }
@@ -264,18 +264,18 @@ fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
     }
 }
 
-/// The capabilities that agents have and that are spelled like one of these.
-async fn alike(client: &RegistryClient, asked: &[String]) -> Vec<String> {
+/// Returns existing capability keys with a similar spelling.
+async fn similar_capabilities(client: &RegistryClient, asked: &[String]) -> Vec<String> {
     let Ok(mut answer) = client.search(&[("limit", "1"), ("facets", "capability")]).await else { return Vec::new() };
     let known = answer.facets.remove(&FacetField::Capability).unwrap_or_default();
-    let is_alike = |known: &str| {
+    let is_similar = |known: &str| {
         asked.iter().any(|asked| {
             let asked = asked.split('@').next().unwrap_or_default().to_lowercase();
             let known = known.to_lowercase();
             strsim::jaro_winkler(&asked, &known) > 0.9 || (asked.len() > 3 && known.contains(&asked))
         })
     };
-    known.into_iter().map(|known| known.value).filter(|known| is_alike(known)).take(MOST_ALIKE).collect()
+    known.into_iter().map(|known| known.value).filter(|known| is_similar(known)).take(MAX_SIMILAR).collect()
 }
 
 /// Without words there are no scores.

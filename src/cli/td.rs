@@ -16,11 +16,11 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::{
+    conflicts,
     document::{self, FileDocument},
     error_message::causes,
     mapping::{Mapping, help_of_format},
     output::{complain, indented, red_on_stderr, visible, warn},
-    together,
 };
 use agentdex::{
     Error,
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = document::files(&arguments.files)?;
     arguments.mapping.check_number(files.len())?;
     let are_named_by_file = false;
-    together::check(&files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
+    conflicts::check(&files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
     let mut failed = false;
     for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {

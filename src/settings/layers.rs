@@ -32,8 +32,8 @@ const CONFIG: &str = "config";
 const LISTS_OF_ROLES: [&str; 2] = ["oidc_role", "tls_client_role"];
 /// The most bytes of a settings file.
 const LARGEST_FILE: u64 = 1 << 20;
-/// Minimum Jaro-Winkler similarity of two names, from 0 to 1, at which one may be meant by the other.
-const ALIKE: f64 = 0.88;
+/// Minimum Jaro-Winkler similarity (0 to 1) of a name that is suggested for a misspelled one.
+const MIN_SIMILARITY: f64 = 0.88;
 
 const ABOUT_SETTINGS: &str = "Each of these can also be set by a variable (--mqtt-listen is AGENTDEX_MQTT_LISTEN) and, but for \
     --config, in agentdex.toml (mqtt_listen = \"127.0.0.1:1884\"). Flags come before variables, variables before the file.";
@@ -358,12 +358,12 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>, others: &[Stri
     names.iter().filter(|name| !is_meant(name)).map(line).collect()
 }
 
-/// The name that is most like another, if one is.
+/// Returns the name most similar to another, if any is similar enough.
 fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let key = |name: &str| name.strip_prefix("AGENTDEX_").unwrap_or(name).to_lowercase();
-    let alike = known.into_iter().map(|known| (strsim::jaro_winkler(&key(name), &key(known)), known));
-    let best = alike.max_by(|(left, _), (right, _)| left.total_cmp(right));
-    best.filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, known)| known)
+    let similar = known.into_iter().map(|known| (strsim::jaro_winkler(&key(name), &key(known)), known));
+    let best = similar.max_by(|(left, _), (right, _)| left.total_cmp(right));
+    best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, known)| known)
 }
 
 fn keys(settings: &Command) -> impl Iterator<Item = &str> {

@@ -13,7 +13,7 @@ use std::{
 use reqwest::{Client, Url, redirect};
 use rustls::ClientConfig;
 
-use super::{Options, Resolver, resolver::SystemResolver, shown::shown, target::Target, tls};
+use super::{Options, Resolver, redacted_url::shown, resolver::SystemResolver, target::Target, tls};
 use crate::{BoxError, Error, Result};
 
 /// Origins whose connections are reused; beyond, all are forgotten and made again.

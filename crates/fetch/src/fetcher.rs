@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use crate::{
     AllowList, Answer, Error, Fetched, Options, Request, Resolver, Result, Validators,
     answer::{json_media_type, max_age, retry_after, text},
+    attempt::Attempt,
     body::{Body, BodyError},
-    errand::Errand,
+    rate_limits::{Pace, Permit, RateLimits},
+    redacted_url::shown,
     resolver::{Checked, SystemResolver},
-    shown::shown,
     target::Target,
     tls,
-    turns::{Pace, Turn, Turns},
 };
 
 /// The maximum number of redirects.
@@ -44,12 +44,12 @@ struct Inner {
     options: Options,
     tls: ClientConfig,
     resolver: Arc<dyn Resolver>,
-    turns: Turns,
+    rate_limits: RateLimits,
 }
 
 /// The outcome of one hop.
 enum Hop {
-    Answer(Response, Target, Turn),
+    Answer(Response, Target, Permit),
     Redirect(Target),
 }
 
@@ -67,8 +67,8 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::new`].
     pub fn with_resolver(options: Options, resolver: impl Resolver + 'static) -> Result<Fetcher> {
-        let (tls, turns) = (tls::configuration(options.ca.as_deref())?, turns(&options));
-        let inner = Inner { options, tls, resolver: Arc::new(resolver), turns };
+        let (tls, rate_limits) = (tls::configuration(options.ca.as_deref())?, rate_limits(&options));
+        let inner = Inner { options, tls, resolver: Arc::new(resolver), rate_limits };
         // A proxy that can't be used is noticed now. Of another kind, or without one, it would be passed
         // over in silence, and connections would go where nobody checked.
         let is_usable = |proxy: &str| Url::parse(proxy).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
@@ -93,7 +93,7 @@ impl Fetcher {
         let Inner { options, tls, resolver, .. } = &*self.0;
         let (mut options, tls, resolver) = (options.clone(), tls.clone(), resolver.clone());
         options.allowed = options.allowed.and(more);
-        Fetcher(Arc::new(Inner { turns: turns(&options), options, tls, resolver }))
+        Fetcher(Arc::new(Inner { rate_limits: rate_limits(&options), options, tls, resolver }))
     }
 
     /// The options it was made with.
@@ -106,10 +106,10 @@ impl Fetcher {
     /// # Errors
     /// [`Error::Refused`], [`Error::Failed`], [`Error::TimedOut`], [`Error::Busy`].
     pub async fn fetch(&self, request: &Request) -> Result<Fetched> {
-        let errand = self.errand(request);
-        match self.run(&errand, request, &Validators::default()).await? {
+        let attempt = self.attempt(request);
+        match self.run(&attempt, request, &Validators::default()).await? {
             Answer::Fetched(fetched) => Ok(fetched),
-            Answer::NotModified { .. } => Err(errand.unexpected(StatusCode::NOT_MODIFIED, None)),
+            Answer::NotModified { .. } => Err(attempt.unexpected(StatusCode::NOT_MODIFIED, None)),
         }
     }
 
@@ -118,21 +118,21 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::fetch`].
     pub async fn fetch_if_changed(&self, request: &Request, validators: &Validators) -> Result<Answer> {
-        self.run(&self.errand(request), request, validators).await
+        self.run(&self.attempt(request), request, validators).await
     }
 
-    fn errand(&self, request: &Request) -> Errand {
-        Errand { shown: shown(&request.url), deadline: Instant::now() + self.0.options.timeout }
+    fn attempt(&self, request: &Request) -> Attempt {
+        Attempt { shown: shown(&request.url), deadline: Instant::now() + self.0.options.timeout }
     }
 
-    async fn run(&self, errand: &Errand, request: &Request, validators: &Validators) -> Result<Answer> {
-        let first = Target::parse(&request.url).map_err(|reason| errand.refused(reason))?;
+    async fn run(&self, attempt: &Attempt, request: &Request, validators: &Validators) -> Result<Answer> {
+        let first = Target::parse(&request.url).map_err(|reason| attempt.refused(reason))?;
         let (mut target, mut known) = (first.clone(), validators.clone());
         for _ in 0..=MAX_REDIRECTS {
-            match self.0.hop(errand, target, request, &known).await? {
+            match self.0.hop(attempt, target, request, &known).await? {
                 Hop::Redirect(next) => target = next,
-                Hop::Answer(response, at, _turn) => {
-                    let mut answer = self.0.read(errand, response, &at, &known).await?;
+                Hop::Answer(response, at, _permit) => {
+                    let mut answer = self.0.read(attempt, response, &at, &known).await?;
                     if let Answer::Fetched(fetched) = &mut answer
                         && !at.is_beside(&first)
                     {
@@ -146,7 +146,7 @@ impl Fetcher {
                 known = Validators::default();
             }
         }
-        Err(errand.refused(format!("it redirects more than {MAX_REDIRECTS} times")))
+        Err(attempt.refused(format!("it redirects more than {MAX_REDIRECTS} times")))
     }
 }
 
@@ -159,37 +159,37 @@ impl std::fmt::Debug for Fetcher {
 
 impl Inner {
     /// Checks a place and asks there.
-    async fn hop(&self, errand: &Errand, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
-        let refused = |reason| errand.refused_at(&at, reason);
+    async fn hop(&self, attempt: &Attempt, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
+        let refused = |reason| attempt.refused_at(&at, reason);
         at.check_name(&self.options.allowed).map_err(refused)?;
-        let place = errand.turn(&at.host, self.turns.at_host(&at.host)).await?;
-        let mut addresses = self.resolve(errand, &at).await?;
+        let place = attempt.permit(&at.host, self.rate_limits.at_host(&at.host)).await?;
+        let mut addresses = self.resolve(attempt, &at).await?;
         at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
         addresses.truncate(MAX_ADDRESSES);
-        let turn = errand.turn(&at.host, self.turns.take(place, &addresses)).await?;
-        let client = self.client(addresses).map_err(|error| errand.interrupted("preparing", error))?;
+        let permit = attempt.permit(&at.host, self.rate_limits.take(place, &addresses)).await?;
+        let client = self.client(addresses).map_err(|error| attempt.interrupted("preparing", error))?;
         let asking = client
             .get(at.url.clone())
             .header(header::ACCEPT, request.accept)
             .header(header::ACCEPT_ENCODING, "gzip")
             .headers(known.headers())
             .send();
-        let response = errand.within("waiting for the answer", asking).await?;
+        let response = attempt.within("waiting for the answer", asking).await?;
         let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the answer" };
-        let response = response.map_err(|error| errand.interrupted(doing(&error), error))?;
+        let response = response.map_err(|error| attempt.interrupted(doing(&error), error))?;
         if !is_redirect(response.status()) {
-            return Ok(Hop::Answer(response, at, turn));
+            return Ok(Hop::Answer(response, at, permit));
         }
         let location = text(response.headers(), header::LOCATION);
-        let location = location.ok_or_else(|| errand.unexpected(response.status(), None))?;
-        at.redirect(location).map(Hop::Redirect).map_err(|reason| errand.refused(reason))
+        let location = location.ok_or_else(|| attempt.unexpected(response.status(), None))?;
+        at.redirect(location).map(Hop::Redirect).map_err(|reason| attempt.refused(reason))
     }
 
-    async fn resolve(&self, errand: &Errand, at: &Target) -> Result<Vec<IpAddr>> {
+    async fn resolve(&self, attempt: &Attempt, at: &Target) -> Result<Vec<IpAddr>> {
         if let Some(address) = at.address() {
             return Ok(vec![address]);
         }
-        let place = errand.turn(&at.host, self.turns.lookup()).await?;
+        let place = attempt.permit(&at.host, self.rate_limits.lookup()).await?;
         let (resolver, host) = (self.resolver.clone(), at.host.clone());
         // A task of its own, since the place must be held until the system's look-up has ended, also where
         // nobody waits for it any more.
@@ -199,14 +199,14 @@ impl Inner {
             found
         });
         let lookup = tokio::time::timeout(self.options.phase_timeout, lookup);
-        let found = errand.within("resolving the host name", lookup).await?;
-        let found = found.map_err(|_| errand.timed_out("resolving the host name"))?;
+        let found = attempt.within("resolving the host name", lookup).await?;
+        let found = found.map_err(|_| attempt.timed_out("resolving the host name"))?;
         match found.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             // The proxy knows names that this machine may not.
             _ if self.options.proxy.is_some() => Ok(Vec::new()),
-            Ok(_) => Err(errand.failed(None, format!("the host {} has no address", at.host))),
-            Err(error) => Err(errand.failed(None, format!("the host {} can't be resolved: {error}", at.host))),
+            Ok(_) => Err(attempt.failed(None, format!("the host {} has no address", at.host))),
+            Err(error) => Err(attempt.failed(None, format!("the host {} can't be resolved: {error}", at.host))),
         }
     }
 
@@ -227,17 +227,17 @@ impl Inner {
         }
     }
 
-    async fn read(&self, errand: &Errand, mut response: Response, at: &Target, known: &Validators) -> Result<Answer> {
+    async fn read(&self, attempt: &Attempt, mut response: Response, at: &Target, known: &Validators) -> Result<Answer> {
         let max_age = max_age(response.headers());
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_MODIFIED if !known.is_empty() => return Ok(Answer::NotModified { max_age }),
             status @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
-                return Err(errand.unexpected(status, retry_after(response.headers(), OffsetDateTime::now_utc())));
+                return Err(attempt.unexpected(status, retry_after(response.headers(), OffsetDateTime::now_utc())));
             }
-            status => return Err(errand.unexpected(status, None)),
+            status => return Err(attempt.unexpected(status, None)),
         }
-        let failed = |reason: String| errand.failed(Some(StatusCode::OK), reason);
+        let failed = |reason: String| attempt.failed(Some(StatusCode::OK), reason);
         let too_large = || failed(format!("the document exceeds the limit of {} bytes", self.options.max_bytes));
         let media_type = json_media_type(&response).map_err(failed)?;
         let validators = Validators::of(response.headers());
@@ -252,8 +252,8 @@ impl Inner {
             BodyError::TooLarge => too_large(),
             BodyError::Malformed(reason) => failed(format!("the document can't be decompressed: {reason}")),
         };
-        let reading = |error| errand.interrupted("reading the document", error);
-        while let Some(piece) = errand.within("reading the document", response.chunk()).await?.map_err(reading)? {
+        let reading = |error| attempt.interrupted("reading the document", error);
+        while let Some(piece) = attempt.within("reading the document", response.chunk()).await?.map_err(reading)? {
             body.take(&piece).map_err(unreadable)?;
         }
         let bytes = body.finish().map_err(unreadable)?;
@@ -261,9 +261,9 @@ impl Inner {
     }
 }
 
-/// The turns of a fetcher.
-fn turns(options: &Options) -> Turns {
-    Turns::new(Pace {
+/// Returns the rate limits of a fetcher.
+fn rate_limits(options: &Options) -> RateLimits {
+    RateLimits::new(Pace {
         at_once: options.at_once,
         at_once_per_host: options.at_once_per_host,
         interval: Duration::from_millis(100),

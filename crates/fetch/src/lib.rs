@@ -3,7 +3,7 @@
 //! A client that can make a server fetch can try to make it fetch from hosts that only the server reaches. So every
 //! URL, and each hop of a redirect again, is checked before anything is sent: [`target`] reads it, the [`Resolver`] is
 //! asked once for the addresses of the name, [`address`] and the [`AllowList`] decide, and the connection goes to the
-//! very addresses that were checked. The response is bounded in time, by [`mod@turns`] and by [`body`], and must be JSON.
+//! very addresses that were checked. The response is bounded in time, by [`mod@rate_limits`] and by [`body`], and must be JSON.
 //! URLs that the operator sets need none of this.
 //!
 //! - [`Fetcher`] fetches one JSON document, also conditionally ([`Validators`]);
@@ -13,19 +13,19 @@
 mod address;
 mod allow;
 mod answer;
+mod attempt;
 mod body;
 mod canonical;
 mod connections;
-mod errand;
 mod error;
 mod fetcher;
 mod options;
 mod probe;
+mod rate_limits;
+mod redacted_url;
 mod resolver;
-mod shown;
 mod target;
 mod tls;
-mod turns;
 
 pub use self::{
     allow::AllowList,
@@ -41,7 +41,7 @@ pub use self::{
 #[doc(hidden)]
 pub use self::{
     canonical::{canonical_url, is_same_url},
-    shown::shown,
+    redacted_url::shown,
 };
 
 /// The README, whose examples are tested.

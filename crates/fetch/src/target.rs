@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use super::{AllowList, address::refused_kind, shown::shown};
+use super::{AllowList, address::refused_kind, redacted_url::shown};
 
 /// Longer URLs are refused.
 const MAX_URL_BYTES: usize = 4096;

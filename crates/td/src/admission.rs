@@ -57,11 +57,11 @@ pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness)
         return Err(Error::Invalid(check::not_an_object(&value)));
     };
     let mut draft = Draft { thing, edits: Vec::new(), fixes: Vec::new(), violations: Vec::new() };
-    let id = draft.settle_id(identity)?;
+    let id = draft.resolve_id(identity)?;
     let registration = draft.take_registration();
     if strictness == Strictness::Lenient && LmosKind::of_members(&draft.thing).is_some() {
-        draft.mend_context();
-        draft.mend_security();
+        draft.add_missing_context();
+        draft.add_missing_security();
     }
     let Draft { thing, edits, fixes, mut violations } = draft;
     if strictness == Strictness::Strict {
@@ -130,9 +130,9 @@ impl Draft {
         self.fixes.push(Violation::new(pointer, rule, message));
     }
 
-    /// The id that the description is to be stored under; none if the document's is no string, which
-    /// validation reports.
-    fn settle_id(&mut self, identity: Identity<'_>) -> Result<Option<String>> {
+    /// Returns the id under which the description is stored, or `None` if its `id` is not a string, which validation
+    /// reports.
+    fn resolve_id(&mut self, identity: Identity<'_>) -> Result<Option<String>> {
         let own = match self.thing.get("id") {
             None => None,
             Some(Value::String(id)) => Some(id.clone()),
@@ -147,18 +147,18 @@ impl Draft {
             }
             (Identity::Assigned(_), Some(id)) => Err(Error::UnexpectedId { id }),
             (Identity::Own | Identity::Addressed(_), None) => Err(Error::MissingId),
-            (Identity::Own, Some(id)) => self.mend_id(id).map(Some),
+            (Identity::Own, Some(id)) => self.fix_id(id).map(Some),
             (Identity::Addressed(address), Some(id)) => {
                 let expected = normalize_id(address)?;
                 if expected != normalize_id(&id)? {
                     return Err(Error::IdMismatch { expected: expected.into_owned(), found: id });
                 }
-                self.mend_id(id).map(Some)
+                self.fix_id(id).map(Some)
             }
         }
     }
 
-    fn mend_id(&mut self, id: String) -> Result<String> {
+    fn fix_id(&mut self, id: String) -> Result<String> {
         let normal = normalize_id(&id)?.into_owned();
         if !is_absolute_uri(&id) {
             let message = format!("the id {id:?} is not an absolute URI and is stored as {normal:?}");
@@ -195,7 +195,7 @@ impl Draft {
         self.set("@context", rest);
     }
 
-    fn mend_context(&mut self) {
+    fn add_missing_context(&mut self) {
         let context = self.thing.get("@context");
         if context.is_some_and(|context| Version::named_by(context).is_some()) {
             return;
@@ -214,7 +214,7 @@ impl Draft {
     }
 
     /// An agent that says nothing about security is negotiated with: scheme `auto` (TD 1.1, section 5.3.3.3).
-    fn mend_security(&mut self) {
+    fn add_missing_security(&mut self) {
         let is_missing = |member: Option<&Value>| match member {
             None => true,
             Some(Value::Array(names)) => names.is_empty(),

@@ -54,7 +54,7 @@ impl Registration<'_> {
         for agent in agents {
             for id in agent.ids() {
                 let renewed = match self.client.patch(id, "{}").await {
-                    Err(error) if error.is_not_found() => self.register_anew(agent).await,
+                    Err(error) if error.is_not_found() => self.register_again(agent).await,
                     renewed => renewed.map(drop),
                 };
                 if let Err(error) = renewed {
@@ -66,7 +66,7 @@ impl Registration<'_> {
         complete
     }
 
-    async fn register_anew(&self, agent: &Registered) -> client::Result<()> {
+    async fn register_again(&self, agent: &Registered) -> client::Result<()> {
         match agent {
             Registered::Thing { id, document } => self.client.put(id, document.as_str()).await.map(drop),
             Registered::Import { import, .. } => self.import(import).await.map(drop),

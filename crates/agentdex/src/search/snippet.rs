@@ -132,16 +132,16 @@ fn best_window(text: &str, found: &[Match]) -> Range<usize> {
     best.1
 }
 
-/// Somewhat before a match, at the beginning of a word.
+/// Returns the start of a word somewhat before a match.
 fn word_start(text: &str, at: usize) -> usize {
-    const LEAD: usize = 40;
-    let from = text.floor_char_boundary(at.saturating_sub(LEAD));
+    const CONTEXT: usize = 40;
+    let from = text.floor_char_boundary(at.saturating_sub(CONTEXT));
     if from == 0 {
         return 0;
     }
-    let lead = text.get(from..at).unwrap_or_default();
-    lead.find(char::is_whitespace)
-        .map_or(at, |space| from + space + lead[space..].chars().next().map_or(0, char::len_utf8))
+    let before = text.get(from..at).unwrap_or_default();
+    before.find(char::is_whitespace)
+        .map_or(at, |space| from + space + before[space..].chars().next().map_or(0, char::len_utf8))
 }
 
 /// From a place as many characters as a snippet may have, ending with a word if one ends there.

@@ -128,8 +128,8 @@ impl<'t> Parts<'t> {
         Parts { text, spans: spans.collect(), around, out, is_first: true }
     }
 
-    /// The text in front of the first.
-    fn lead(&self) -> &'t str {
+    /// Returns the text in front of the first element.
+    fn prefix(&self) -> &'t str {
         let start = self.around.start + 1;
         self.spans.first().and_then(|first| self.text.get(start..first.start)).unwrap_or_default()
     }
@@ -142,13 +142,13 @@ impl<'t> Parts<'t> {
 
     fn separate(&mut self, index: Option<usize>) {
         if std::mem::take(&mut self.is_first) {
-            return self.out.push_str(self.lead());
+            return self.out.push_str(self.prefix());
         }
         match index.and_then(|index| self.gap(index)).or_else(|| self.gap(1)) {
             Some(gap) => self.out.push_str(gap),
             None => {
                 self.out.push(',');
-                self.out.push_str(self.lead());
+                self.out.push_str(self.prefix());
             }
         }
     }

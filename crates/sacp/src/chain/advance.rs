@@ -221,9 +221,9 @@ impl Part {
         match response.status {
             Status::Success => {
                 let branch = response.branch().unwrap_or(NEXT);
-                let leads = |edge: &Edge| edge.branch.as_deref().is_none_or(|own| own == branch);
+                let is_of_branch = |edge: &Edge| edge.branch.as_deref().is_none_or(|own| own == branch);
                 let mut edges = self.edges_of(&node).filter(|(edge, condition)| condition.is_none() && !edge.on_error);
-                match edges.clone().find(|(edge, _)| leads(edge)) {
+                match edges.clone().find(|(edge, _)| is_of_branch(edge)) {
                     Some((edge, _)) => Next::Enter(edge.to.clone()),
                     None if edges.any(|(edge, _)| edge.branch.is_some()) => {
                         Next::Failed(format!("no edge is that of the branch {branch:?}"))

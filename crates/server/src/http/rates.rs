@@ -76,7 +76,7 @@ impl Rates {
     fn take_at(&self, client: Client, cost: u32, now: Duration) -> Result<(), Duration> {
         let Some(interval) = self.interval else { return Ok(()) };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = clients.told_apart(client, now);
+        let client = clients.limited(client, now);
         let due = clients.due.get(&client).copied().unwrap_or_default().max(now);
         let next = due + interval * cost;
         match next.checked_sub(now + self.tolerance) {
@@ -90,8 +90,8 @@ impl Rates {
 }
 
 impl Clients {
-    /// The client, or the one that it shares a number with where too many have their own.
-    fn told_apart(&mut self, client: Client, now: Duration) -> Client {
+    /// Returns the client to count a request for: itself, or the shared entry if too many are counted already.
+    fn limited(&mut self, client: Client, now: Duration) -> Client {
         if self.due.len() < MAX_CLIENTS || self.due.contains_key(&client) {
             return client;
         }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_are_told_apart_are_bounded() {
+    fn clients_that_are_counted_are_bounded() {
         let rates = Rates::new(Some(1));
         for number in 0..MAX_CLIENTS as u32 + 1000 {
             let _ = rates.take_at(client(number), 1, at(0));

@@ -107,11 +107,11 @@ impl Maker<'_, '_> {
         let edges = self.data_edges(parts);
         let inner = graph.part(node, "subflow").map(|flow| inference.inputs(flow)).unwrap_or_default();
         let is_iterated = |name: &str, depth: usize| {
-            let leads = |edge: &&DataEdge| edge.to == node && self.input_name(node, &edge.input) == name;
+            let is_source = |edge: &&DataEdge| edge.to == node && self.input_name(node, &edge.input) == name;
             let output = |edge: &DataEdge| inference.outputs(edge.from).iter().find(|o| o.title == edge.output);
             let own = inference.inputs(node).iter().find(|input| self.input_name(node, &input.title) == name);
             let default = own.and_then(|input| input.schema().get("default").map(|value| value.is_array()));
-            let sources = edges.iter().filter(leads).filter_map(output);
+            let sources = edges.iter().filter(is_source).filter_map(output);
             let depths: Vec<usize> = sources.map(|output| list_depth(&output.schema())).collect();
             depths.iter().any(|found| *found > depth) || (depths.is_empty() && depth == 0 && default == Some(true))
         };

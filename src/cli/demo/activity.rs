@@ -79,8 +79,8 @@ impl Shown {
     }
 }
 
-/// Prints a line for each activity and each change.
-pub(super) struct Happenings {
+/// The log on the terminal, with a line for each activity and each change.
+pub(super) struct ActivityLog {
     registry: Registry,
     activities: mpsc::Receiver<Shown>,
     changes: Subscription,
@@ -90,14 +90,14 @@ pub(super) struct Happenings {
     search: Option<(String, Option<String>, Instant)>,
 }
 
-impl Happenings {
+impl ActivityLog {
     pub(super) fn new(
         registry: Registry,
         activities: mpsc::Receiver<Shown>,
         changes: Subscription,
         printer: Printer,
-    ) -> Happenings {
-        Happenings { registry, activities, changes, bus_stop: BusStop::new(), printer, search: None }
+    ) -> ActivityLog {
+        ActivityLog { registry, activities, changes, bus_stop: BusStop::new(), printer, search: None }
     }
 
     /// Prints until the registry is closed.

@@ -1,4 +1,4 @@
-//! The agents that commands are about, named by id or by title.
+//! Names of agents on the command line: an id or a title.
 
 use anyhow::bail;
 

@@ -1,4 +1,4 @@
-//! One fetch while it is under way: what it is about, until when, and what its failures are called.
+//! An attempt to fetch a URL: its deadline and the errors that it ends with.
 
 use std::time::Duration;
 
@@ -8,22 +8,23 @@ use tokio::time::{Instant, timeout_at};
 use super::target::Target;
 use crate::{Error, Result};
 
-pub(super) struct Errand {
-    /// The URL as it was asked for, without secrets.
+/// An attempt to fetch a URL.
+pub(super) struct Attempt {
+    /// The requested URL, without secrets.
     pub shown: String,
     pub deadline: Instant,
 }
 
-impl Errand {
-    /// Does a part of it in the time that is left.
+impl Attempt {
+    /// Runs one step of the attempt within the remaining time.
     pub async fn within<F: Future>(&self, doing: &'static str, work: F) -> Result<F::Output> {
         timeout_at(self.deadline, work).await.map_err(|_| self.timed_out(doing))
     }
 
-    /// Waits for a turn with this host. Where none comes in time, it is not the host that is to blame.
-    pub async fn turn<T>(&self, host: &str, waiting: impl Future<Output = Option<T>>) -> Result<T> {
-        let turn = timeout_at(self.deadline, waiting).await.ok().flatten();
-        turn.ok_or_else(|| Error::Busy { host: host.into() })
+    /// Waits for a permit for this host. Running out of time here is no fault of the host: [`Error::Busy`].
+    pub async fn permit<T>(&self, host: &str, waiting: impl Future<Output = Option<T>>) -> Result<T> {
+        let permit = timeout_at(self.deadline, waiting).await.ok().flatten();
+        permit.ok_or_else(|| Error::Busy { host: host.into() })
     }
 
     pub fn timed_out(&self, doing: &'static str) -> Error {

@@ -1,4 +1,4 @@
-//! The text for a data directory that isn't opened because its store is damaged, or older than it was.
+//! Advice for a data directory that isn't opened because its store is damaged, or older than it was.
 
 use std::{path::Path, process::ExitCode};
 
@@ -7,7 +7,7 @@ use agentdex::Error;
 /// The exit status: a restart doesn't help.
 const STATUS: u8 = 3;
 
-/// The exit status for such an error, and what can be done.
+/// Returns the exit status and the advice for such an error, or `None` for other errors.
 pub(super) fn of(error: &anyhow::Error) -> Option<(ExitCode, String)> {
     let error = error.chain().find_map(|cause| cause.downcast_ref::<Error>())?;
     let (path, is_behind) = match error {

@@ -17,8 +17,8 @@ const LOOKUPS_AT_ONCE: usize = 64;
 /// Maximum number of hosts and addresses to remember before those that nobody fetches from are forgotten.
 const MAX_IDLE_HOSTS: usize = 1024;
 
-/// Hands out turns.
-pub(super) struct Turns {
+/// Concurrency and rate limits of a fetcher.
+pub(super) struct RateLimits {
     pace: Pace,
     all: Arc<Semaphore>,
     lookups: Arc<Semaphore>,
@@ -36,7 +36,7 @@ pub(super) struct Pace {
     pub interval: Duration,
     /// Requests to one host or address without a pause.
     pub burst: u32,
-    /// Maximum time to wait for each part of a turn.
+    /// Maximum time to wait for each part of a permit.
     pub patience: Duration,
 }
 
@@ -53,16 +53,16 @@ struct Host {
     due: Mutex<Instant>,
 }
 
-/// A request may be under way as long as this lives.
-pub(super) struct Turn {
+/// A permit for one request, released on drop.
+pub(super) struct Permit {
     _host: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
-impl Turns {
-    pub fn new(pace: Pace) -> Turns {
+impl RateLimits {
+    pub fn new(pace: Pace) -> RateLimits {
         let places = |count| Arc::new(Semaphore::new(count));
-        Turns { pace, all: places(pace.at_once), lookups: places(LOOKUPS_AT_ONCE), hosts: Mutex::default() }
+        RateLimits { pace, all: places(pace.at_once), lookups: places(LOOKUPS_AT_ONCE), hosts: Mutex::default() }
     }
 
     /// Waits until it may be asked what a name stands for; none where that takes too long.
@@ -85,16 +85,16 @@ impl Turns {
 
     /// Waits until a request may be made from a place at a host, to one of its addresses; none where that
     /// takes too long. Addresses are spared too, since one may have any number of names.
-    pub async fn take(&self, place: OwnedSemaphorePermit, addresses: &[IpAddr]) -> Option<Turn> {
-        let turn = async {
+    pub async fn take(&self, place: OwnedSemaphorePermit, addresses: &[IpAddr]) -> Option<Permit> {
+        let permit = async {
             let now = Instant::now();
             let next = |address: &IpAddr| self.host(Key::Address(address.to_canonical())).next(now, &self.pace);
             let moments: Vec<Instant> = addresses.iter().map(next).collect::<Option<_>>()?;
             tokio::time::sleep_until(moments.into_iter().max().unwrap_or(now)).await;
             let all = self.all.clone().acquire_owned().await.ok()?;
-            Some(Turn { _host: place, _all: all })
+            Some(Permit { _host: place, _all: all })
         };
-        tokio::time::timeout(self.pace.patience, turn).await.ok().flatten()
+        tokio::time::timeout(self.pace.patience, permit).await.ok().flatten()
     }
 
     fn host(&self, key: Key) -> Arc<Host> {
@@ -114,8 +114,8 @@ impl Host {
     fn next(&self, now: Instant, pace: &Pace) -> Option<Instant> {
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (*due).max(now);
-        let lead = pace.interval * pace.burst.saturating_sub(1);
-        let moment = at.checked_sub(lead).map_or(now, |earlier| earlier.max(now));
+        let tolerance = pace.interval * pace.burst.saturating_sub(1);
+        let moment = at.checked_sub(tolerance).map_or(now, |earlier| earlier.max(now));
         let is_near = moment - now < pace.patience;
         is_near.then(|| {
             *due = at + pace.interval;
@@ -146,40 +146,40 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
     }
 
-    async fn turn(turns: &Turns, host: &str) -> Option<Turn> {
-        turns.take(turns.at_host(host).await?, &[]).await
+    async fn permit(limits: &RateLimits, host: &str) -> Option<Permit> {
+        limits.take(limits.at_host(host).await?, &[]).await
     }
 
-    async fn waits(turns: &Turns, host: &str) -> bool {
-        turn(turns, host).await.is_none()
+    async fn waits(limits: &RateLimits, host: &str) -> bool {
+        permit(limits, host).await.is_none()
     }
 
     #[test]
     fn busy_host_holds_up_nobody_else() {
         run(async {
-            let turns = Turns::new(PACE);
-            let (first, _second) = (turn(&turns, "a").await, turn(&turns, "a").await);
-            assert!(waits(&turns, "a").await);
-            assert!(!waits(&turns, "b").await);
+            let limits = RateLimits::new(PACE);
+            let (first, _second) = (permit(&limits, "a").await, permit(&limits, "a").await);
+            assert!(waits(&limits, "a").await);
+            assert!(!waits(&limits, "b").await);
             drop(first);
-            assert!(!waits(&turns, "a").await);
+            assert!(!waits(&limits, "a").await);
         });
     }
 
     #[test]
     fn there_is_a_bound_in_all() {
         run(async {
-            let turns = Turns::new(PACE);
-            let _three = (turn(&turns, "a").await, turn(&turns, "b").await, turn(&turns, "c").await);
-            assert!(waits(&turns, "d").await);
+            let limits = RateLimits::new(PACE);
+            let _three = (permit(&limits, "a").await, permit(&limits, "b").await, permit(&limits, "c").await);
+            assert!(waits(&limits, "d").await);
         });
     }
 
     #[test]
     fn requests_to_a_host_come_evenly_after_a_burst() {
         run(async {
-            let turns = Turns::new(PACE);
-            let host = turns.host(Key::Name("a".into()));
+            let limits = RateLimits::new(PACE);
+            let host = limits.host(Key::Name("a".into()));
             let now = Instant::now() + PACE.interval;
             let waits: Vec<Duration> = (0..9).map_while(|_| host.next(now, &PACE)).map(|moment| moment - now).collect();
             // Who would wait too long isn't counted, so that many of them don't keep everybody out.
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn addresses_are_spared_whatever_they_are_called() {
         run(async {
-            let turns = Turns::new(Pace { interval: Duration::from_secs(3600), ..PACE });
+            let limits = RateLimits::new(Pace { interval: Duration::from_secs(3600), ..PACE });
             let take = async |name: String, address: &str| {
-                turns.take(turns.at_host(&name).await?, &["8.8.8.8".parse().unwrap(), address.parse().unwrap()]).await
+                limits.take(limits.at_host(&name).await?, &["8.8.8.8".parse().unwrap(), address.parse().unwrap()]).await
             };
             for number in 0..PACE.burst {
                 assert!(take(format!("host-{number}"), "1.1.1.1").await.is_some());
@@ -205,12 +205,12 @@ mod tests {
     #[test]
     fn hosts_are_forgotten_once_they_are_idle() {
         run(async {
-            let turns = Turns::new(Pace { interval: Duration::ZERO, ..PACE });
-            let _turn = turn(&turns, "busy").await;
+            let limits = RateLimits::new(Pace { interval: Duration::ZERO, ..PACE });
+            let _permit = permit(&limits, "busy").await;
             for number in 0..2 * MAX_IDLE_HOSTS {
-                drop(turn(&turns, &format!("host-{number}")).await);
+                drop(permit(&limits, &format!("host-{number}")).await);
             }
-            let hosts = turns.hosts.lock().unwrap();
+            let hosts = limits.hosts.lock().unwrap();
             assert!(hosts.len() <= MAX_IDLE_HOSTS && hosts.contains_key(&Key::Name("busy".into())), "{}", hosts.len());
         });
     }
