@@ -140,7 +140,8 @@ fn word_start(text: &str, at: usize) -> usize {
         return 0;
     }
     let before = text.get(from..at).unwrap_or_default();
-    before.find(char::is_whitespace)
+    before
+        .find(char::is_whitespace)
         .map_or(at, |space| from + space + before[space..].chars().next().map_or(0, char::len_utf8))
 }
 
