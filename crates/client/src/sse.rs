@@ -1,7 +1,5 @@
 //! Server-Sent Events (HTML Living Standard, section 9.2), read in pieces.
 
-use std::collections::VecDeque;
-
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
@@ -17,9 +15,13 @@ pub struct Block {
     pub reason: Option<String>,
 }
 
-/// Reads an event stream (HTML Living Standard, section 9.2.6) in pieces.
+/// Reads an event stream (HTML Living Standard, section 9.2.6) in pieces. An event is read when it is asked for: of a piece
+/// that has many, one is in memory beside the piece.
 #[derive(Default)]
 pub struct Parser {
+    /// Pieces that aren't read completely, up to `read`.
+    unread: Vec<u8>,
+    read: usize,
     line: Vec<u8>,
     after_return: bool,
     event: Block,
@@ -27,53 +29,68 @@ pub struct Parser {
     last_id: String,
     /// The id up to which everything is complete.
     taken_id: Option<String>,
-    events: VecDeque<Block>,
 }
 
 impl Parser {
     /// The next complete event.
     pub fn next_block(&mut self) -> Option<Block> {
-        self.events.pop_front()
+        while let Some(byte) = self.unread.get(self.read).copied() {
+            self.read += 1;
+            match byte {
+                b'\n' if self.after_return => self.after_return = false,
+                b'\n' | b'\r' => {
+                    self.after_return = byte == b'\r';
+                    let line = std::mem::take(&mut self.line);
+                    if let Some(event) = self.end_line(&String::from_utf8_lossy(&line)) {
+                        return Some(event);
+                    }
+                }
+                other => {
+                    self.after_return = false;
+                    self.line.push(other);
+                }
+            }
+        }
+        self.unread.clear();
+        self.read = 0;
+        None
     }
 
     /// The bytes that are held of events that aren't complete or taken.
     pub fn held(&self) -> usize {
-        let complete: usize = self.events.iter().map(|event| event.data.len()).sum();
-        self.line.len() + self.event.data.len() + complete
+        let Block { id, kind, data, time, reason } = &self.event;
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let event = id.len() + kind.len() + data.len() + length(time) + length(reason);
+        self.unread.len() - self.read + self.line.len() + event + self.last_id.len()
+    }
+
+    /// True if an event has begun and isn't complete.
+    pub fn is_incomplete(&self) -> bool {
+        !self.line.is_empty() || !self.event.data.is_empty()
     }
 
     /// The id to resume after.
-    pub fn into_position(self) -> Option<String> {
+    pub fn into_position(mut self) -> Option<String> {
+        while self.next_block().is_some() {}
         self.taken_id
     }
 
     /// Takes the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                b'\n' if self.after_return => self.after_return = false,
-                b'\n' | b'\r' => {
-                    self.after_return = *byte == b'\r';
-                    let line = std::mem::take(&mut self.line);
-                    self.end_line(&String::from_utf8_lossy(&line));
-                }
-                other => {
-                    self.after_return = false;
-                    self.line.push(*other);
-                }
-            }
-        }
+        self.unread.drain(..std::mem::take(&mut self.read));
+        self.unread.extend_from_slice(bytes);
     }
 
-    fn end_line(&mut self, line: &str) {
+    /// Reads a line, and returns the event that it completes.
+    fn end_line(&mut self, line: &str) -> Option<Block> {
         if line.is_empty() {
             let mut event = std::mem::take(&mut self.event);
             self.taken_id = Some(self.last_id.clone()).filter(|id| !id.is_empty());
-            if std::mem::take(&mut self.has_data) {
-                event.id.clone_from(&self.last_id);
-                self.events.push_back(event);
+            if !std::mem::take(&mut self.has_data) {
+                return None;
             }
-            return;
+            event.id.clone_from(&self.last_id);
+            return Some(event);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -90,6 +107,7 @@ impl Parser {
             }
             _ => {}
         }
+        None
     }
 }
 
@@ -99,8 +117,12 @@ mod tests {
 
     fn events_of(pieces: &[&str]) -> Vec<Block> {
         let mut parser = Parser::default();
-        pieces.iter().for_each(|piece| parser.push(piece.as_bytes()));
-        parser.events.into()
+        let mut events = Vec::new();
+        for piece in pieces {
+            parser.push(piece.as_bytes());
+            events.extend(std::iter::from_fn(|| parser.next_block()));
+        }
+        events
     }
 
     fn event(id: &str, kind: &str, data: &str) -> Block {
@@ -121,13 +143,44 @@ mod tests {
     fn position_without_an_event_is_remembered() {
         let mut parser = Parser::default();
         parser.push(b": alive\nid: e-7\n\nid: e-8\ndata: {}\n");
-        assert_eq!(parser.taken_id.as_deref(), Some("e-7"));
-        assert!(parser.events.is_empty());
+        assert_eq!(parser.next_block(), None);
+        assert_eq!(parser.into_position().as_deref(), Some("e-7"));
+    }
+
+    #[test]
+    fn everything_that_is_held_counts() {
+        let long = "x".repeat(1000);
+        for field in ["id", "event", "time", "reason", "data", ""] {
+            let mut parser = Parser::default();
+            parser.push(format!("{field}: {long}").as_bytes());
+            assert!(parser.held() >= 1000, "unread {field}");
+            assert_eq!(parser.next_block(), None);
+            assert!(parser.held() >= 1000, "line of {field}");
+            parser.push(b"\n");
+            assert_eq!((parser.next_block(), parser.held() >= 1000), (None, !field.is_empty()), "{field}");
+        }
+    }
+
+    #[test]
+    fn events_of_a_piece_are_read_one_by_one() {
+        let mut parser = Parser::default();
+        parser.push(format!("id: {}\ndata\n\n", "x".repeat(1000)).as_bytes());
+        parser.push("data\n\n".repeat(1000).as_bytes());
+        let held = parser.held();
+        let read = std::iter::from_fn(|| parser.next_block()).inspect(|block| assert_eq!(block.id.len(), 1000)).count();
+        // The id is repeated by each event, but not for those that are still to be read.
+        assert_eq!((read, held), (1001, 1000 + "id: \ndata\n\n".len() + 6000));
     }
 
     #[test]
     fn unfinished_event_is_not_returned() {
         assert!(events_of(&["id: e-1\ndata: {}\n"]).is_empty());
         assert!(events_of(&["id: e-1\nevent: thing_created\n\n"]).is_empty());
+        for (text, expected) in [("data: {}\n", true), ("data: {}\n\nda", true), ("id: e-1\ndata: {}\n\n", false)] {
+            let mut parser = Parser::default();
+            parser.push(text.as_bytes());
+            while parser.next_block().is_some() {}
+            assert_eq!(parser.is_incomplete(), expected, "{text:?}");
+        }
     }
 }
