@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
 };
@@ -299,4 +299,31 @@ fn a_consumer_calls_reads_and_subscribes() {
             "{first:?}"
         );
     });
+}
+
+/// A broker that accepts a connection, and then sends messages without end rather than what it is asked for.
+fn flooding_broker() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        // CONNACK: success, without properties.
+        let _ = stream.write_all(&[0x20, 3, 0, 0, 0]);
+        // PUBLISH: the topic, no properties, a payload.
+        let message = [&[0x30, 14, 0, 1, b't', 0][..], b"0123456789"].concat();
+        let messages = message.repeat(10_000);
+        while stream.write_all(&messages).is_ok() {}
+    });
+    port
+}
+
+#[test]
+fn messages_that_come_before_they_are_asked_for_are_bounded() {
+    let form =
+        json!({"href": format!("mqtt://127.0.0.1:{}", flooding_broker()), "mqv:topic": "t", "op": ["readproperty"]});
+    let description = description(json!({"properties": {"state": {"forms": [form]}}}));
+    let read = call(&description, Affordance::Property("state".into()), Request::Read);
+    let error = block_on(events(&Mqtt, read)).unwrap_err();
+    assert!(matches!(error, Error::AnswerTooLarge { limit, .. } if limit < 2 * 1024 * 1024), "{error}");
 }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use agentdex::consumer::{
     Affordance, Authorization, Binding, Call, Content, Error, Event, Grant, Media, Message, Part, Place, Request,
     Secret, State, Trace, WebSocket,
@@ -388,4 +389,32 @@ fn a_consumer_prefers_it_to_plain_http() {
         let error = weather.call("getWeather", json!({"city": 7})).await.unwrap_err();
         assert!(matches!(error, Error::InvalidInput { .. }), "{error:?}");
     });
+}
+
+/// An agent that reports without end how an action goes.
+async fn report(request: HttpRequest, body: web::Payload) -> actix_web::Result<HttpResponse> {
+    let (response, mut session, messages) = actix_ws::handle_with_protocols(&request, body, &["lmosprotocol"])?;
+    actix_web::rt::spawn(async move {
+        let status = json!({"messageType": "actionStatus", "status": "running", "output": {"a": "hello"}}).to_string();
+        while session.text(status.clone()).await.is_ok() {}
+        drop(messages);
+    });
+    Ok(response)
+}
+
+#[test]
+fn statuses_without_end_are_gathered_up_to_a_limit() {
+    let (sender, port) = mpsc::channel();
+    std::thread::spawn(move || {
+        actix_web::rt::System::new().block_on(async {
+            let server = HttpServer::new(|| App::new().route("/", web::get().to(report))).workers(1);
+            let server = server.disable_signals().bind("127.0.0.1:0").unwrap();
+            sender.send(server.addrs()[0].port()).unwrap();
+            server.run().await
+        })
+    });
+    let form = json!({"href": format!("ws://127.0.0.1:{}/", port.recv().unwrap()), "subprotocol": "lmosprotocol"});
+    let agent = agent(&thing(json!({"actions": {"ask": {"forms": [form]}}})));
+    let error = crate::consumer::run(agent.call("ask", None)).unwrap_err();
+    assert!(matches!(error, Error::AnswerTooLarge { limit, .. } if limit == 4 * 1024 * 1024), "{error}");
 }

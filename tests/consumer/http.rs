@@ -88,7 +88,9 @@ fn one_request_has_several_responses() {
             }
             let Some(Event::Done(reply)) = events.pop() else { panic!("{events:?}") };
             assert_eq!(events, [Event::Text("It ".into()), Event::Text("rains".into()), Event::Data(json!({"mm": 3}))]);
-            assert_eq!((reply.message.text().as_str(), reply.message.data()), ("It rains", Some(&json!({"mm": 3}))));
+            assert!(reply.message.parts.is_empty(), "what was forwarded is not gathered: {reply:?}");
+            let whole = agent(&asking(&server.origin)).call("ask", None).await.unwrap().message;
+            assert_eq!((whole.text().as_str(), whole.data()), ("It rains", Some(&json!({"mm": 3}))));
         });
     }
 }

@@ -5,6 +5,7 @@ pub mod agents;
 mod chains;
 mod commands;
 mod credentials;
+mod endless;
 mod faults;
 mod flows;
 mod guarded;

@@ -36,6 +36,8 @@ impl Received {
 pub struct Said {
     pieces: Vec<Vec<u8>>,
     pause: Duration,
+    /// How often the last piece is sent again.
+    again: usize,
     hangs: bool,
 }
 
@@ -65,6 +67,11 @@ impl Said {
 
     pub fn every(self, pause: Duration) -> Said {
         Said { pause, ..self }
+    }
+
+    /// The last piece so many times more.
+    pub fn again(self, times: usize) -> Said {
+        Said { again: times, ..self }
     }
 
     pub fn hanging(self) -> Said {
@@ -135,6 +142,9 @@ fn serve(
         }
         stream.write_all(piece)?;
         stream.flush()?;
+    }
+    for piece in said.pieces.last().into_iter().cycle().take(said.again) {
+        stream.write_all(piece)?;
     }
     if said.hangs {
         // Until the other side gives up.

@@ -111,13 +111,14 @@ impl Agent {
         let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: false };
         let affordance = Affordance::Action(action.to_owned());
         let started = Instant::now();
-        let mut reply = collect(self.request(affordance.clone(), request).await?).await?;
+        let mut reply = self.collect(self.request(affordance.clone(), request).await?).await?;
         self.wait(&mut reply, started, &affordance, None).await?;
         self.check_output(&affordance, &reply)?;
         Ok(reply)
     }
 
-    /// Invokes an action and returns the answers as they come.
+    /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: where an answer comes in
+    /// pieces, the message of its end is empty.
     ///
     /// # Errors
     /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
@@ -131,7 +132,8 @@ impl Agent {
     /// # Errors
     /// As [`Agent::ask`].
     pub async fn query(&self, action: &str, task: Option<String>) -> Result<Reply> {
-        collect_any(self.request(Affordance::Action(action.to_owned()), Request::Query { task }).await?).await
+        let exchange = self.request(Affordance::Action(action.to_owned()), Request::Query { task }).await?;
+        self.collect_any(exchange).await
     }
 
     /// Cancels an action.
@@ -139,7 +141,8 @@ impl Agent {
     /// # Errors
     /// As [`Agent::ask`].
     pub async fn cancel(&self, action: &str, task: Option<String>) -> Result<Reply> {
-        collect_any(self.request(Affordance::Action(action.to_owned()), Request::Cancel { task }).await?).await
+        let exchange = self.request(Affordance::Action(action.to_owned()), Request::Cancel { task }).await?;
+        self.collect_any(exchange).await
     }
 
     /// The tasks that the agent has, as a list of `{id, context, state}`.
@@ -148,7 +151,7 @@ impl Agent {
     /// As [`Agent::ask`]; [`Error::Unsupported`] where its protocol can't list them.
     pub async fn tasks(&self, context: Option<String>) -> Result<Value> {
         let (affordance, _) = self.message_action(&self.all_settings())?;
-        let reply = collect(self.request(affordance, Request::Tasks { context }).await?).await?;
+        let reply = self.collect(self.request(affordance, Request::Tasks { context }).await?).await?;
         Ok(reply.message.data().cloned().unwrap_or_else(|| Value::Array(Vec::new())))
     }
 
@@ -167,7 +170,7 @@ impl Agent {
     /// As [`Agent::ask`].
     pub async fn read(&self, property: &str) -> Result<Value> {
         let affordance = Affordance::Property(property.to_owned());
-        let reply = collect(self.request(affordance, Request::Read).await?).await?;
+        let reply = self.collect(self.request(affordance, Request::Read).await?).await?;
         let text = || Value::String(reply.message.text());
         Ok(reply.message.data().cloned().unwrap_or_else(|| if reply.message.is_empty() { Value::Null } else { text() }))
     }
@@ -184,7 +187,7 @@ impl Agent {
                 return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
             }
         }
-        collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
+        self.collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
     }
 
     /// Subscribes to an event and returns its notifications. Dropping them ends the subscription.
@@ -433,7 +436,7 @@ impl Agent {
             let context = reply.continuation.context.clone();
             let query = Request::Query { task: Some(task.clone()) };
             let exchange = self.request(affordance.clone(), query).await?;
-            *reply = collect(exchange).await?;
+            *reply = self.collect(exchange).await?;
             if !reply.state.is_final() {
                 reply.continuation.task = reply.continuation.task.take().or(Some(task));
             }
@@ -468,33 +471,38 @@ impl Agent {
         }
         Err(Error::InvalidAnswer { expected: affordance.to_string(), violations, answer: Box::new(output) })
     }
-}
 
-/// The end of an exchange. What ended without success is an error.
-pub(super) async fn collect(exchange: Exchange) -> Result<Reply> {
-    let reply = collect_any(exchange).await?;
-    match reply.state {
-        State::Failed | State::Rejected | State::Cancelled => {
-            Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() })
-        }
-        _ => Ok(reply),
-    }
-}
-
-/// The end of an exchange, whatever it is.
-async fn collect_any(mut exchange: Exchange) -> Result<Reply> {
-    let mut gathered = Gathered::default();
-    while let Some(event) = exchange.events.next().await {
-        match event? {
-            Event::Done(mut reply) | Event::InputRequired(mut reply) => {
-                if reply.message.is_empty() {
-                    reply.message = gathered.into_message();
-                }
-                return Ok(reply);
+    /// Reads an exchange to its end. What ended without success is an error.
+    pub(super) async fn collect(&self, exchange: Exchange) -> Result<Reply> {
+        let reply = self.collect_any(exchange).await?;
+        match reply.state {
+            State::Failed | State::Rejected | State::Cancelled => {
+                Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() })
             }
-            event => gathered.push(&event),
+            _ => Ok(reply),
         }
     }
-    // A binding that ends without a last event has said all that there is.
-    Ok(Reply::message(gathered.into_message()))
+
+    /// Reads an exchange to its end, whatever it is.
+    async fn collect_any(&self, mut exchange: Exchange) -> Result<Reply> {
+        let mut gathered = self.gathered();
+        while let Some(event) = exchange.events.next().await {
+            match event? {
+                Event::Done(mut reply) | Event::InputRequired(mut reply) => {
+                    if reply.message.is_empty() {
+                        reply.message = gathered.into_message();
+                    }
+                    return Ok(reply);
+                }
+                event => gathered.push(&event)?,
+            }
+        }
+        // A binding that ends without a last event has said all that there is.
+        Ok(Reply::message(gathered.into_message()))
+    }
+
+    /// An answer of this agent, still without content, within the limit of its settings.
+    pub(super) fn gathered(&self) -> Gathered {
+        Gathered::new(self.id(), self.all_settings().answer_bytes())
+    }
 }

@@ -207,7 +207,7 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// The longest pause between two events; none for subscriptions.
     pub idle: Option<Duration>,
-    /// The most bytes of one answer, and of one event of a stream.
+    /// The most bytes of one answer, and of one event of a stream. The caller applies it to what it gathers of a stream.
     pub max_bytes: usize,
 }
 

@@ -5,10 +5,7 @@ use std::time::{Duration, Instant as Clock};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::{
-    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State,
-    agent::{Intent, collect},
-};
+use super::{Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent};
 
 /// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
 /// unchanged, so that a conversation can go on from any of its turns. An agent whose protocol has no conversations is
@@ -171,7 +168,7 @@ impl Conversation {
         let (clock, started) = (Clock::now(), Instant::now());
         let intent = self.intent(&message, schema, false);
         let affordance = self.agent.message_action(&self.agent.all_settings())?.0;
-        let mut reply = collect(self.agent.perform(intent).await?).await?;
+        let mut reply = self.agent.collect(self.agent.perform(intent).await?).await?;
         let mut calls = 1;
         if processes {
             self.agent.wait(&mut reply, started, &affordance, Some(&mut calls)).await?;

@@ -184,7 +184,7 @@ impl Dialogue {
                     let Phase::Starting { message, since, .. } = phase else { continue };
                     match exchange {
                         Ok(Exchange { events, control }) => {
-                            let gathered = Gathered::default();
+                            let gathered = self.conversation.agent().gathered();
                             self.phase = Phase::Running { message, since, events, control, gathered };
                         }
                         Err(error) => return Some(Err(error)),
@@ -274,10 +274,10 @@ impl Dialogue {
     }
 
     fn take(&mut self, event: Option<Result<Event>>) -> Result<Event> {
-        let (message, since, mut gathered) = match std::mem::replace(&mut self.phase, Phase::Idle) {
+        let (message, since, gathered) = match std::mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Running { message, since, events, control, mut gathered } => match &event {
                 Some(Ok(event)) if !event.is_last() => {
-                    gathered.push(event);
+                    gathered.push(event)?;
                     self.phase = Phase::Running { message, since, events, control, gathered };
                     return Ok(event.clone());
                 }
@@ -291,7 +291,7 @@ impl Dialogue {
         };
         let (Event::Done(mut reply) | Event::InputRequired(mut reply)) = event else { return Err(Error::Cancelled) };
         if reply.message.is_empty() {
-            reply.message = std::mem::take(&mut gathered).into_message();
+            reply.message = gathered.into_message();
         }
         self.conversation = self.conversation.with_streamed(message, reply.clone(), since.elapsed());
         Ok(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) })

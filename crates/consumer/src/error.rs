@@ -106,10 +106,10 @@ pub enum Error {
         /// The limit.
         limit: Duration,
     },
-    /// The answer is larger than allowed.
+    /// The answer is larger than allowed, whole or gathered from its pieces.
     #[error("the answer of {url} exceeds the limit of {limit} bytes")]
     AnswerTooLarge {
-        /// The URL, without secrets.
+        /// The URL, without secrets, or the id of the agent whose pieces were gathered.
         url: String,
         /// The limit.
         limit: usize,

@@ -31,7 +31,7 @@ pub enum Event {
     Notification(Notification),
     /// The agent needs an answer before it goes on.
     InputRequired(Reply),
-    /// The end of the call.
+    /// The end of the call. Its message is empty where the answer came in pieces, unless the conversation gathers them.
     Done(Reply),
 }
 

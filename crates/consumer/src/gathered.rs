@@ -1,88 +1,243 @@
-//! Events gathered into the message that they make up.
+//! Events gathered into the message that they make up, within the limit of an answer.
 
-use super::{Artifact, Event, Message, Part};
+use std::{collections::HashMap, mem::size_of};
 
-/// The content of the events so far.
-#[derive(Debug, Clone, Default)]
+use serde_json::Value;
+
+use super::{Artifact, Content, Error, Event, Media, Message, Part, Result, ToolCall, ToolResult};
+
+/// Memory that an object occupies beside its members, in bytes.
+const OBJECT: usize = 128;
+/// Memory that an entry of the index of artifacts occupies beside the id, in bytes.
+const INDEXED: usize = 64;
+
+/// The content of the events so far. It counts as what it occupies in memory, roughly, rather than as what was received:
+/// a million empty events are not free.
+#[derive(Debug)]
 pub(super) struct Gathered {
     parts: Vec<Part>,
+    /// Positions of artifacts in the parts, by their ids.
+    artifacts: HashMap<String, usize>,
+    budget: Budget,
 }
 
 impl Gathered {
-    /// Takes an event; pieces of text, and of an artifact, are joined.
-    pub(super) fn push(&mut self, event: &Event) {
+    /// Gathers at most `limit` bytes; `source` names the agent in the error.
+    pub(super) fn new(source: impl Into<String>, limit: usize) -> Gathered {
+        let budget = Budget { source: source.into(), limit, used: 0 };
+        Gathered { parts: Vec::new(), artifacts: HashMap::new(), budget }
+    }
+
+    /// Adds an event; pieces of text, and of an artifact, are joined.
+    ///
+    /// # Errors
+    /// [`Error::AnswerTooLarge`] if the content exceeds the limit.
+    pub(super) fn push(&mut self, event: &Event) -> Result<()> {
         let part = match event {
-            Event::Text(text) => return self.push_text(text),
-            Event::Thinking(text) => {
-                if let Some(Part::Thinking { text: before }) = self.parts.last_mut() {
-                    return before.push_str(text);
-                }
-                Part::Thinking { text: text.clone() }
-            }
+            Event::Text(text) => Part::text(text.as_str()),
+            Event::Thinking(text) => Part::Thinking { text: text.clone() },
             Event::Data(data) => Part::Data { data: data.clone() },
             Event::ToolCall(call) => Part::ToolCall(call.clone()),
             Event::ToolResult(result) => Part::ToolResult(result.clone()),
             Event::Media(part) => part.clone(),
             Event::Artifact(artifact) => return self.push_artifact(artifact),
-            Event::Status(_) | Event::Notification(_) | Event::InputRequired(_) | Event::Done(_) => return,
+            Event::Status(_) | Event::Notification(_) | Event::InputRequired(_) | Event::Done(_) => return Ok(()),
         };
-        self.parts.push(part);
+        join(&mut self.parts, part, &mut self.budget)
     }
 
-    fn push_text(&mut self, text: &str) {
-        match self.parts.last_mut() {
-            Some(Part::Text { text: before }) => before.push_str(text),
-            _ => self.parts.push(Part::text(text)),
-        }
-    }
-
-    fn push_artifact(&mut self, artifact: &Artifact) {
-        let known = self.parts.iter_mut().find_map(|part| match part {
-            Part::Artifact(known) if known.id == artifact.id => Some(known),
-            _ => None,
-        });
-        let Some(known) = known else {
-            return self.parts.push(Part::Artifact(Artifact { append: false, ..artifact.clone() }));
+    fn push_artifact(&mut self, artifact: &Artifact) -> Result<()> {
+        let index = match self.artifacts.get(&artifact.id) {
+            Some(index) => *index,
+            None => self.begin_artifact(&artifact.id)?,
         };
+        let Some(Part::Artifact(known)) = self.parts.get_mut(index) else { return Ok(()) };
         if !artifact.append {
+            self.budget.release(known.parts.iter().map(size_of_part).sum());
             known.parts.clear();
         }
         for part in &artifact.parts {
-            match (known.parts.last_mut(), part) {
-                (Some(Part::Text { text: before }), Part::Text { text }) => before.push_str(text),
-                (_, part) => known.parts.push(part.clone()),
-            }
+            join(&mut known.parts, part.clone(), &mut self.budget)?;
         }
-        known.name = artifact.name.clone().or(known.name.take());
+        if artifact.name.is_some() {
+            self.budget.release(length(known.name.as_deref()));
+            self.budget.take(length(artifact.name.as_deref()))?;
+            known.name.clone_from(&artifact.name);
+        }
+        Ok(())
     }
 
-    /// True if nothing came.
-    pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+    fn begin_artifact(&mut self, id: &str) -> Result<usize> {
+        // The id is stored in the artifact and in the index.
+        self.budget.take(size_of::<Part>() + INDEXED + 2 * id.len())?;
+        let index = self.parts.len();
+        self.artifacts.insert(id.to_owned(), index);
+        self.parts.push(Part::Artifact(Artifact { id: id.to_owned(), ..Artifact::default() }));
+        Ok(index)
     }
 
     /// The message.
-    pub(super) fn into_message(self) -> Message {
-        Message::agent(self.parts)
+    pub(super) fn into_message(mut self) -> Message {
+        self.take_message()
     }
+
+    /// The message so far; the next event begins another one.
+    pub(super) fn take_message(&mut self) -> Message {
+        self.artifacts.clear();
+        self.budget.used = 0;
+        Message::agent(std::mem::take(&mut self.parts))
+    }
+}
+
+/// The memory that an answer may take, and what is used of it.
+#[derive(Debug)]
+struct Budget {
+    /// The agent, for the error.
+    source: String,
+    limit: usize,
+    used: usize,
+}
+
+impl Budget {
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        self.used = self.used.saturating_add(bytes);
+        if self.used > self.limit {
+            return Err(Error::AnswerTooLarge { url: self.source.clone(), limit: self.limit });
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.used = self.used.saturating_sub(bytes);
+    }
+}
+
+/// Appends a part; text continues the text before it.
+fn join(parts: &mut Vec<Part>, part: Part, budget: &mut Budget) -> Result<()> {
+    match (parts.last_mut(), &part) {
+        (Some(Part::Text { text: before }), Part::Text { text })
+        | (Some(Part::Thinking { text: before }), Part::Thinking { text }) => {
+            budget.take(text.len())?;
+            before.push_str(text);
+        }
+        _ => {
+            budget.take(size_of_part(&part))?;
+            parts.push(part);
+        }
+    }
+    Ok(())
+}
+
+fn size_of_part(part: &Part) -> usize {
+    let content = match part {
+        Part::Text { text } | Part::SystemPrompt { text } | Part::Thinking { text } => text.len(),
+        Part::Image(media) | Part::Audio(media) | Part::Document(media) | Part::Video(media) | Part::Binary(media) => {
+            size_of_media(media)
+        }
+        Part::Data { data } => size_of_value(data),
+        Part::ToolCall(ToolCall { id, name, arguments }) => id.len() + name.len() + size_of_value(arguments),
+        Part::ToolResult(ToolResult { id, name, result }) => id.len() + length(name.as_deref()) + size_of_value(result),
+        Part::Artifact(Artifact { id, name, parts, .. }) => {
+            id.len() + length(name.as_deref()) + parts.iter().map(size_of_part).sum::<usize>()
+        }
+    };
+    size_of::<Part>() + content
+}
+
+fn size_of_media(media: &Media) -> usize {
+    let content = match &media.content {
+        Content::Url(url) => url.len(),
+        Content::Bytes(bytes) => bytes.len(),
+    };
+    content + length(media.media_type.as_deref()) + length(media.name.as_deref())
+}
+
+fn size_of_value(value: &Value) -> usize {
+    let content = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of_value).sum(),
+        Value::Object(members) if !members.is_empty() => {
+            OBJECT + members.iter().map(|(name, value)| name.len() + size_of_value(value)).sum::<usize>()
+        }
+        _ => 0,
+    };
+    size_of::<Value>() + content
+}
+
+fn length(text: Option<&str>) -> usize {
+    text.map_or(0, str::len)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn artifact(id: &str, text: &str, append: bool) -> Event {
+        Event::Artifact(Artifact { id: id.into(), name: None, parts: vec![Part::text(text)], append })
+    }
+
+    /// The number of events that fit into `limit` bytes, at most 200,000.
+    fn fitting(limit: usize, event: impl Fn(usize) -> Event) -> usize {
+        let mut gathered = Gathered::new("urn:a", limit);
+        (0..200_000).take_while(|number| gathered.push(&event(*number)).is_ok()).count()
+    }
 
     #[test]
     fn pieces_are_joined() {
-        let artifact = |text: &str, append| {
-            Event::Artifact(Artifact { id: "a".into(), name: None, parts: vec![Part::text(text)], append })
-        };
-        let mut gathered = Gathered::default();
-        for event in [Event::Text("It ".into()), Event::Text("rains".into()), artifact("x", false), artifact("y", true)]
-        {
-            gathered.push(&event);
+        let mut gathered = Gathered::new("urn:a", 1000);
+        for event in [
+            Event::Text("It ".into()),
+            Event::Text("rains".into()),
+            artifact("a", "x", false),
+            artifact("a", "y", true),
+        ] {
+            gathered.push(&event).unwrap();
         }
         let message = gathered.into_message();
         assert_eq!(message.text(), "It rains\nxy");
         assert_eq!(message.parts.len(), 2);
+    }
+
+    #[test]
+    fn text_counts_as_its_length_however_it_is_cut() {
+        for piece in ["x", "xxxxxxxx"] {
+            let text = |_| Event::Text(piece.into());
+            let held = fitting(100_000, text) * piece.len();
+            assert!((99_000..=100_000).contains(&held), "{held}");
+        }
+        let held = fitting(100_000, |_| artifact("a", "x", true));
+        assert!((99_000..=100_000).contains(&held), "{held}");
+    }
+
+    #[test]
+    fn events_without_content_are_not_free() {
+        let alternating = |number: usize| match number % 2 {
+            0 => Event::Text(String::new()),
+            _ => Event::Thinking(String::new()),
+        };
+        assert!(fitting(1 << 20, alternating) < 20_000);
+        for data in [json!(null), json!({}), json!([]), json!(""), json!({"": {}})] {
+            assert!(fitting(1 << 20, |_| Event::Data(data.clone())) < 20_000, "{data}");
+        }
+        assert!(fitting(1 << 20, |number| artifact(&number.to_string(), "", false)) < 10_000);
+        assert!(fitting(1 << 20, |_| Event::Media(Part::of_media(Media::bytes("", [])))) < 20_000);
+    }
+
+    #[test]
+    fn artifact_that_is_sent_again_counts_once() {
+        let text = "x".repeat(1000);
+        assert_eq!(fitting(10_000, |number| artifact(&(number % 2).to_string(), &text, false)), 200_000);
+        let renamed =
+            |number: usize| Event::Artifact(Artifact { name: Some(number.to_string()), ..Artifact::default() });
+        assert_eq!(fitting(10_000, renamed), 200_000);
+    }
+
+    #[test]
+    fn error_names_agent_and_limit() {
+        let mut gathered = Gathered::new("urn:a", 10);
+        let error = gathered.push(&Event::Text("x".repeat(11))).unwrap_err();
+        assert!(matches!(&error, Error::AnswerTooLarge { url, limit: 10 } if url == "urn:a"), "{error}");
     }
 }

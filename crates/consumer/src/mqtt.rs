@@ -72,7 +72,7 @@ impl Binding for Mqtt {
             let topic = topic(&call)?;
             let quality = quality(&call.form);
             let (client, events) = broker::connect(&call).await?;
-            let mut connection = Connection { client, events, target, received: VecDeque::new() };
+            let mut connection = Connection::new(client, events, target, call.limits.max_bytes);
             let reader = Reader::of(&call);
             match &call.request {
                 Request::Invoke { .. } => {
@@ -175,11 +175,29 @@ struct Connection {
     client: AsyncClient,
     events: EventLoop,
     target: String,
-    /// Messages that came while something else was waited for.
+    /// Messages that came while something else was waited for, the bytes that they occupy, and the most that they may.
     received: VecDeque<Publish>,
+    held: usize,
+    max_bytes: usize,
 }
 
 impl Connection {
+    fn new(client: AsyncClient, events: EventLoop, target: String, max_bytes: usize) -> Connection {
+        // One message that is as large as it may be is not too much.
+        let max_bytes = max_bytes + broker::PACKET_OVERHEAD;
+        Connection { client, events, target, received: VecDeque::new(), held: 0, max_bytes }
+    }
+
+    /// Stores a message until it is asked for.
+    fn store(&mut self, message: Publish) -> Result<()> {
+        self.held += size_of_message(&message);
+        if self.held > self.max_bytes {
+            return Err(Error::AnswerTooLarge { url: self.target.clone(), limit: self.max_bytes });
+        }
+        self.received.push_back(message);
+        Ok(())
+    }
+
     async fn packet(&mut self) -> Result<MqttEvent> {
         self.events.poll().await.map_err(|error| broker::failure(&self.target, error))
     }
@@ -197,7 +215,7 @@ impl Connection {
                         }
                     };
                 }
-                MqttEvent::Incoming(Packet::Publish(message)) => self.received.push_back(message),
+                MqttEvent::Incoming(Packet::Publish(message)) => self.store(message)?,
                 _ => {}
             }
         }
@@ -229,7 +247,7 @@ impl Connection {
                     };
                 }
                 MqttEvent::Incoming(Packet::PubComp(_)) => return Ok(()),
-                MqttEvent::Incoming(Packet::Publish(message)) => self.received.push_back(message),
+                MqttEvent::Incoming(Packet::Publish(message)) => self.store(message)?,
                 MqttEvent::Outgoing(rumqttc::Outgoing::Publish(_)) if quality == QoS::AtMostOnce => return Ok(()),
                 _ => {}
             }
@@ -239,6 +257,7 @@ impl Connection {
     async fn message(&mut self) -> Result<Publish> {
         loop {
             if let Some(message) = self.received.pop_front() {
+                self.held -= size_of_message(&message);
                 return Ok(message);
             }
             if let MqttEvent::Incoming(Packet::Publish(message)) = self.packet().await? {
@@ -257,6 +276,13 @@ impl Connection {
             }
         }
     }
+}
+
+/// The bytes that a stored message occupies, roughly.
+fn size_of_message(message: &Publish) -> usize {
+    let properties = message.properties.iter().flat_map(|properties| &properties.user_properties);
+    let properties = properties.map(|(name, value)| size_of::<(String, String)>() + name.len() + value.len());
+    size_of::<Publish>() + message.topic.len() + message.payload.len() + properties.sum::<usize>()
 }
 
 /// The messages of a call. Dropping them closes the connection.

@@ -10,7 +10,7 @@ use super::{Credential, Trace};
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum time that an agent may say nothing during a call unless it is set.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The most bytes of an answer, and of an event, unless it is set.
+/// Maximum number of bytes of an answer, and of an event, unless it is set.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Names of environment variables with credentials begin with this; the name of the security scheme follows, in upper
@@ -103,7 +103,10 @@ impl Settings {
         self
     }
 
-    /// The most bytes of an answer, and of one event of a stream; 4 MiB unless it is set.
+    /// Limits an answer, and one event of a stream; 4 MiB unless it is set. Pieces that are gathered into one answer count as
+    /// what they occupy in memory, roughly: text as its length, structured data and empty pieces as more than that. Events
+    /// that the caller takes as they come ([`Agent::call_streaming`](super::Agent::call_streaming),
+    /// [`Agent::subscribe`](super::Agent::subscribe)) are not gathered, so that their number has no limit.
     pub fn max_bytes(mut self, limit: usize) -> Settings {
         self.max_bytes = Some(limit);
         self

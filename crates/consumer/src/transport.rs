@@ -289,46 +289,42 @@ impl Incoming {
         let state = (Box::pin(self.pieces()), Parser::default(), url);
         stream::try_unfold(state, move |(mut pieces, mut parser, url)| async move {
             loop {
-                if let Some(block) = parser.next_block() {
+                let block = parser.next_block();
+                if block.as_ref().map_or(parser.held(), |block| block.data.len()) > max_bytes {
+                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
+                }
+                if let Some(block) = block {
                     return Ok(Some((block, (pieces, parser, url))));
                 }
                 let Some(piece) = pieces.next().await else {
-                    if parser.held() > 0 {
+                    if parser.is_incomplete() {
                         return Err(Error::Interrupted { url, reason: "the last event is incomplete".into() });
                     }
                     return Ok(None);
                 };
                 parser.push(&piece?);
-                if parser.held() > max_bytes {
-                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
-                }
             }
         })
     }
 
-    /// The body as lines.
+    /// The body as lines, without those that are blank.
     pub(super) fn lines(self) -> impl Stream<Item = Result<String>> + Send {
         let (url, max_bytes) = (self.url.clone(), self.max_bytes);
-        let state = (Box::pin(self.pieces()), Vec::new(), url, false);
-        stream::try_unfold(state, move |(mut pieces, mut held, url, mut is_over)| async move {
+        let state = (Box::pin(self.pieces()), Lines::default(), url);
+        stream::try_unfold(state, move |(mut pieces, mut lines, url)| async move {
             loop {
-                let end = held.iter().position(|byte| *byte == b'\n');
-                if let Some(end) = end.or((is_over && !held.is_empty()).then(|| held.len().saturating_sub(1))) {
-                    let rest = held.split_off(end + 1);
-                    let line = String::from_utf8_lossy(&held).trim().to_owned();
-                    held = rest;
-                    if line.is_empty() {
-                        continue;
-                    }
-                    return Ok(Some((line, (pieces, held, url, is_over))));
+                let line = lines.next_line();
+                if line.as_ref().map_or(lines.held.len(), String::len) > max_bytes {
+                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
+                }
+                if let Some(line) = line {
+                    return Ok(Some((line, (pieces, lines, url))));
                 }
                 match pieces.next().await {
-                    Some(piece) => held.extend(piece?),
-                    None if is_over => return Ok(None),
-                    None => is_over = true,
-                }
-                if held.len() > max_bytes {
-                    return Err(Error::AnswerTooLarge { url, limit: max_bytes });
+                    Some(piece) => lines.push(&piece?),
+                    // Nothing follows the last line, which need not end.
+                    None if lines.held.is_empty() => return Ok(None),
+                    None => lines.push(b"\n"),
                 }
             }
         })
@@ -345,6 +341,37 @@ impl Incoming {
             bytes.extend_from_slice(&piece);
         }
         Error::Status { url, status, detail: detail(&String::from_utf8_lossy(&bytes)), retry_after }
+    }
+}
+
+/// Lines of a body that arrives in pieces. Each byte is searched and moved once, however long a line or a piece is.
+#[derive(Default)]
+struct Lines {
+    held: Vec<u8>,
+    /// Position of the first byte that isn't returned.
+    start: usize,
+    /// Position of the first byte that isn't searched for the end of a line.
+    searched: usize,
+}
+
+impl Lines {
+    fn push(&mut self, piece: &[u8]) {
+        self.held.extend_from_slice(piece);
+    }
+
+    /// Returns the next complete line that isn't blank. Once there is none, only the incomplete one is held.
+    fn next_line(&mut self) -> Option<String> {
+        while let Some(length) = self.held[self.searched..].iter().position(|byte| *byte == b'\n') {
+            let end = self.searched + length;
+            let line = String::from_utf8_lossy(&self.held[self.start..end]).trim().to_owned();
+            (self.start, self.searched) = (end + 1, end + 1);
+            if !line.is_empty() {
+                return Some(line);
+            }
+        }
+        self.held.drain(..self.start);
+        (self.start, self.searched) = (0, self.held.len());
+        None
     }
 }
 
@@ -369,4 +396,27 @@ fn interrupted(url: &str, error: &reqwest::Error) -> Error {
         innermost = next;
     }
     Error::Interrupted { url: url.to_owned(), reason: innermost.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_wherever_they_are_cut() {
+        let text = "\n{\"a\": 1}\r\n\n  \nä\nrest";
+        for cut in 0..=text.len() {
+            let mut lines = Lines::default();
+            let mut read = Vec::new();
+            for piece in [&text.as_bytes()[..cut], &text.as_bytes()[cut..], b"\n"] {
+                lines.push(piece);
+                read.extend(std::iter::from_fn(|| lines.next_line()));
+            }
+            assert_eq!(
+                (read, lines.held.len()),
+                (vec!["{\"a\": 1}".into(), "ä".into(), "rest".to_owned()], 0),
+                "{cut}"
+            );
+        }
+    }
 }

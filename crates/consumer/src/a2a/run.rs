@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
-        gathered::Gathered,
         transport::{Incoming, Transport},
     },
     endpoint::{Endpoint, Rpc},
@@ -172,7 +171,7 @@ impl Session {
             session: self.clone(),
             url,
             ready: VecDeque::new(),
-            gathered: Gathered::default(),
+            has_content: false,
             is_over: false,
             last: None,
         };
@@ -202,7 +201,8 @@ struct Reader {
     session: Session,
     url: String,
     ready: VecDeque<Event>,
-    gathered: Gathered,
+    /// True once an event with content came.
+    has_content: bool,
     is_over: bool,
     /// The last status that isn't the end by itself.
     last: Option<(State, Option<Message>, Option<Value>)>,
@@ -210,7 +210,7 @@ struct Reader {
 
 impl Reader {
     fn push(&mut self, event: Event) {
-        self.gathered.push(&event);
+        self.has_content = true;
         self.ready.push_back(event);
     }
 
@@ -257,8 +257,8 @@ impl Reader {
         }
         let ids = self.session.known();
         let task = ids.task.filter(|_| !state.is_final());
-        let message = std::mem::take(&mut self.gathered).into_message();
-        let reply = Reply { message, state, continuation: Continuation { task, ..ids }, cost };
+        // The content came in pieces, which are not gathered here.
+        let reply = Reply { message: Message::agent([]), state, continuation: Continuation { task, ..ids }, cost };
         self.ready.push_back(if state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });
         self.is_over = true;
     }
@@ -267,7 +267,7 @@ impl Reader {
     fn end(&mut self) -> Result<()> {
         match self.last.take() {
             _ if self.is_over => Ok(()),
-            None if self.gathered.is_empty() => Err(protocol(&self.url, "the stream has no event")),
+            None if !self.has_content => Err(protocol(&self.url, "the stream has no event")),
             _ => {
                 Err(Error::Interrupted { url: self.url.clone(), reason: "the stream ended before the task did".into() })
             }

@@ -11,6 +11,8 @@ use super::super::{Event, Message, State, Status};
 
 /// Maximum number of unread notifications; further ones are dropped.
 pub(super) const BACKLOG: usize = 64;
+/// The longest message of a notification in bytes; the rest of a longer one is dropped.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The side of the client: takes notifications, and grants the server nothing.
 #[derive(Debug)]
@@ -28,7 +30,10 @@ impl ClientHandler for Notified {
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let share =
             progress.total.filter(|total| *total > 0.0).map(|total| (progress.progress / total).clamp(0.0, 1.0));
-        let message = progress.message.map(|text| Message::agent([text.into()]));
+        let message = progress.message.map(|mut text| {
+            text.truncate(text.floor_char_boundary(MAX_MESSAGE_BYTES));
+            Message::agent([text.into()])
+        });
         // Full: the caller reads slowly, and progress is no result.
         let _ = self.events.try_send(Event::Status(Status { state: State::Working, message, progress: share }));
     }

@@ -1,11 +1,11 @@
 //! Calls reported to a guardian, as steps of the Agent Observability Standard.
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    super::{Call, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result},
+    super::{Call, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result, gathered::Gathered},
     Middleware, Next,
 };
 use crate::{client::RegistryClient, td::Timestamp};
@@ -110,35 +110,50 @@ impl Middleware for ReportSteps {
             let is_reported = is_message || matches!(call.request, Request::Invoke { .. });
             let turn = Uuid::new_v4().to_string();
             let call = self.before(call, &turn).await?;
+            let gathered = Gathered::new(call.description.id(), call.limits.max_bytes);
             let exchange = next.run(call).await?;
             if !is_reported {
                 return Ok(exchange);
             }
             let (guardian, control) = (self.clone(), exchange.control);
-            let mut gathered = super::super::gathered::Gathered::default();
-            let judged = exchange.events.filter_map(move |event| {
-                if let Ok(event) = &event {
-                    gathered.push(event);
-                }
-                let whole = gathered.clone();
-                let (guardian, turn) = (guardian.clone(), turn.clone());
-                async move {
-                    let judge = async |mut reply: Reply| {
-                        if reply.message.is_empty() {
-                            reply.message = whole.into_message();
-                        }
-                        guardian.after(reply, &turn, is_message).await
-                    };
-                    match event {
-                        Ok(Event::Done(reply)) => Some(judge(reply).await.map(Event::Done)),
-                        Ok(Event::InputRequired(reply)) => Some(judge(reply).await.map(Event::InputRequired)),
-                        Ok(Event::Status(_)) | Err(_) => Some(event),
-                        Ok(_) => None,
-                    }
-                }
+            let judged = Judged { guardian, turn, is_message, events: exchange.events, gathered };
+            let events = stream::try_unfold(judged, |mut judged| async move {
+                Ok(judged.next().await?.map(|event| (event, judged)))
             });
-            Ok(Exchange { events: judged.boxed(), control })
+            Ok(Exchange { events: events.boxed(), control })
         })
+    }
+}
+
+/// The events of a call whose answer is held back until the guardian has judged it.
+struct Judged {
+    guardian: ReportSteps,
+    turn: String,
+    is_message: bool,
+    events: Events,
+    gathered: Gathered,
+}
+
+impl Judged {
+    async fn next(&mut self) -> Result<Option<Event>> {
+        while let Some(event) = self.events.next().await {
+            match event? {
+                Event::Done(reply) => return self.judge(reply).await.map(|reply| Some(Event::Done(reply))),
+                Event::InputRequired(reply) => {
+                    return self.judge(reply).await.map(|reply| Some(Event::InputRequired(reply)));
+                }
+                status @ Event::Status(_) => return Ok(Some(status)),
+                event => self.gathered.push(&event)?,
+            }
+        }
+        Ok(None)
+    }
+
+    async fn judge(&mut self, mut reply: Reply) -> Result<Reply> {
+        if reply.message.is_empty() {
+            reply.message = self.gathered.take_message();
+        }
+        self.guardian.after(reply, &self.turn, self.is_message).await
     }
 }
 

@@ -19,7 +19,7 @@ const REQUESTS: usize = 8;
 /// The longest time without a packet.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Maximum size of a packet beside its payload, in bytes.
-const PACKET_OVERHEAD: usize = 64 * 1024;
+pub(super) const PACKET_OVERHEAD: usize = 64 * 1024;
 
 /// A client of the broker that a form names, which connects with the first packet that is waited for.
 pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {

@@ -9,7 +9,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     super::{
         Affordance, Agent, Consumer, Control, Conversation, Error, Event, Message, Operation, Part, Reply, Result,
-        Router, Settings, State, gathered::Gathered,
+        Router, Settings, State,
     },
     event::{Answered, RunEvent},
 };
@@ -84,7 +84,7 @@ impl Caller {
             let mut controls = self.controls.lock().unwrap_or_else(PoisonError::into_inner);
             controls.push((self.place.clone(), control));
         }
-        let mut gathered = Gathered::default();
+        let mut gathered = agent.gathered();
         while let Some(event) = exchange.events.next().await {
             match event? {
                 Event::Done(mut reply) | Event::InputRequired(mut reply) => {
@@ -94,7 +94,7 @@ impl Caller {
                     return Ok(reply);
                 }
                 event => {
-                    gathered.push(&event);
+                    gathered.push(&event)?;
                     self.emit(RunEvent::Agent { node: self.name.clone(), event }).await;
                 }
             }

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::super::{
     Affordance, Call, Continuation, Control, Error, Event, Exchange, Media, Message, Part, Pending, Reply, Request,
     Result, State,
-    gathered::Gathered,
     transport::{Incoming, Outgoing, Transport},
 };
 
@@ -27,9 +26,7 @@ pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incomin
             let frames = answer
                 .pieces()
                 .map(move |piece| piece.map(|piece| Event::Media(Part::of_media(Media::bytes(kind.clone(), piece)))));
-            // The frames were the answer: nobody wants all of them again at the end.
-            let done = stream::once(async { Ok(Event::Done(Reply::default())) });
-            Ok(Exchange::new(frames.chain(done)))
+            Ok(Exchange::new(ended(frames)))
         }
         _ => {
             let (reply, task) = whole(call, answer).await?;
@@ -137,24 +134,9 @@ fn is_binary(media_type: &str) -> bool {
     !is_json && !media_type.starts_with("text/")
 }
 
-/// Events, and after the last the end with all of them.
+/// Events, and the end after the last. They are not gathered here: the caller who wants them whole does that.
 fn ended(events: impl Stream<Item = Result<Event>> + Send + 'static) -> impl Stream<Item = Result<Event>> + Send {
-    stream::try_unfold((events.boxed(), Gathered::default(), false), |(mut events, mut gathered, is_over)| async move {
-        if is_over {
-            return Ok(None);
-        }
-        match events.next().await {
-            Some(event) => {
-                let event = event?;
-                gathered.push(&event);
-                Ok(Some((event, (events, gathered, false))))
-            }
-            None => {
-                let reply = Reply::message(std::mem::take(&mut gathered).into_message());
-                Ok(Some((Event::Done(reply), (events, gathered, true))))
-            }
-        }
-    })
+    events.chain(stream::once(async { Ok(Event::Done(Reply::default())) }))
 }
 
 /// An action under way, which has a resource of its own.

@@ -94,6 +94,7 @@ fn problem(error: consumer::Error) -> Problem {
         E::InvalidInput { .. } => (StatusCode::BAD_REQUEST, "invalid-input"),
         E::InvalidHistory { .. } => (StatusCode::BAD_REQUEST, "invalid-conversation"),
         E::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "agent-timed-out"),
+        E::AnswerTooLarge { .. } => (StatusCode::BAD_GATEWAY, "agent-answer-too-large"),
         error if error.is_before_sending() => (StatusCode::UNPROCESSABLE_ENTITY, "agent-not-callable"),
         _ => (StatusCode::BAD_GATEWAY, "agent-failed"),
     };
