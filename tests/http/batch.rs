@@ -88,6 +88,74 @@ fn results_come_while_lines_are_sent() {
     }
 }
 
+/// The results of a compressed batch.
+fn post_gzipped(registry: &TestRegistry, path: &str, lines: impl IntoIterator<Item = Vec<u8>>) -> Vec<Value> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    lines.into_iter().for_each(|line| encoder.write_all(&line).unwrap());
+    let body = encoder.finish().unwrap();
+    let call = registry.call("POST", path).header("content-encoding", "gzip");
+    results(&call.body("application/x-ndjson", body).send().expect(200))
+}
+
+#[test]
+fn batch_ends_after_a_thousand_failures_in_a_row() {
+    let registry = TestRegistry::start();
+    for path in ["/things/batch", "/things/batch?dry_run=true", "/records"] {
+        let results = post_gzipped(&registry, path, (0..100).map(|_| b"{}\n".repeat(1000)));
+        assert_eq!(results.len(), 1001, "{path}");
+        let lines: Vec<_> = results.iter().map(|result| result["line"].as_u64().unwrap()).collect();
+        assert_eq!(lines, (1..=1001).collect::<Vec<_>>(), "{path}");
+        let last = results.last().unwrap();
+        assert_eq!((&last["status"], &last["problem"]["code"]), (&json!(400), &json!("too-many-failures")), "{path}");
+        assert!(results[..1000].iter().all(|result| result["problem"]["code"] != "too-many-failures"), "{path}");
+    }
+}
+
+#[test]
+fn batch_goes_on_where_a_line_is_written_between_failures() {
+    let registry = TestRegistry::start();
+    let good = |number: usize| line(&agent(&format!("urn:example:{number}"), "A"));
+    // Failures end groups, begin them, and fill them.
+    let lines = "{}\n".repeat(999) + &good(1) + &"{}\n".repeat(1000) + "\n\n";
+    let results = results(&post(&registry, "", lines));
+    let statuses: Vec<_> = results.iter().map(|result| result["status"].as_u64().unwrap()).collect();
+    assert_eq!((statuses.len(), statuses[999]), (2000, 201), "the last thousand may fail: nothing follows");
+    assert!(statuses.iter().filter(|status| **status == 400).count() == 1999);
+    // Nothing beyond the last line that has a result is written.
+    let lines = good(2) + &"{}\n".repeat(1000) + &good(3) + &good(4);
+    let results = self::results(&post(&registry, "", lines));
+    assert_eq!((results.len(), &results[1001]["problem"]["code"]), (1002, &json!("too-many-failures")));
+    assert_eq!((&results[0]["status"], &results[1001]["line"]), (&json!(201), &json!(1002)));
+    registry.get("/things/urn:example:2").expect(200);
+    for number in [3, 4] {
+        registry.get(&format!("/things/urn:example:{number}")).problem(404, "not-found");
+    }
+}
+
+#[test]
+fn batch_ends_where_it_expands_too_much() {
+    let registry = TestRegistry::start();
+    let written = line(&agent("urn:example:a", "A")).into_bytes();
+    // Blank lines have no result, and fail neither.
+    let blank = " ".repeat(64 * 1024 - 1) + "\n";
+    let mebibytes = |count: usize| blank.repeat(16).repeat(count);
+    for path in ["/things/batch", "/records"] {
+        let lines = std::iter::once(written.clone()).chain(std::iter::repeat_n(mebibytes(1).into_bytes(), 66));
+        let results = post_gzipped(&registry, path, lines);
+        assert_eq!(results.len(), 2, "{path}");
+        let last = &results[1];
+        assert_eq!(
+            (&last["status"], &last["problem"]["code"]),
+            (&json!(413), &json!("excessive-compression")),
+            "{path}"
+        );
+    }
+    registry.get("/things/urn:example:a").expect(200);
+    // What is not compressed is taken as long as it comes.
+    let answer = post(&registry, "", String::from_utf8(written).unwrap() + &mebibytes(66));
+    assert_eq!(results(&answer).len(), 1);
+}
+
 #[test]
 fn other_types_are_refused() {
     let registry = TestRegistry::start();

@@ -3,13 +3,14 @@
 //! Lines are validated and written in groups, on threads that may block: however large a batch is, other
 //! requests don't wait for it, and its writes share commits. Results come in the order of the lines, and
 //! so do the writes. A bad line spoils nothing but itself. A client has to read while it sends: when its
-//! results pile up, no more of its lines are taken.
+//! results pile up, no more of its lines are taken. A batch of which too many lines in a row fail ends.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{cell::Cell, future::poll_fn, rc::Rc, sync::Arc, task::Poll};
 
 use actix_web::{
     HttpRequest, HttpResponse,
     error::PayloadError,
+    http::StatusCode,
     web::{self, Bytes, Data},
 };
 use agentdex_api::BatchResult;
@@ -44,6 +45,8 @@ const GROUP_LINES: usize = 128;
 const GROUP_BYTES: usize = 512 * 1024;
 /// Maximum number of groups that are processed at the same time: one is validated while others become durable.
 const GROUPS_AT_ONCE: usize = 4;
+/// Maximum number of lines that may fail in a row: beyond it, the sender doesn't read what it is answered.
+const MAX_FAILURES: usize = 1000;
 
 /// Answers all methods under the path of the batch. An id may be `batch`: only POST means the batch.
 pub(super) async fn any(
@@ -60,6 +63,9 @@ pub(super) async fn any(
 }
 
 /// Register many descriptions, one a line
+///
+/// A batch ends after 1,000 failed lines in a row, and where a compressed body exceeds both 64 MiB and 32 times the bytes
+/// received; the last result has a problem that says so.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/batch",
@@ -99,7 +105,8 @@ pub(super) fn write_lines(
     store: impl AsyncFn(&Registry, Bytes) -> Result<Written, Problem> + Send + Sync + 'static,
 ) -> Result<HttpResponse, Problem> {
     body::check_type(request, &body::LINES)?;
-    let groups = Groups::new(body::decoded(request, payload)?, line_limit);
+    let failures = Rc::new(Failures::default());
+    let groups = Groups::new(body::decoded(request, payload)?, line_limit, failures.clone());
     let (turns, registry) = (Arc::new(Mutex::new(())), context.registry(request));
     let is_audited = context.options.access.authentication;
     let store = Arc::new(async move |registry: &Registry, line: Bytes| {
@@ -117,7 +124,67 @@ pub(super) fn write_lines(
             blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn)))).await
         }
     });
-    Ok(HttpResponse::Ok().content_type(body::NDJSON).streaming(results.buffered(GROUPS_AT_ONCE)))
+    let results = results.buffered(GROUPS_AT_ONCE).map(move |group| {
+        let Results { text, lines, failed } = group?;
+        failures.end(lines, failed);
+        Ok::<Bytes, Error>(text.into())
+    });
+    Ok(HttpResponse::Ok().content_type(body::NDJSON).streaming(results))
+}
+
+/// The results of a group, in its order.
+#[derive(Default)]
+struct Results {
+    text: String,
+    lines: usize,
+    /// Number of failed lines at its end.
+    failed: usize,
+}
+
+impl Results {
+    fn add(&mut self, number: u64, result: Result<Written, Problem>, dry_run: bool) {
+        self.failed = if result.is_err() { self.failed + 1 } else { 0 };
+        self.lines += 1;
+        self.text += &result_line(number, result, dry_run);
+    }
+}
+
+/// The failed lines in a row, up to the last line whose result is known, and the lines whose results aren't.
+#[derive(Default)]
+struct Failures {
+    in_a_row: Cell<usize>,
+    unknown: Cell<usize>,
+}
+
+impl Failures {
+    /// Returns the number of lines that may be processed now without processing one too many, should all of them fail.
+    /// Waits while that depends on results that aren't known; these are awaited by whoever polls this.
+    async fn room(&self) -> usize {
+        poll_fn(|_| match MAX_FAILURES.saturating_sub(self.in_a_row.get() + self.unknown.get()) {
+            0 if self.unknown.get() > 0 => Poll::Pending,
+            room => Poll::Ready(room),
+        })
+        .await
+    }
+
+    /// Notes that lines are processed.
+    fn begin(&self, lines: usize) {
+        self.unknown.update(|unknown| unknown + lines);
+    }
+
+    /// Notes the results of the lines that began first, the last `failed` of which failed.
+    fn end(&self, lines: usize, failed: usize) {
+        self.unknown.update(|unknown| unknown.saturating_sub(lines));
+        self.in_a_row.update(|before| if failed == lines { before + failed } else { failed });
+    }
+}
+
+fn too_many_failures() -> Problem {
+    let detail = format!(
+        "{MAX_FAILURES} lines in a row have failed: this line and those after it are not processed; correct them, and send \
+         them again"
+    );
+    Problem::new(StatusCode::BAD_REQUEST, "too-many-failures", detail)
 }
 
 /// Writes the lines of a group; `turn` is over once all of them are submitted.
@@ -127,13 +194,13 @@ async fn write_group(
     dry_run: bool,
     store: &impl AsyncFn(&Registry, Bytes) -> Result<Written, Problem>,
     turn: impl Sized,
-) -> Bytes {
+) -> Results {
     let writes = group.into_iter().map(|(number, line)| async move {
         let result = match line {
             Ok(json) => store(registry, json).await,
             Err(problem) => Err(problem),
         };
-        result_line(number, result, dry_run)
+        (number, result)
     });
     let mut writes: Vec<_> = writes.map(|write| Box::pin(maybe_done(write))).collect();
     // Each is submitted when it is polled first. `join_all` alone doesn't promise to poll all of them at once.
@@ -146,7 +213,11 @@ async fn write_group(
     submitted.await;
     drop(turn);
     join_all(writes.iter_mut()).await;
-    writes.iter_mut().filter_map(|write| write.as_mut().take_output()).collect::<String>().into()
+    let mut results = Results::default();
+    for (number, result) in writes.iter_mut().filter_map(|write| write.as_mut().take_output()) {
+        results.add(number, result, dry_run);
+    }
+    results
 }
 
 /// Creates or replaces what has an id, creates what has none.
@@ -187,22 +258,41 @@ fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> 
 struct Groups {
     payload: body::Decoded,
     buffer: LineBuffer,
+    failures: Rc<Failures>,
+    /// True if nothing more arrives.
     ended: bool,
+    /// True if no further lines are processed, whether they have arrived or not.
+    stopped: bool,
 }
 
 impl Groups {
-    fn new(payload: body::Decoded, maximum: usize) -> Groups {
-        Groups { payload, buffer: LineBuffer::new(maximum), ended: false }
+    fn new(payload: body::Decoded, maximum: usize, failures: Rc<Failures>) -> Groups {
+        Groups { payload, buffer: LineBuffer::new(maximum), failures, ended: false, stopped: false }
     }
 
     fn into_stream(self) -> impl Stream<Item = Vec<Line>> {
         stream::unfold(self, |mut groups| async move { groups.next().await.map(|group| (group, groups)) })
     }
 
-    /// The next group; waits only for the first of its lines.
+    /// The next group. After too many failures it is one line, with the problem that ends the batch.
     async fn next(&mut self) -> Option<Vec<Line>> {
+        if self.stopped {
+            return None;
+        }
+        let room = self.failures.room().await;
+        let mut group = self.read(room.clamp(1, GROUP_LINES)).await;
+        if let (0, Some((_, line))) = (room, group.first_mut()) {
+            *line = Err(too_many_failures());
+            self.stopped = true;
+        }
+        self.failures.begin(group.len());
+        (!group.is_empty()).then_some(group)
+    }
+
+    /// Reads at most this many lines; waits only for the first of them.
+    async fn read(&mut self, most: usize) -> Vec<Line> {
         let (mut group, mut bytes) = (Vec::new(), 0);
-        while group.len() < GROUP_LINES && bytes < GROUP_BYTES {
+        while group.len() < most && bytes < GROUP_BYTES {
             if let Some((number, line)) = self.buffer.take() {
                 bytes += line.as_ref().map_or(0, Bytes::len);
                 group.push((number, line));
@@ -217,7 +307,7 @@ impl Groups {
                 break;
             }
         }
-        (!group.is_empty()).then_some(group)
+        group
     }
 
     fn add(&mut self, arrived: Option<Result<Bytes, PayloadError>>) -> Option<Line> {
@@ -233,5 +323,30 @@ impl Groups {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_processed_as_long_as_none_is_too_many() {
+        let failures = Failures::default();
+        let room = || failures.room().now_or_never();
+        assert_eq!(room(), Some(MAX_FAILURES));
+        failures.begin(128);
+        assert_eq!(room(), Some(MAX_FAILURES - 128));
+        failures.begin(MAX_FAILURES - 128);
+        assert_eq!(room(), None, "it depends on the results of all of them");
+        failures.end(128, 128);
+        assert_eq!(room(), None);
+        failures.end(MAX_FAILURES - 128, 1);
+        assert_eq!(room(), Some(MAX_FAILURES - 1), "one line was written");
+        failures.begin(MAX_FAILURES - 1);
+        failures.end(MAX_FAILURES - 1, MAX_FAILURES - 1);
+        assert_eq!(room(), Some(0));
     }
 }

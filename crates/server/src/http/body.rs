@@ -1,7 +1,9 @@
 //! Request bodies and media types: what is read, how much of it, and what is answered.
 
 use std::{
+    cell::Cell,
     io,
+    rc::Rc,
     time::{Duration, Instant},
 };
 
@@ -19,7 +21,7 @@ use actix_web::{
     web::{self, Bytes, Data},
 };
 use futures_util::{
-    FutureExt, StreamExt,
+    FutureExt, Stream, StreamExt,
     stream::{self, LocalBoxStream},
 };
 use tokio::time::timeout;
@@ -45,6 +47,10 @@ const PROGRESS: usize = 512;
 const FORESEEN: usize = 64 * 1024;
 /// Maximum number of bytes of a compressed body that are decoded at once. They expand to at most a thousand times that.
 const DECODED_AT_ONCE: usize = 2048;
+/// Number of decoded bytes up to which a compressed body may expand as it likes.
+const FREE_EXPANSION: u64 = 64 * 1024 * 1024;
+/// Maximum number of decoded bytes for each that was received, beyond these: JSON seldom compresses that well.
+const MAX_EXPANSION: u64 = 32;
 
 /// Refuses a body of a type that isn't among `taken`, or of none (415). What a page of any origin may
 /// send without asking first has one of the types of forms, or none: it never gets in.
@@ -67,9 +73,11 @@ pub(super) fn check_type(request: &HttpRequest, taken: &[&str]) -> Result<(), Pr
 /// A chunk of a body; none at its end.
 type Chunk = Option<Result<Bytes, PayloadError>>;
 
-/// A body without its content coding, which has to go on arriving.
+/// A body without its content coding, which has to go on arriving, and may not expand without bounds.
 pub(super) struct Decoded {
     chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>,
+    /// Number of bytes received of a compressed body, and number of bytes decoded.
+    expansion: Option<(Rc<Cell<u64>>, u64)>,
     timeout: Duration,
     /// Remaining time to wait for progress.
     left: Duration,
@@ -79,7 +87,18 @@ pub(super) struct Decoded {
 
 impl Decoded {
     fn new(chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>, timeout: Duration) -> Decoded {
-        Decoded { chunks, timeout, left: timeout, arrived: 0 }
+        Decoded { chunks, expansion: None, timeout, left: timeout, arrived: 0 }
+    }
+
+    /// A body whose chunks are decoded from gzip.
+    fn of_gzip(chunks: impl Stream<Item = Result<Bytes, PayloadError>> + 'static, timeout: Duration) -> Decoded {
+        let received = Rc::new(Cell::new(0));
+        let count = received.clone();
+        let pieces = chunks.flat_map(|chunk| stream::iter(pieces(chunk))).inspect(move |piece| {
+            count.update(|received: u64| received + piece.as_ref().map_or(0, Bytes::len) as u64);
+        });
+        let decoded = Decompress::new(pieces, ContentEncoding::Gzip).boxed_local();
+        Decoded { expansion: Some((received, 0)), ..Decoded::new(decoded, timeout) }
     }
 
     /// Waits for the next chunk. A body of which hardly anything comes while it is waited for fails.
@@ -88,8 +107,7 @@ impl Decoded {
         match timeout(self.left, self.chunks.next()).await {
             Ok(chunk) => {
                 self.left = self.left.saturating_sub(started.elapsed());
-                self.count(&chunk);
-                chunk
+                self.counted(chunk)
             }
             Err(_) => Some(Err(PayloadError::Io(io::ErrorKind::TimedOut.into()))),
         }
@@ -98,15 +116,23 @@ impl Decoded {
     /// The next chunk if it has arrived.
     pub(super) fn next_arrived(&mut self) -> Option<Chunk> {
         let chunk = self.chunks.next().now_or_never()?;
-        self.count(&chunk);
-        Some(chunk)
+        Some(self.counted(chunk))
     }
 
-    fn count(&mut self, chunk: &Chunk) {
-        self.arrived += chunk.as_ref().and_then(|chunk| chunk.as_ref().ok()).map_or(0, Bytes::len);
+    /// Counts a chunk, which is an error if the body has expanded too much.
+    fn counted(&mut self, chunk: Chunk) -> Chunk {
+        let length = chunk.as_ref().and_then(|chunk| chunk.as_ref().ok()).map_or(0, Bytes::len);
+        self.arrived += length;
         if self.arrived >= PROGRESS {
             (self.arrived, self.left) = (0, self.timeout);
         }
+        if let Some((received, decoded)) = &mut self.expansion {
+            *decoded += length as u64;
+            if *decoded > FREE_EXPANSION.max(received.get().saturating_mul(MAX_EXPANSION)) {
+                return Some(Err(PayloadError::Overflow));
+            }
+        }
+        chunk
     }
 }
 
@@ -124,8 +150,7 @@ pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<De
         let detail = format!("the body has the content coding {coding:?}, but must have gzip or none");
         return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip"));
     }
-    let pieces = payload.flat_map(|chunk| stream::iter(pieces(chunk)));
-    Ok(Decoded::new(Decompress::new(pieces, ContentEncoding::Gzip).boxed_local(), timeout))
+    Ok(Decoded::of_gzip(payload, timeout))
 }
 
 /// A chunk in parts that are small enough to be decoded at once.
@@ -159,12 +184,20 @@ pub(super) async fn read(request: &HttpRequest, payload: web::Payload, maximum: 
     Ok(body)
 }
 
-/// A body that ends early or isn't coded as it says.
+/// A body that ends early, isn't coded as it says, or expands too much.
 pub(super) fn broken(error: &PayloadError) -> Problem {
     let detail = match error {
         PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
             let detail = "the body did not go on for too long; send it without pauses";
             return Problem::new(StatusCode::REQUEST_TIMEOUT, "body-timeout", detail).with_header(CONNECTION, "close");
+        }
+        PayloadError::Overflow => {
+            let detail = format!(
+                "the body expands to more than {FREE_EXPANSION} bytes and more than {MAX_EXPANSION} for each that was \
+                 received; send it in parts"
+            );
+            return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-compression", detail)
+                .with_header(CONNECTION, "close");
         }
         PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
         _ => "the body ended early, or is not coded as `Content-Encoding` says",
@@ -196,5 +229,50 @@ mod tests {
             assert!(pieces.iter().all(|piece| piece.len() <= DECODED_AT_ONCE));
             assert_eq!(pieces.concat(), chunk);
         }
+    }
+
+    /// The number of bytes that are decoded of a body in one-kilobyte chunks, and the code of the problem that it ends with.
+    fn decode(body: &[u8]) -> (u64, Option<String>) {
+        let chunks: Vec<_> = body.chunks(1024).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+        let mut decoded = Decoded::of_gzip(stream::iter(chunks), Duration::from_secs(60));
+        let mut count = 0;
+        while let Some(chunk) = decoded.next_arrived().flatten() {
+            match chunk {
+                Ok(chunk) => count += chunk.len() as u64,
+                Err(error) => return (count, Some(broken(&error).document().code)),
+            }
+        }
+        (count, None)
+    }
+
+    fn gzipped(parts: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        parts.into_iter().for_each(|part| encoder.write_all(&part).unwrap());
+        encoder.finish().unwrap()
+    }
+
+    /// A mebibyte that doesn't compress.
+    fn noise(seed: u64) -> Vec<u8> {
+        let mut state = seed | 1;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 56) as u8
+        };
+        (0..1024 * 1024).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn body_may_expand_up_to_a_bound() {
+        let mebibytes = |count: usize| std::iter::repeat_n(vec![b' '; 1024 * 1024], count);
+        assert_eq!(decode(&gzipped(mebibytes(64))), (FREE_EXPANSION, None));
+        let (count, code) = decode(&gzipped(mebibytes(96)));
+        assert_eq!(code.as_deref(), Some("excessive-compression"));
+        assert!(count <= FREE_EXPANSION, "{count}");
+        // Three mebibytes were received by then, so that 96 are allowed.
+        let three = (1..=3).map(noise).chain(mebibytes(90));
+        assert_eq!(decode(&gzipped(three)), (93 * 1024 * 1024, None));
+        let three = (1..=3).map(noise).chain(mebibytes(150));
+        assert_eq!(decode(&gzipped(three)).1.as_deref(), Some("excessive-compression"));
     }
 }
