@@ -116,6 +116,41 @@ fn hosts_are_allowed_by_name() {
 }
 
 #[test]
+fn pages_of_other_origins_start_no_search_stream_or_backup() {
+    let page = "https://pages.example";
+    let options = Options { cors_origins: vec![page.into()], ..Options::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let costly = [
+        "/search?q=a",
+        "/search/jsonpath?query=%24..*",
+        "/search/sparql?query=ASK%20%7B%7D",
+        "/things/urn:example:a/compatible",
+        "/changes",
+        "/backup",
+        "/records",
+    ];
+    let streams = ["/events", "/events/thing_created", "/queries/a/events", "/aos/events"];
+    registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);
+    for site in ["cross-site", "same-site"] {
+        let get = |path: &str| registry.call("GET", path).header("sec-fetch-site", site);
+        for path in costly.into_iter().chain(streams) {
+            let refused = get(path).header("sec-fetch-mode", "no-cors").send().problem(403, "foreign-origin");
+            assert!(refused["detail"].as_str().unwrap().contains("--cors-origin"), "{refused}");
+            get(path).header("origin", "https://attacker.example").send().problem(403, "foreign-origin");
+        }
+        for path in costly {
+            assert_ne!(get(path).header("origin", page).send().status, 403, "{path}");
+            let link = get(path).header("sec-fetch-mode", "navigate").header("sec-fetch-dest", "document");
+            assert_ne!(link.header("sec-fetch-user", "?1").send().status, 403, "{path}");
+        }
+        for path in ["/", "/.well-known/wot", "/openapi.json", "/health/live", "/things", "/things/urn:example:a"] {
+            get(path).header("sec-fetch-mode", "no-cors").send().expect(200);
+        }
+    }
+    registry.call("GET", "/search?q=a").header("sec-fetch-site", "same-origin").send().expect(200);
+}
+
+#[test]
 fn bodies_in_chunks_of_one_byte_are_read() {
     let registry = with_limits(patient());
     let long = agent("urn:example:long", &"x".repeat(400_000)).replace('\n', " ") + "\n";

@@ -58,14 +58,19 @@ impl Hosts {
     pub(super) fn check_origin(&self, head: &RequestHead, options: &Options) -> Result<(), Problem> {
         let Some(origin) = head.headers().get(ORIGIN) else { return Ok(()) };
         let origin = origin.to_str().unwrap_or("\u{fffd}");
-        let is_configured = options.cors_origins.iter().any(|allowed| allowed == "*" || allowed == origin);
-        if is_configured || self.is_own(origin, head, options) {
+        if self.let_in(origin, head, options) {
             return Ok(());
         }
         let detail = format!(
             "pages of {origin:?} may not send this; to let them, start the server with `--cors-origin {origin}`"
         );
         Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
+    }
+
+    /// True if pages of an origin may use the API: its own, and those that CORS lets in.
+    pub(super) fn let_in(&self, origin: &str, head: &RequestHead, options: &Options) -> bool {
+        let is_configured = options.cors_origins.iter().any(|allowed| allowed == "*" || allowed == origin);
+        is_configured || self.is_own(origin, head, options)
     }
 
     /// True if an origin is that of the API: of the public URL, or of the host that the request names, if

@@ -24,6 +24,7 @@ mod context;
 mod conversation;
 mod convert;
 mod cors;
+mod cross_site;
 mod demo;
 mod docs;
 mod documents;

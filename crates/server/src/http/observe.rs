@@ -33,7 +33,7 @@ use futures_util::future::LocalBoxFuture;
 use super::{
     access, audit,
     context::Context,
-    cors,
+    cors, cross_site,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
     rates::Client,
@@ -146,6 +146,7 @@ where
 /// its identity is stored in the extensions of the request.
 async fn admit(context: &Context, path: &str, needs: access::Needs, request: &ServiceRequest) -> Result<(), Problem> {
     context.hosts.check(request.head(), &context.options)?;
+    cross_site::check(path, request.head(), &context.hosts, &context.options)?;
     let (caller, allowed) = access::check(context, path, needs, request.request()).await;
     let client = match &caller {
         Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),
