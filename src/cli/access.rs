@@ -1,15 +1,13 @@
 //! `agentdex access`: whose an agent is, and who sees it.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use clap::Args;
 
 use super::{
     agent_name::id_of,
     output::{indented, visible},
+    terminal::stdout,
 };
 use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
 use agentdex_client::RegistryClient;
@@ -50,7 +48,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         client.set_access(id, &asked).await?;
     }
     let access = client.access(id).await?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if *json {
         writeln!(out, "{}", indented(&serde_json::to_string(&access)?))?;
         return Ok(ExitCode::SUCCESS);

@@ -1,9 +1,6 @@
 //! `agentdex ask`: finds an agent, asks it, and prints the answer.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -13,6 +10,7 @@ use super::{
     agent_name::id_of,
     calling::{Calling, print_event, shown},
     output::{Style, complain, visible},
+    terminal::stdout,
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Conversation, Error, Event};
@@ -69,7 +67,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         return stream(&agent, question).await;
     }
     let conversation = agent.process(question.as_str()).await.map_err(|error| with_command(error, &agent))?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     match arguments.json {
         true => writeln!(out, "{}", json_of(&conversation))?,
         false => writeln!(out, "{}", shown(conversation.message()))?,
@@ -131,7 +129,7 @@ async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
         }
         let opened = print_event(&event)?;
         if is_open && !opened {
-            writeln!(io::stdout())?;
+            writeln!(stdout())?;
         }
         is_open = opened;
     }

@@ -1,13 +1,11 @@
 //! `agentdex audit`: who changed what in a registry, and what was denied.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use clap::Args;
 
 use super::output::visible;
+use super::terminal::stdout;
 use agentdex::{
     access::Owner,
     registry::{AuditEntry, AuditedState},
@@ -28,7 +26,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let (mut since, mut out) = (arguments.since, io::stdout().lock());
+    let (mut since, mut out) = (arguments.since, stdout());
     loop {
         let audited = client.audit(since, AT_ONCE).await?;
         for entry in &audited.entries {

@@ -17,6 +17,7 @@ use super::{
     data_directory::check_has_registry,
     keys,
     output::{complain, yellow_on_stderr},
+    terminal::stdout,
 };
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
@@ -92,7 +93,7 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let restored = restored?;
     restored.warnings.iter().for_each(|warning| complain(&format!("{} {warning}", yellow_on_stderr("warning:"))));
-    print_restored(&restored, data, &mut io::stdout().lock())?;
+    print_restored(&restored, data, &mut stdout())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ use super::{
     agent_name::id_of,
     calling::{Calling, print_event, shown},
     output::visible,
+    terminal::stdout,
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Error};
@@ -43,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
         while let Some(event) = exchange.events.next().await {
             if print_event(&event?)? {
-                writeln!(io::stdout())?;
+                writeln!(stdout())?;
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -53,7 +54,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         Some(data) => serde_json::to_string_pretty(data)?,
         None => shown(&reply.message),
     };
-    writeln!(io::stdout(), "{text}")?;
+    writeln!(stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 

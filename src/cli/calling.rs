@@ -9,6 +9,7 @@ use std::{
 use clap::Args;
 
 use super::output::{complain, visible};
+use super::terminal::stdout;
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings};
@@ -111,7 +112,7 @@ pub(super) fn lines_visible(text: &str) -> String {
 
 /// Prints an event as it comes. Says whether it left the line open.
 pub(super) fn print_event(event: &Event) -> io::Result<bool> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     match event {
         Event::Text(text) => {
             write!(out, "{}", lines_visible(text))?;

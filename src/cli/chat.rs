@@ -1,10 +1,6 @@
 //! `agentdex chat`: a conversation with an agent on a terminal.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    process::ExitCode,
-};
+use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::Context;
 use clap::Args;
@@ -14,6 +10,7 @@ use super::{
     calling::{Calling, print_event},
     line_editor::LineEditor,
     output::{Style, complain, red_on_stderr, visible},
+    terminal::stdout,
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Dialogue, Event, Media, Message, Part};
@@ -74,7 +71,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
             ("", _) => {}
             ("/quit" | "/exit", _) => break,
             ("/help", _) => complain(HELP),
-            ("/history", _) => writeln!(io::stdout(), "{}", dialogue.conversation().to_json())?,
+            ("/history", _) => writeln!(stdout(), "{}", dialogue.conversation().to_json())?,
             ("/attach", file) => match Media::read(Path::new(file.trim())) {
                 Ok(media) => {
                     if is_terminal {
@@ -113,7 +110,7 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()
                 let ends = matches!(event, Event::Done(_) | Event::InputRequired(_));
                 let opened = print_event(&event)?;
                 if is_open && !opened && ends {
-                    writeln!(io::stdout())?;
+                    writeln!(stdout())?;
                 }
                 is_open = opened;
                 if ends {

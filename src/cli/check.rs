@@ -1,14 +1,10 @@
 //! `agentdex check`: whether what a data directory has fits together.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 
-use super::{damaged_store, data_directory::check_has_registry};
+use super::{damaged_store, data_directory::check_has_registry, terminal::stdout};
 use crate::settings::DEFAULT_DATA;
 use agentdex::registry::{Verdict, inspect};
 
@@ -36,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let inspection = inspect(data)?;
     let (checked, verdict) = (&inspection.checked, inspection.verdict);
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     for fault in &checked.faults {
         writeln!(out, "{fault}")?;
     }

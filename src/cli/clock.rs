@@ -1,7 +1,7 @@
 //! `agentdex clock`: the time of the log, after a clock that was ahead has been set right.
 
 use std::{
-    io::{self, Write},
+    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -9,6 +9,7 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::data_directory::check_has_registry;
+use super::terminal::stdout;
 use agentdex::{Timestamp, store::Store};
 use agentdex_client::RegistryClient;
 
@@ -45,7 +46,7 @@ pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCo
 }
 
 fn print(before: Timestamp, now: Timestamp) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if before > now {
         writeln!(out, "the time of the log was {before}, and is {now}")?;
     } else {

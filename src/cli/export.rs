@@ -1,11 +1,6 @@
 //! `agentdex export`: prints an agent in another format.
 
-use std::{
-    fs,
-    io::{self, IsTerminal, Write},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -13,6 +8,7 @@ use clap::Args;
 use super::{
     agent_name::id_of,
     output::{self, complain, visible},
+    terminal::{is_changed, stdout},
 };
 use agentdex::convert::{Format, Supply};
 use agentdex_client::RegistryClient;
@@ -51,10 +47,16 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         fs::write(path, document.bytes).with_context(|| format!("writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     match str::from_utf8(&document.bytes) {
         Ok(json) if out.is_terminal() && document.media_type.ends_with("json") => {
             write!(out, "{}", output::indented(json))?;
+        }
+        Ok(text) if out.is_terminal() && is_changed(text) => {
+            complain(
+                "note: characters that would control the terminal are shown as \\u…; --out FILE writes the document as it is",
+            );
+            out.write_all(text.as_bytes())?;
         }
         _ => out.write_all(&document.bytes)?,
     }

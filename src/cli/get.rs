@@ -1,9 +1,6 @@
 //! `agentdex get`: prints the description of an agent.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -11,6 +8,7 @@ use clap::Args;
 use super::{
     agent_name::id_of,
     output::{indented, visible},
+    terminal::stdout,
 };
 use agentdex_client::{RegistryClient, Version};
 
@@ -41,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let Some(thing) = found else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if arguments.json {
         writeln!(out, "{}", thing.trim_end())?;
     } else {
@@ -51,7 +49,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 }
 
 fn print_versions(versions: &[Version], json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     for version in versions {
         if json {
             writeln!(out, "{}", serde_json::to_string(version)?)?;

@@ -1,10 +1,6 @@
 //! `agentdex history`: what changed about an agent, and `agentdex changes`: what changed about all of them.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{io::Write, process::ExitCode, time::Duration};
 
 use clap::Args;
 
@@ -12,6 +8,7 @@ use super::{
     agent_name::id_of,
     moments,
     output::{INDENT, Style, complain, fit, visible},
+    terminal::stdout,
 };
 use agentdex::{Change, ChangeKind, Cursor, Position, Seq};
 use agentdex_client::RegistryClient;
@@ -58,7 +55,7 @@ fn since(text: &str) -> Result<Since, String> {
 }
 
 pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let id = id_of(client, &arguments.id).await?;
     let (mut since, mut shown) = (None, 0);
     loop {
@@ -81,7 +78,7 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
 }
 
 pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let mut left = arguments.limit.unwrap_or(usize::MAX);
     let mut since = match &arguments.since {
         Some(Since::Cursor(cursor)) => Some(cursor.clone()),

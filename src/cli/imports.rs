@@ -10,6 +10,7 @@ use clap::Args;
 use super::{
     moments,
     output::{self, INDENT, Style, fit, visible},
+    terminal::stdout,
 };
 use agentdex_client::{RegistryClient, SourceStatus, TrackedSource};
 
@@ -26,7 +27,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let parameters: Vec<(&str, &str)> = arguments.status.iter().map(|status| ("status", status.as_str())).collect();
     let imports = client.imports(&parameters).await?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if arguments.json {
         writeln!(out, "{}", output::indented(&serde_json::to_string(&imports)?))?;
     } else {

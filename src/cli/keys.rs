@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
+use super::terminal::stdout;
 use super::{moments, output, remote::for_each};
 use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
@@ -97,12 +98,12 @@ fn print_new((key, text): &(ApiKey, String)) -> anyhow::Result<ExitCode> {
         output::visible(key.owner.as_str()),
         key.role
     ));
-    writeln!(io::stdout(), "{text}")?;
+    writeln!(stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn print_all(keys: &[ApiKey], json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if json {
         writeln!(out, "{}", output::indented(&serde_json::to_string(keys)?))?;
         return Ok(ExitCode::SUCCESS);

@@ -1,9 +1,6 @@
 //! `agentdex list`: lists the agents.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use clap::Args;
 use futures_util::StreamExt;
@@ -11,6 +8,7 @@ use futures_util::StreamExt;
 use super::{
     output::{INDENT, Style, fit},
     search::Filters,
+    terminal::stdout,
 };
 use agentdex_client::{RegistryClient, Summary};
 
@@ -46,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let mut parameters = filters.clone();
     parameters.extend(limit.as_deref().map(|limit| ("limit", limit)));
     parameters.extend(offset.as_deref().map(|offset| ("offset", offset)));
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if !arguments.json {
         let summaries = client.summaries(&parameters).await?;
         let total = match limit.is_some() || offset.is_some() {

@@ -45,6 +45,7 @@ mod serve;
 mod status;
 mod stop;
 mod td;
+mod terminal;
 mod untrack;
 mod validate;
 mod watch;
@@ -300,9 +301,9 @@ fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(io::stderr(), "{} {}", output::red_on_stderr("error:"), error_message::causes(error));
+    let _ = writeln!(terminal::stderr(), "{} {}", output::red_on_stderr("error:"), error_message::causes(error));
     let Some((status, text)) = damaged_store::of(error) else { return ExitCode::FAILURE };
-    let _ = write!(io::stderr(), "{text}");
+    let _ = write!(terminal::stderr(), "{text}");
     status
 }
 

@@ -4,7 +4,7 @@
 //! what is to be done, by a file in the directory: whoever may write there may ask.
 
 use std::{
-    fs, io,
+    fs,
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -16,6 +16,7 @@ use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 use super::output::complain;
+use super::terminal::stdout;
 use crate::settings::{Flags, Settings, add_flags};
 use agentdex::{Error, Registry};
 use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
@@ -80,7 +81,7 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Err(Error::StoreInUse { .. }) => ask_server(&settings.data)?,
         Err(error) => return Err(error.into()),
     };
-    writeln!(io::stdout(), "{line}")?;
+    writeln!(stdout(), "{line}")?;
     Ok(ExitCode::SUCCESS)
 }
 

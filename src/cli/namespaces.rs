@@ -1,13 +1,11 @@
 //! `agentdex namespaces`: the agents that several owners share.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use clap::{Args, Subcommand};
 
 use super::output::{indented, visible};
+use super::terminal::stdout;
 use agentdex::{access::Owner, registry::ClaimedNamespace};
 use agentdex_client::RegistryClient;
 
@@ -45,7 +43,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     match &arguments.action {
         Action::List { json } => {
             let namespaces = client.namespaces().await?;
-            let mut out = io::stdout().lock();
+            let mut out = stdout();
             if *json {
                 writeln!(out, "{}", indented(&serde_json::to_string(&namespaces)?))?;
             } else {
@@ -54,11 +52,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
         Action::Claim { name, members } => {
             let claimed = client.claim_namespace(name, members).await?;
-            writeln!(io::stdout(), "{}", line(&claimed))?;
+            writeln!(stdout(), "{}", line(&claimed))?;
         }
         Action::Remove { name } => {
             client.give_up_namespace(name).await?;
-            writeln!(io::stdout(), "removed {}", visible(name))?;
+            writeln!(stdout(), "removed {}", visible(name))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use std::{
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
+use super::terminal::{acts, stderr, stdout};
 use agentdex::td::Violation;
 
 /// Colours and bold type, or the bare text where nobody would see them.
@@ -76,7 +77,7 @@ pub(super) fn warn(document: &str, warnings: &[Violation]) {
 /// Prints a line on standard error, in one piece: standard output may go to the same terminal by another program. A command
 /// does the same where nobody reads it, or the disk that it goes to is full.
 pub(super) fn complain(line: &str) {
-    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+    let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Standard output of a command that changes something with each line: it goes on where a line can't be printed.
@@ -90,7 +91,7 @@ impl Results {
     /// Prints a line.
     pub(super) fn print(&mut self, line: &str) {
         if self.failure.is_none() {
-            self.failure = io::stdout().write_all(format!("{line}\n").as_bytes()).err();
+            self.failure = stdout().write_all(format!("{line}\n").as_bytes()).err();
         }
     }
 
@@ -150,9 +151,6 @@ pub(super) fn fit(text: &str, after: usize) -> String {
 /// A text of remote clients as one line that a terminal only shows: characters that would tell it to do
 /// something, or turn the reading direction, become U+FFFD.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let acts = |character: char| {
-        character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if text.contains(acts) { Cow::Owned(text.replace(acts, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 

@@ -10,6 +10,7 @@ use clap::Args;
 use super::{
     agent_name::id_of,
     output::{visible, warn},
+    terminal::stdout,
 };
 use agentdex_client::{Effect, RegistryClient};
 
@@ -31,7 +32,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let id = id_of(client, &arguments.id).await?;
     let written = client.patch(&id, patch).await?;
     let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
-    writeln!(io::stdout(), "{verb} {}", visible(&written.id))?;
+    writeln!(stdout(), "{verb} {}", visible(&written.id))?;
     warn(&written.id, &written.warnings);
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::{
     document::is_standard_input,
     output::{complain, visible},
+    terminal::stdout,
 };
 use agentdex::registry::Effect;
 use agentdex_client::{BatchResult, RegistryClient};
@@ -63,7 +64,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 async fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let shown = path.display();
     if is_standard_input(path) {
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         receive(client, None, &mut out).await?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -152,7 +153,7 @@ async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::
     let Tally { created, changed, unchanged, failed } = tally;
     let would = if dry_run { "would be " } else { "" };
     let failed_too = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    writeln!(io::stdout(), "{created} {would}created, {changed} {would}replaced, {unchanged} unchanged{failed_too}")?;
+    writeln!(stdout(), "{created} {would}created, {changed} {would}replaced, {unchanged} unchanged{failed_too}")?;
     Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

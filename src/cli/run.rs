@@ -16,6 +16,7 @@ use super::{
     calling::{Calling, lines_visible, shown},
     document::FileDocument,
     output::{Style, complain, fit, red_on_stderr, visible},
+    terminal::{stderr, stdout},
 };
 use agentdex::{
     convert::{
@@ -255,7 +256,7 @@ struct Printer {
 
 impl Printer {
     fn print(&mut self, event: &RunEvent) -> io::Result<()> {
-        let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+        let (mut out, mut err) = (stdout(), stderr());
         if self.json {
             writeln!(out, "{}", event.to_value())?;
             return out.flush();

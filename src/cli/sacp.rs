@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::output::{complain, red_on_stderr};
+use super::terminal::stdout;
 use agentdex::sacp::{self, DataContract, Found};
 use agentdex_client::RegistryClient;
 
@@ -60,7 +61,7 @@ pub(super) async fn run(
     match &arguments.command {
         Command::Prompt { id, action } => {
             let contract = action.contract(id.as_deref(), registry).await?;
-            write!(io::stdout(), "{}", sacp::instructions(contract.as_ref()))?;
+            write!(stdout(), "{}", sacp::instructions(contract.as_ref()))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Check { file, agent, json, action } => {
@@ -86,7 +87,7 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
     if let Some(contract) = contract {
         reading.hold_to(contract);
     }
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if as_json {
         writeln!(out, "{}", serde_json::json!(reading.report()))?;
     } else {

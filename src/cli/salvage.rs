@@ -10,6 +10,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::data_directory::check_has_registry;
+use super::terminal::stdout;
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
     Error,
@@ -44,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn accept(data: &Path) -> anyhow::Result<ExitCode> {
     let revoked = accept_rollback(data)?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     revoked_keys(&mut out, &revoked)?;
     writeln!(
         out,
@@ -65,7 +66,7 @@ fn salvage_to(data: &Path, to: &Path) -> anyhow::Result<ExitCode> {
         ),
         salvaged => salvaged?,
     };
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let Salvaged { records, changes, lost, is_proven, revoked, .. } = &salvaged;
     for fault in lost {
         writeln!(out, "lost: {fault}")?;

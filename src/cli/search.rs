@@ -14,6 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style, complain};
+use super::terminal::stdout;
 use agentdex::search::{Condition, Explanation, FacetCount, FacetField, FilterField};
 use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer, api::Correction};
 
@@ -181,7 +182,7 @@ impl Filters {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.jsonpath {
         let found = client.search_by_path(path).await?;
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         let is_read_by_people = !arguments.json && io::stdout().is_terminal();
         if is_read_by_people && found.is_empty() {
             writeln!(out, "Nothing matches.")?;
@@ -227,7 +228,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         json = client.search_json(&parameters).await;
     }
     let json = json?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if arguments.json {
         writeln!(out, "{json}")?;
         return Ok(ExitCode::SUCCESS);

@@ -1,13 +1,11 @@
 //! `agentdex status`: whether a registry is there, and how far its followers are.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use clap::Args;
 
 use super::output::{self, Style};
+use super::terminal::stdout;
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
@@ -19,7 +17,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let status = client.status().await?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     if arguments.json {
         writeln!(out, "{}", output::indented(&serde_json::to_string(&status)?))?;
         return Ok(ExitCode::SUCCESS);

@@ -21,6 +21,7 @@ use super::{
     error_message::causes,
     mapping::{Mapping, help_of_format},
     output::{complain, indented, red_on_stderr, visible, warn},
+    terminal::stdout,
 };
 use agentdex::{
     Error,
@@ -118,7 +119,7 @@ impl Target<'_> {
                     }
                     let text = format!("{}\n", indented(thing.description.text()));
                     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-                    writeln!(io::stdout(), "{}", path.display())?;
+                    writeln!(stdout(), "{}", path.display())?;
                 }
             }
         }
@@ -128,7 +129,7 @@ impl Target<'_> {
     /// Prints what was gathered.
     fn finish(self) -> io::Result<()> {
         let Target::StandardOutput(descriptions) = self else { return Ok(()) };
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         match descriptions.as_slice() {
             [] => Ok(()),
             [description] => writeln!(out, "{}", indented(description)),

@@ -18,6 +18,7 @@ use super::{
     document::{self, FileDocument, ReadError},
     mapping::{Reading, help_of_format},
     output::{Style, visible},
+    terminal::stdout,
 };
 use agentdex::{
     Error,
@@ -80,7 +81,7 @@ impl Verdict<'_> {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let style = Style::stdout();
     let components = arguments.reading.0.read_components()?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let (mut valid, mut invalid) = (0, 0);
     for path in document::files(&arguments.files)? {
         let (format, report) = check(arguments, &components, &path);

@@ -1,10 +1,6 @@
 //! `agentdex watch`: prints what changes, as it changes.
 
-use std::{
-    collections::HashMap,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{collections::HashMap, io::Write, process::ExitCode};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -12,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     moments,
     output::{self, Style, complain, red_on_stderr, visible},
+    terminal::stdout,
 };
 use agentdex::registry::MatchKind;
 use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
@@ -102,7 +99,7 @@ fn print_json(event: &Event) -> anyhow::Result<()> {
     if let Some(reason) = &event.reason {
         line["reason"] = reason.as_str().into();
     }
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
@@ -147,7 +144,7 @@ impl Titles {
         if title_shown.chars().count() + event.id.chars().count() < room {
             line = format!("{line} {}", style.dim(&event.id));
         }
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         writeln!(out, "{line}")?;
         out.flush()?;
         if self.0.len() < MAX_TITLES

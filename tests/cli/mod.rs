@@ -17,6 +17,7 @@ mod resync;
 mod search;
 mod serve;
 mod settings;
+mod terminal;
 mod tracked_sources;
 mod validate;
 

@@ -1,16 +1,13 @@
 //! `agentdex search --have --want`: finds capabilities, and chains of them, by the data that goes in and comes out.
 
-use std::{
-    fs,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{fs, io::Write, process::ExitCode};
 
 use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
 use crate::cli::output::{self, INDENT, Style};
+use crate::cli::terminal::stdout;
 use agentdex::search::compatible::MAX_STEPS;
 use agentdex_client::{
     RegistryClient,
@@ -55,7 +52,7 @@ impl ByData {
         let schema = |name: &str, given: &Option<String>| given.as_deref().map(|given| read(name, given)).transpose();
         let (have, want) = (schema("--have", &self.have)?, schema("--want", &self.want)?);
         let query = Some(words.to_owned()).filter(|query| !query.trim().is_empty());
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         match (self.compose, &have, &want) {
             (true, Some(have), Some(want)) => {
                 let max_steps = self.max_steps;

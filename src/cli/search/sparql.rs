@@ -1,14 +1,12 @@
 //! `agentdex search --sparql`: results as a table, statements as Turtle.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use anyhow::Context;
 use serde_json::Value;
 
 use crate::cli::output;
+use crate::cli::terminal::stdout;
 use agentdex_client::RegistryClient;
 
 const RESULTS: &str = "application/sparql-results+json";
@@ -22,7 +20,7 @@ pub(super) async fn run(
     let statements = if as_json { "application/ld+json" } else { "text/turtle" };
     let accept = format!("{RESULTS}, {statements}");
     let text = client.query_sparql(query, &accept, consistent).await?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let results = (!as_json).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
     match results {
         Some(results) => print(&mut out, &results)?,
