@@ -258,3 +258,26 @@ fn a_large_page_that_is_lost_costs_what_was_on_it() {
     }
     assert!(partly > 0, "no page of texts was lost");
 }
+
+#[test]
+fn damaged_configuration_of_the_store_is_damage() {
+    let registry = Registry::made();
+    let (data, conf) = (registry.path("data"), registry.home.path().join("data/store/conf"));
+    let whole = fs::read(&conf).unwrap();
+    for byte in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[byte] ^= 1;
+        fs::write(&conf, bytes).unwrap();
+        let checked = run(&["check", "--data", &data]);
+        let (said, errors) = (stdout(&checked), stderr(&checked));
+        assert!(matches!(checked.status.code(), Some(0 | 3)), "byte {byte}: {said} {errors}");
+        assert!(errors.is_empty(), "byte {byte}: {errors}");
+        // What is refused names the store as a whole.
+        if said.starts_with("the store: ") {
+            assert!(said.contains(&format!("agentdex salvage --data {data}")), "byte {byte}: {said}");
+            let served = run(&["serve", "--data", &data, "--listen", "127.0.0.1:0", "--no-mqtt"]);
+            let errors = stderr(&served);
+            assert!(served.status.code() == Some(3) && errors.contains("agentdex salvage"), "byte {byte}: {errors}");
+        }
+    }
+}

@@ -30,7 +30,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// [`Error::Io`].
 pub fn inspect(directory: &Path) -> Result<Inspection> {
     let copy = CopiedDirectory::of(directory)?;
-    let mut inspection = store::inspect(&copy)?;
+    let inspected = store::inspect(&copy).map_err(|error| match error {
+        // The copy is gone when that is read.
+        Error::UnsupportedStoreFormat { found, supported, .. } => {
+            Error::UnsupportedStoreFormat { path: directory.to_owned(), found, supported }
+        }
+        error => error,
+    });
+    let mut inspection = inspected?;
     if !matches!(inspection.verdict, Verdict::InOrder | Verdict::Damaged) {
         return Ok(inspection);
     }

@@ -22,6 +22,11 @@ const MOST_REPORTED: usize = 10_000;
 /// others refer to, and each try of such a key costs that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Length of what the keys of one kind begin with.
+const PREFIX: usize = 2;
+/// The longest part of a name that is shown, in bytes.
+const LONGEST_NAME: usize = 98;
+
 /// Keys that can't be read, because the page is damaged that they are on: from the first of them on, up to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap(pub IVec, pub IVec);
@@ -134,7 +139,7 @@ impl Damage {
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = self.0.get(..2).unwrap_or_default();
+        let prefix = self.0.get(..PREFIX).unwrap_or_default();
         let what = match prefix {
             b"r/" => "the records",
             b"t/" => "the texts",
@@ -146,14 +151,56 @@ impl fmt::Display for Gap {
             _ => "keys",
         };
         let name = |key: &IVec| match prefix {
-            b"t/" | b"o/" | b"l/" | b"a/" if key.starts_with(prefix) && key.len() == 10 => {
-                layout::seq_of_key(key).map_or_else(|_| "the end".to_owned(), |seq| seq.to_string())
-            }
-            _ if key.starts_with(prefix) => {
-                format!("{:?}", String::from_utf8_lossy(key.get(2..100.min(key.len())).unwrap_or_default()))
-            }
-            _ => "the end".to_owned(),
+            _ if !key.starts_with(prefix) => "the end".to_owned(),
+            b"t/" | b"o/" | b"l/" | b"a/" => position_in(key).to_string(),
+            b"x/" => name_in(key.get(PREFIX + 8..)),
+            _ => name_in(key.get(PREFIX..)),
         };
         write!(f, "{what} from {} to {}", name(&self.0), name(&self.1))
+    }
+}
+
+/// The first position that a key may stand for. A key may be the beginning of one with a position, or lie right after one.
+fn position_in(key: &[u8]) -> u64 {
+    let position = key.get(PREFIX..).unwrap_or_default();
+    let first = position.iter().chain(&[0; 8]).take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+    if position.len() > 8 { first.saturating_add(1) } else { first }
+}
+
+/// The id or name that a part of a key begins with.
+fn name_in(part: Option<&[u8]>) -> String {
+    let name = part.unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
+    format!("{:?}", String::from_utf8_lossy(name.get(..LONGEST_NAME).unwrap_or(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_named_by_positions_and_ids() {
+        let text = |position: u64| layout::text_key(Seq(position));
+        let after = |key: IVec| layout::key_after(&key);
+        let audit = |number| layout::audit_key(agentdex_api::AuditChain::Denials, number);
+        for (from, to, expected) in [
+            (text(23), text(6037), "the texts from 23 to 6037"),
+            (after(text(23)), text(6037), "the texts from 24 to 6037"),
+            (IVec::from(b"t/"), layout::key_after(b"t/\0\0\0\0\0\0\x17"), "the texts from 0 to 5888"),
+            (layout::log_key(Seq(5)), layout::record_key("urn:a"), "the changes from 5 to the end"),
+            (after(layout::record_key("urn:a")), IVec::from(b"r/urn:b"), "the records from \"urn:a\" to \"urn:b\""),
+            (
+                layout::history_key("urn:a", Seq(7)),
+                after(layout::history_key("urn:b", Seq(1))),
+                "the history from \"urn:a\" to \"urn:b\"",
+            ),
+            (
+                layout::due_key(crate::change::Timestamp(1), "urn:a"),
+                layout::due_key(crate::change::Timestamp(2), "urn:b"),
+                "the expiries from \"urn:a\" to \"urn:b\"",
+            ),
+            (audit(1), after(audit(2)), "the audit trail from \"denials/\" to \"denials/\""),
+        ] {
+            assert_eq!(Gap(from, to).to_string(), expected);
+        }
     }
 }

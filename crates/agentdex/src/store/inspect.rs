@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     check::{self, Checked, Fault},
     copy::CopiedDirectory,
-    directory::{STORE, check_version, open_tree},
+    directory::{FOREIGN, STORE, check_version, open_tree},
     held::Held,
     layout,
     options::Options,
@@ -68,8 +68,10 @@ pub fn inspect(copy: &CopiedDirectory) -> Result<Inspection> {
     });
     let (judged, mut checked) = match inspected {
         Ok(inspected) => inspected,
-        Err(error) if layout::is_corrupt(&error) => (Err(error), Checked::default()),
-        Err(error) => return Err(error),
+        Err(error) => match damage_of(error, &seen) {
+            error if layout::is_corrupt(&error) => (Err(error), Checked::default()),
+            error => return Err(error),
+        },
     };
     let message = match judged {
         Ok(()) if checked.faults.is_empty() => return Ok(Inspection { checked, verdict: Verdict::InOrder }),
@@ -101,6 +103,16 @@ pub(super) fn prepare(directory: &Path, seen: &Seen) -> io::Result<Undo> {
         checked.is_ok_and(|checked| checked.faults.is_empty())
     };
     tear::prepare(directory, seen, is_whole)
+}
+
+/// The error of opening a store, as damage if it has a witness and yet seems to be that of another program.
+pub(super) fn damage_of(error: Error, seen: &Seen) -> Error {
+    match error {
+        Error::UnsupportedStoreFormat { found, .. } if found == FOREIGN && seen.slot().is_some() => {
+            layout::unreadable("its file `store/conf` is not one that this program writes".into())
+        }
+        error => error,
+    }
 }
 
 fn check_all(tree: &Tree) -> Result<Checked> {

@@ -71,7 +71,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     })?;
     let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
     let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
-    let loaded = loaded.map_err(|error| as_damage(directory, error));
+    let loaded = loaded.map_err(|error| as_damage(directory, inspect::damage_of(error, &seen)));
     let undone = match &loaded {
         Ok(_) | Err(Error::StoreInUse { .. }) => undo.forget(),
         Err(_) => undo.put_back(),
