@@ -44,6 +44,8 @@ pub(super) enum Refusal {
     Unauthenticated,
     /// The will has a higher QoS than the endpoint has.
     UnsupportedQos,
+    /// There is a will, which would have to be published.
+    WillNotAllowed,
     /// Another connection has the session and doesn't let go.
     Busy,
     Full,
@@ -208,7 +210,9 @@ impl Engine {
             Refusal::InvalidCredentials => {
                 (ConnectReturnCode::BadUserNameOrPassword, ConnectReasonCode::BadUserNameOrPassword)
             }
-            Refusal::Unauthenticated => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::NotAuthorized),
+            Refusal::Unauthenticated | Refusal::WillNotAllowed => {
+                (ConnectReturnCode::NotAuthorized, ConnectReasonCode::NotAuthorized)
+            }
             // Version 3.1.1 has no maximum.
             Refusal::UnsupportedQos => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::QosNotSupported),
             Refusal::Busy => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::ServerBusy),

@@ -98,8 +98,12 @@ fn refusal(connect: &Connect) -> Option<Refusal> {
         return Some(Refusal::UnsupportedAuthentication);
     }
     // 5.0, section 3.2.2.3.4; version 3.1.1 has no maximum.
-    let is_qos_unsupported = !connect.is_version_3 && connect.will_qos.is_some_and(|qos| qos > 1);
-    is_qos_unsupported.then_some(Refusal::UnsupportedQos)
+    match connect.will_qos {
+        Some(2..) if !connect.is_version_3 => Some(Refusal::UnsupportedQos),
+        // Nobody may publish here, and a will that is accepted has to be published (5.0, section 3.1.2.5).
+        Some(_) => Some(Refusal::WillNotAllowed),
+        None => None,
+    }
 }
 
 /// Authenticates the client and checks that it may read. The user name is the id of an API key, the password the key;
