@@ -166,7 +166,7 @@ fn in_words(value: u64, unit: &str) -> String {
 type Limit = (&'static str, &'static str, &'static str);
 
 /// The limits of each part of the program.
-const LIMITS: [(&str, &[Limit]); 6] = [
+const LIMITS: [(&str, &[Limit]); 7] = [
     (
         "Documents",
         &[
@@ -183,6 +183,12 @@ const LIMITS: [(&str, &[Limit]); 6] = [
             ("levels of nesting", "crates/td/src/lib.rs", "MAX_NESTING"),
             ("affordances of a description", "crates/td/src/lib.rs", "MAX_AFFORDANCES"),
             ("an id: bytes", "crates/td/src/lib.rs", "MAX_ID_BYTES"),
+            ("lines of a batch that fail in a row", "crates/server/src/http/batch.rs", "MAX_FAILURES"),
+            (
+                "expansion of a compressed batch, or 32 times its bytes if that is more: bytes",
+                "crates/server/src/http/body.rs",
+                "FREE_EXPANSION",
+            ),
         ],
     ),
     (
@@ -244,6 +250,14 @@ const LIMITS: [(&str, &[Limit]); 6] = [
             ("time of a fetch (`--fetch-timeout`)", "crates/fetch/src/options.rs", "timeout"),
             ("fetches at a time; polls have as many of their own", "crates/fetch/src/options.rs", "at_once"),
             ("fetches at a time from one host", "crates/fetch/src/options.rs", "at_once_per_host"),
+        ],
+    ),
+    (
+        "Calls of agents",
+        &[
+            ("an answer, whole or gathered from its pieces: bytes", "crates/consumer/src/settings.rs", "MAX_BYTES"),
+            ("time of a call", "crates/consumer/src/settings.rs", "TIMEOUT"),
+            ("time that an agent may say nothing", "crates/consumer/src/settings.rs", "IDLE_TIMEOUT"),
         ],
     ),
     (
