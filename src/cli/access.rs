@@ -25,6 +25,10 @@ pub(super) struct Arguments {
     /// New owner; for admins
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
+    /// Give the access also to the versions that aren't served, and to an original that edits lie over; without it, those that
+    /// fewer saw stay hidden
+    #[arg(long)]
+    all_versions: bool,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -40,12 +44,15 @@ fn namespace(text: &str) -> Result<OptionalNamespace, String> {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let Arguments { id, visibility, namespace, owner, json } = arguments;
+    let Arguments { id, visibility, namespace, owner, all_versions, json } = arguments;
     let id = &id_of(client, id).await?;
     let namespace = namespace.clone().map(|OptionalNamespace(name)| name);
-    let asked = AccessRequest { owner: owner.clone(), visibility: *visibility, namespace, number: None };
+    let (owner, visibility, all_versions) = (owner.clone(), *visibility, *all_versions);
+    let asked = AccessRequest { owner, visibility, namespace, number: None, all_versions };
     if asked != AccessRequest::default() {
-        client.set_access(id, &asked).await?;
+        for warning in client.set_access(id, &asked).await?.warnings {
+            eprintln!("warning: {}", visible(&warning.message));
+        }
     }
     let access = client.access(id).await?;
     let mut out = stdout();

@@ -57,7 +57,10 @@ fn print_versions(versions: &[Version], json: bool) -> anyhow::Result<ExitCode> 
         }
         let name = version.version.as_deref().unwrap_or("(none)");
         let format = version.format.as_deref().map_or_else(String::new, |format| format!("  {format}"));
-        writeln!(out, "{}{}{}", visible(name), visible(&format), if version.is_served { "  served" } else { "" })?;
+        let seen = version.visibility.map_or_else(String::new, |visibility| format!("  {visibility}"));
+        let unreadable = if version.is_readable { "" } else { "  of a former owner" };
+        let served = if version.is_served { "  served" } else { "" };
+        writeln!(out, "{}{seen}{unreadable}{}{served}", visible(name), visible(&format))?;
     }
     Ok(ExitCode::SUCCESS)
 }

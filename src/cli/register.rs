@@ -63,7 +63,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     new_id: bool,
     /// Replace also an agent that has nothing in common with the one that gets its id: neither title, description, capability
-    /// nor address
+    /// nor address. A description then drops all that it replaces: the original, other versions, edits and tracking
     #[arg(long)]
     replace: bool,
     /// Print one JSON object a file or URL
@@ -280,7 +280,11 @@ impl Registration<'_> {
         }
         let id = own_id.or(id);
         let written = match id {
-            Some(id) => self.client.put_with(&id, document.as_str(), &[("if_exists", if_exists)]).await,
+            Some(id) => {
+                let mut parameters = vec![("if_exists", if_exists)];
+                parameters.extend(self.arguments.replace.then_some(("replace", "true")));
+                self.client.put_with(&id, document.as_str(), &parameters).await
+            }
             None => self.client.register(document.as_str()).await,
         }?;
         // With the id that it has by now, an anonymous agent that expired can be registered again.

@@ -139,3 +139,41 @@ fn other_machines_are_served_only_with_authentication_and_tls() {
     let refused = run(&["serve", "--data", data, "--public-read", "--no-mqtt"]);
     assert!(stderr(&refused).contains("--auth"), "{}", stderr(&refused));
 }
+
+#[test]
+fn private_versions_are_published_where_the_command_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    let admin = created(&["--role", "admin", "--owner", "ops", "--data", data]);
+    let server = ServerProcess::start(directory.path(), &["--auth", "--public-read"]);
+    let url = server.url();
+    let call = |method: &str, path: &str| crate::support::Call::new(method, &format!("{url}{path}"));
+    for (version, visibility) in [("1.0.0", "&visibility=private"), ("2.0.0", "")] {
+        let put = call("PUT", &format!("/things/urn:example:a?version={version}{visibility}"));
+        let put = put.header("authorization", &format!("Bearer {admin}"));
+        let status = put.body("application/td+json", agent("urn:example:a", version)).send().status;
+        assert!(status < 300, "{version}: {status}");
+    }
+    let access = |more: &[&str]| {
+        run(&[&["access", "urn:example:a", "--visibility", "public", "--url", url, "--api-key", &admin], more].concat())
+    };
+    let warned = access(&[]);
+    assert!(warned.status.success() && stderr(&warned).contains("1.0.0"), "{}", stderr(&warned));
+    call("GET", "/things/urn:example:a?version=1.0.0").send().problem(404, "no-such-version");
+    let listed = run(&["get", "urn:example:a", "--versions", "--url", url, "--api-key", &admin]);
+    assert!(stdout(&listed).contains("1.0.0  private"), "{}", stdout(&listed));
+    let published = access(&["--all-versions"]);
+    assert!(published.status.success() && !stderr(&published).contains("1.0.0"), "{}", stderr(&published));
+    call("GET", "/things/urn:example:a?version=1.0.0").send().expect(200);
+    // A file is put over what is there, or in the place of all of it.
+    let register = |more: &[&str]| {
+        let arguments = ["register", "-", "--url", url, "--api-key", &admin];
+        run_with_input(&[&arguments[..], more].concat(), &agent("urn:example:a", "Third"))
+    };
+    let versions = || call("GET", "/things/urn:example:a/versions").send().expect(200).json();
+    assert!(register(&[]).status.success());
+    assert_eq!(versions().as_array().unwrap().len(), 2);
+    let replaced = register(&["--replace"]);
+    assert!(replaced.status.success() && stderr(&replaced).contains("dropped"), "{}", stderr(&replaced));
+    assert_eq!(versions().as_array().unwrap().len(), 1);
+}

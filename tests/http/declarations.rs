@@ -136,7 +136,7 @@ fn no_part_is_orphaned_by_an_edit_of_its_document() {
     me.import(&swarm("one", &["a", "d"])).expect(201);
     assert_eq!(["a", "b", "d"].map(|id| me.is_there(id)), [true, false, true]);
     let plain: Value = serde_json::from_str(&thing(&urn("one"), "Something else")).unwrap();
-    me.call("PUT", &path("one"), &plain).expect(204);
+    me.call("PUT", &format!("{}?replace=true", path("one")), &plain).expect(204);
     me.call("DELETE", &path("one"), &Value::Null).expect(204);
     assert_eq!(registry.get("/things").json(), json!([]));
 }
@@ -277,9 +277,9 @@ fn original_and_tracking_stay_with_an_edit() {
     me.call("PUT", &path("e"), &unedited).expect(204);
     assert_eq!((&me.get("e")["support"], &me.get("e")["description"]), (&Value::Null, &json!("Does e")));
     assert_eq!(export("").json()["description"], "Does e");
-    // A plain description that has nothing to do with it ends all of that.
+    // A plain description that replaces it ends all of that.
     let plain: Value = serde_json::from_str(&thing(&urn("e"), "Something else")).unwrap();
-    let answer = registry.call("PUT", &path("e")).header("prefer", "return=effect");
+    let answer = registry.call("PUT", &format!("{}?replace=true", path("e"))).header("prefer", "return=effect");
     let answer = answer.body("application/td+json", plain.to_string()).send().expect(200);
     assert!(rules(&answer).contains(&"declarations-ended".to_owned()), "{}", answer.text());
     assert_eq!(me.get("e")["support"], Value::Null);

@@ -576,7 +576,7 @@ fn versions_lie_side_by_side_and_the_highest_is_served() {
         .write(put_as(
             "urn:v",
             text("urn:v", "V", r#","version":{"instance":"2.0.0"},"support":"urn:s""#),
-            by_hand(true),
+            by_hand(false),
         ))
         .unwrap();
     store.write(put("3.0.0")).unwrap();

@@ -65,7 +65,7 @@ fn unknown_format_version_is_refused() {
     drop(tree);
     match Store::open(store.directory.path(), Options::default()).map(|_| ()) {
         Err(error @ Error::UnsupportedStoreFormat { .. }) => {
-            assert!(error.to_string().contains("the store format 99, but this version reads format 4"), "{error}");
+            assert!(error.to_string().contains("the store format 99, but this version reads format 5"), "{error}");
         }
         other => panic!("expected UnsupportedStoreFormat, got {other:?}"),
     }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use agentdex::{
     Precondition,
+    access::{AccessRequest, Caller, Visibility},
     registry::{Import, Write, Written},
     store,
 };
@@ -43,13 +44,43 @@ fn edit_by_hand_stays_and_what_is_something_else_stops_it() {
 
     let other = r#"{"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:card:a", "title": "Something else",
         "security": "none", "securityDefinitions": {"none": {"scheme": "nosec"}}}"#;
+    // Nothing is dropped that nobody asks to replace.
+    assert!(rules(&write(&fixture, Write::put(other))).is_empty() && fixture.is_tracked("urn:card:a"));
     let expected = ["tracking-stopped", "declarations-ended"];
-    assert_eq!(rules(&write(&fixture, Write::put(other).dry_run(true))), expected);
+    assert_eq!(rules(&write(&fixture, Write::put(other).replacing(true).dry_run(true))), expected);
     assert!(fixture.is_tracked("urn:card:a"));
-    assert_eq!(rules(&write(&fixture, Write::put(other))), expected);
+    assert_eq!(rules(&write(&fixture, Write::put(other).replacing(true))), expected);
     assert!(!fixture.is_tracked("urn:card:a") && fixture.registry.tracked_sources().unwrap().is_empty());
     assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 0);
     assert_eq!(fixture.thing("urn:card:a")["title"], "Something else");
+}
+
+#[test]
+fn poll_publishes_no_original_that_an_edit_hides() {
+    let source = Page::start(&card("a", "falcon"));
+    let fixture = Fixture::start();
+    fixture.track(&source);
+    let set = |visibility: Visibility| {
+        let access = AccessRequest { visibility: Some(visibility), ..AccessRequest::default() };
+        write(&fixture, Write::access("urn:card:a", access))
+    };
+    set(Visibility::Private);
+    let put = edited(&fixture, "urn:card:a", "clean");
+    write(&fixture, Write::put(put));
+    assert_eq!(rules(&set(Visibility::Public)), ["versions-hidden"]);
+    let anybody = fixture.registry.as_caller(Caller::Anonymous);
+    let original = |registry: &agentdex::Registry| {
+        let original = registry.original("urn:card:a").unwrap();
+        original.map(|original| String::from_utf8(original.bytes).unwrap())
+    };
+    for description in ["falcon", "falcon again"] {
+        source.serve(&card("a", description));
+        assert_eq!(block_on(fixture.registry.refresh_due(Timestamp::MAX)).unwrap(), 1);
+        assert!(original(&fixture.registry).unwrap().contains(description));
+        assert_eq!(original(&anybody), None);
+        assert!(!anybody.find_version("urn:card:a", "latest").unwrap().text().contains("falcon"));
+        assert!(anybody.find("urn:card:a").unwrap().unwrap().text().contains("clean"));
+    }
 }
 
 #[test]

@@ -300,6 +300,14 @@ pub enum Error {
         /// The title of the one that is there.
         title: String,
     },
+    /// All versions that are left are hidden from the owner of the Thing, so that none of them can be served.
+    #[error(
+        "what would be left of {id:?} are versions of a former owner, which its owner may not read: remove those first, or all of it"
+    )]
+    HiddenVersions {
+        /// The Thing.
+        id: String,
+    },
     /// The Thing has no such version.
     #[error("{id:?} has no version {version:?}; GET its `versions` lists them")]
     NoSuchVersion {
@@ -468,6 +476,7 @@ impl Error {
             Error::NotMember { .. } => "not-member",
             Error::PartOfDocument { .. } => "part-of-document",
             Error::Unrelated { .. } => "unrelated",
+            Error::HiddenVersions { .. } => "hidden-versions",
             Error::NoSuchVersion { .. } => "no-such-version",
             Error::Contended { .. } => "contended",
             Error::InvalidQuery { .. } => "invalid-query",

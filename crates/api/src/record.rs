@@ -4,7 +4,7 @@ use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::access::{Namespace, Owner, Visibility};
+use crate::access::{Access, Namespace, Owner, Visibility};
 
 /// A Thing with all that is stored of it: a line of `GET /records`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub struct FullRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub unedited: Option<Box<RawValue>>,
+    /// The access of `unedited` and of the document that it was converted from, where fewer are shown them than see the Thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unedited_access: Option<Access>,
     /// The version of what has several, and the others beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -76,14 +79,18 @@ pub struct FullRecord {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RecordVersion {
-    /// The version.
-    pub version: String,
+    /// The version; absent for a text without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Its description.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
     /// The document that it was converted from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
+    /// Its access, where fewer are shown it than see the Thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
 }
 
 /// The document that a Thing was converted from, with secrets replaced by references.

@@ -4,7 +4,7 @@ use agentdex_td::Violation;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::Problem;
+use crate::{Problem, access::Visibility};
 
 /// The effect of a write, or in a dry run the one that it would have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -75,6 +75,20 @@ pub struct Version {
     /// The id of the Thing of the document that declares it as a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
+    /// The visibility of this version, where fewer are shown it than see the Thing; for who may change the Thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<Visibility>,
+    /// False for a version of a former owner, which who asks may remove and not read.
+    #[serde(default = "is_readable", rename = "readable", skip_serializing_if = "is_true")]
+    pub is_readable: bool,
+}
+
+fn is_readable() -> bool {
+    true
+}
+
+fn is_true(is_readable: &bool) -> bool {
+    *is_readable
 }
 
 /// The answer to a write that created a Thing.

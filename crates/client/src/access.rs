@@ -5,7 +5,7 @@ use reqwest::Method;
 
 use agentdex_api::Membership;
 
-use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
+use super::{PATH_SEGMENT, RegistryClient, Result, Written, read, text};
 use crate::api::{
     Audited, ClaimedNamespace,
     access::{Access, AccessRequest, Owner},
@@ -22,12 +22,15 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the access to a Thing")
     }
 
-    /// Changes who sees a Thing, its namespace, or its owner.
+    /// Changes who sees a Thing, its namespace, or its owner. A warning names the versions that stay hidden from some of those who
+    /// see it then, unless [`AccessRequest::all_versions`] asks for all.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
-    pub async fn set_access(&self, id: &str, access: &AccessRequest) -> Result<()> {
-        self.send(self.request(Method::PUT, &access_path(id), &[]).json(access)).await.map(drop)
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn set_access(&self, id: &str, access: &AccessRequest) -> Result<Written> {
+        let parameters: &[(&str, &str)] = if access.all_versions { &[("versions", "all")] } else { &[] };
+        self.write(self.request(Method::PUT, &access_path(id), parameters).json(access), Some(id)).await
     }
 
     /// The namespaces that the caller is a member of; for admins all of them.

@@ -4,7 +4,7 @@ use super::Registry;
 use crate::{
     Error, Result,
     convert::{Format, ImportOptions, Input, Syntax},
-    store::Original,
+    store::{Original, Record},
     td::{self, Document},
 };
 
@@ -115,13 +115,22 @@ impl Registry {
             // Both are read apart: what is replaced in between may be exported as the original that it had, as a moment ago.
             return Ok(Source { text: record.text, unedited: None, original: self.0.store.original(id)? });
         }
-        let declared = self.0.store.declared(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
-        let served = declared.declarations.into_iter().next();
-        let (base, original) = served.map_or((None, None), |(_, text, original)| (Some(text), original));
+        let Some((base, original)) = self.unedited_source(&record)? else {
+            return Ok(Source { text: record.text, unedited: None, original: None });
+        };
         Ok(match options.edits {
-            true => Source { text: record.text, unedited: base, original },
-            false => Source { text: base.unwrap_or(record.text), unedited: None, original },
+            true => Source { text: record.text, unedited: Some(base), original },
+            false => Source { text: base, unedited: None, original },
         })
+    }
+
+    /// The text of a record without what was edited by hand, and what that was converted from; `None` if the caller isn't shown
+    /// it.
+    pub(super) fn unedited_source(&self, record: &Record) -> Result<Option<(String, Option<Original>)>> {
+        let declared = self.0.store.declared(&record.id)?.ok_or_else(|| Error::NotFound { id: record.id.clone() })?;
+        let Some((declaration, text, original)) = declared.declarations.into_iter().next() else { return Ok(None) };
+        let is_shown = self.grants().is_none_or(|grants| declaration.access(&declared.access).admits(&grants));
+        Ok(is_shown.then_some((text, original)))
     }
 }
 

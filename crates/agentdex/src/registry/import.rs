@@ -352,6 +352,7 @@ impl Declared {
             expected: None,
             is_sole: self.is_sole,
             only_related: if_exists == IfExists::ReplaceRelated,
+            ..OwnDeclaration::default()
         })
     }
 

@@ -58,7 +58,7 @@ impl Registry {
             patch: None,
             original: None,
             created: None,
-            declares: Declares::ByHand { replaces: true, only_related: false },
+            declares: Declares::ByHand { replaces: false, only_related: false },
         };
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
@@ -119,10 +119,6 @@ impl Registry {
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
         let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
-        let mut prepared = self.prepare_put(admission, before, unchanged);
-        if let Operation::Put { declares, .. } = &mut prepared.write.operation {
-            *declares = Declares::ByHand { replaces: false, only_related: false };
-        }
-        Ok(prepared)
+        Ok(self.prepare_put(admission, before, unchanged))
     }
 }

@@ -206,7 +206,11 @@ impl Registry {
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
         let id = td::normalize_id(id)?;
-        if self.sees(&id) { self.0.store.original(&id) } else { Ok(None) }
+        match self.find_record(&id)? {
+            Some(record) if record.is_edited => Ok(self.unedited_source(&record)?.and_then(|(_, original)| original)),
+            Some(_) => self.0.store.original(&id),
+            None => Ok(None),
+        }
     }
 
     /// Checks a document as registering it would, without storing anything. Reports violations if it would be

@@ -9,7 +9,10 @@ use crate::{
     access::{Access, AccessRequest, Namespace, Owner, Visibility},
     change::{Precondition, Seq, Timestamp},
     registry::Written,
-    store::{self, Declaration, Declarer, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Records},
+    store::{
+        self, Declaration, Declarer, Declares, Edited, Expiry, Operation, Original, OwnDeclaration, Record, Records,
+        Remark, TextAccess,
+    },
     td::{self, Document, Identity, Report, Violation},
 };
 
@@ -60,21 +63,26 @@ impl Registry {
             return Err(invalid(Violation::new("/expires", "expired", "it has expired".to_owned())));
         }
         let created = Some(record.created.min(Timestamp::now()));
-        let versions = record.other_versions.into_iter().map(|other| (other.td, other.original, Some(other.version)));
-        let is_alone = versions.len() == 0 && record.version.is_none();
-        // The served one comes last: of what can't be compared the latest is.
-        let own = (record.unedited.clone().unwrap_or_else(|| record.td.clone()), record.original, record.version);
-        let (mut writes, mut warnings) = (Vec::new(), Vec::new());
-        for (td, original, version) in versions.chain([own]) {
-            let declares = Declares::Itself(OwnDeclaration { version, is_sole: is_alone, ..OwnDeclaration::default() });
+        let is_sole = record.other_versions.is_empty() && record.version.is_none();
+        // The served one comes after those that everybody sees who sees it, since of what can't be compared the latest is served,
+        // and before the others: no text is published by being the first for a moment.
+        let (hidden, others): (Vec<_>, Vec<_>) =
+            record.other_versions.into_iter().partition(|other| other.access.is_some());
+        let (unedited, served) = (record.unedited, record.td);
+        let access_of_unedited = record.unedited_access.filter(|_| unedited.is_some());
+        let (is_edited, text) = (unedited.is_some(), unedited.unwrap_or_else(|| served.clone()));
+        let own =
+            RecordVersion { version: record.version, td: text, original: record.original, access: access_of_unedited };
+        let (mut writes, mut warnings, place_of_own) = (Vec::new(), Vec::new(), others.len());
+        for (place, version) in others.into_iter().chain([own]).chain(hidden).enumerate() {
+            let is_own = place == place_of_own;
+            let edited = if is_own && is_edited { Some(self.edited(&served)?) } else { None };
             let Prepared { write, warnings: found, .. } =
-                self.prepare_record(&td, original.map(Original::from), declares, (expiry, created))?;
+                self.prepare_version(version, (is_sole, edited), (expiry, created))?;
             writes.push(write);
-            warnings = found;
-        }
-        if record.unedited.is_some() {
-            let declares = Declares::ByHand { replaces: false, only_related: false };
-            writes.push(self.prepare_record(&record.td, None, declares, (expiry, created))?.write);
+            if is_own {
+                warnings = found;
+            }
         }
         if !is_kept {
             let message = format!(
@@ -102,13 +110,17 @@ impl Registry {
             visibility: Some(access.visibility),
             namespace: Some(access.namespace.clone()),
             number: None,
+            all_versions: false,
         };
         let mut author = self.author(asked)?;
         // What was nobody's doesn't become the caller's.
         author.to_new = access;
         author.modified = record.modified.map(|modified| modified.min(Timestamp::now()));
         let is_tracked = has_source || self.is_tracked(&id)?;
-        let (effects, _) = self.commit_all(writes, author, dry_run).await?;
+        let (effects, remarks) = self.commit_all(writes, author, dry_run).await?;
+        let hides = |remark: &&Remark| matches!(remark, Remark::VersionsHidden { .. } | Remark::AccessNarrowed { .. });
+        let remarks: Vec<Remark> = remarks.iter().filter(hides).cloned().collect();
+        warnings.extend(self.own_warnings_of(&id, &remarks));
         if is_tracked && !dry_run {
             self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
             self.0.network.reschedule(&self.0.store, &id).await;
@@ -130,6 +142,26 @@ impl Registry {
     /// As [`Registry::write_record`].
     pub fn write_record_blocking(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         pollster::block_on(self.write_record(record, dry_run))
+    }
+
+    /// A version of a record, as it is written, with the text that is served in its place where it was edited.
+    fn prepare_version(
+        &self,
+        version: RecordVersion,
+        (is_sole, edited): (bool, Option<Edited>),
+        times: (Expiry, Option<Timestamp>),
+    ) -> Result<Prepared> {
+        let RecordVersion { version, td, original, access } = version;
+        let version = version.filter(|version| !version.is_empty());
+        let access = access.map(|access| self.access_here(access.owner, access.visibility, access.namespace).0);
+        let own = OwnDeclaration { version, is_sole, access, edited, ..OwnDeclaration::default() };
+        self.prepare_record(&td, original.map(Original::from), Declares::Itself(own), times)
+    }
+
+    fn edited(&self, td: &RawValue) -> Result<Edited> {
+        let admission = td::admit(Document::parse(td.get().as_bytes())?, Identity::Own, self.options().strictness)?;
+        let capabilities = store::capability_keys(admission.thing.value());
+        Ok(Edited { text: admission.thing.into_text(), capabilities })
     }
 
     /// A text of a record, as it is written.
@@ -188,6 +220,15 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
     let source = source.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(reading)?;
     let parts = if record.has_parts { store.parts(&record.id)? } else { Vec::new() };
     let (mut original, mut unedited, mut version, mut other_versions) = (None, None, None, Vec::new());
+    let mut unedited_access = None;
+    let own_access = |declaration: &Declaration| {
+        let TextAccess { access, also } = declaration.access(&record.access);
+        match also.is_empty() {
+            true => Some(access).filter(|access| *access != record.access),
+            // Of members of several namespaces, who may be others elsewhere.
+            false => Some(Access { visibility: Visibility::Private, namespace: None, number: None, ..access }),
+        }
+    };
     if record.is_edited || record.has_versions {
         let declared = store.declared(&record.id)?.map_or_else(Vec::new, |declared| declared.declarations);
         let by_itself = |declaration: &Declaration| declaration.by == Declarer::Itself;
@@ -197,11 +238,12 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
                 0 => {
                     original = from;
                     unedited = record.is_edited.then(|| raw(text)).transpose()?;
+                    unedited_access = own_access(&declaration).filter(|_| record.is_edited);
                     version = declaration.version.clone().filter(|_| by_itself(&declaration));
                 }
                 _ if by_itself(&declaration) => {
-                    let version = declaration.version.unwrap_or_default();
-                    other_versions.push(RecordVersion { version, td: raw(text)?, original: from });
+                    let (access, version) = (own_access(&declaration), declaration.version);
+                    other_versions.push(RecordVersion { version, td: raw(text)?, original: from, access });
                 }
                 _ => {}
             }
@@ -221,6 +263,7 @@ fn full(registry: &Registry, record: Record) -> Result<FullRecord> {
         expires: expiry.expires,
         original,
         unedited,
+        unedited_access,
         version,
         other_versions,
         part_of,

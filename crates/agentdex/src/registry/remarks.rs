@@ -15,6 +15,14 @@ impl Registry {
         };
         let mut warnings = self.own_warnings_of(id, remarks);
         warnings.extend(remarks.iter().filter_map(of_parts));
+        let of_parts = |remark: &Remark| match remark {
+            Remark::VersionsHidden { id: part, versions, has_original } if part != id => {
+                let message = format!("{part}: {}", hidden(versions, *has_original));
+                Some(Violation::new("", "versions-hidden", message))
+            }
+            _ => None,
+        };
+        warnings.extend(remarks.iter().filter_map(of_parts).take(MOST_NAMED));
         let mut add = |rule: &'static str, ids: Vec<&str>, text: &str| {
             if !ids.is_empty() {
                 warnings.push(Violation::new("", rule, format!("{text}: {}", named(&ids))));
@@ -74,8 +82,7 @@ impl Registry {
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(
                 "declarations-ended",
-                "this has nothing in common with what was imported: the original, its versions, edits and tracking are dropped"
-                    .to_owned(),
+                "it replaces what was there: the original, other versions, edits and tracking are dropped".to_owned(),
             ),
             Remark::NotServed { id: of, served } if of == id => {
                 let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
@@ -85,6 +92,16 @@ impl Registry {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 warning("version-dropped", format!("the lowest version{version} is dropped: at most 20 are kept"))
             }
+            Remark::VersionsHidden { id: of, versions, has_original } if of == id => {
+                warning("versions-hidden", hidden(versions, *has_original))
+            }
+            Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
+                "access-narrowed",
+                format!(
+                    "it is {visibility} from now on, since all that is left of it was stored under that access: nothing is \
+                     published because something else is removed; change its access to publish it"
+                ),
+            ),
             Remark::PartRemoved(..)
             | Remark::PartLeft { .. }
             | Remark::PartExists(_)
@@ -92,9 +109,24 @@ impl Registry {
             | Remark::EditsNotServed(_)
             | Remark::DeclarationsEnded(_)
             | Remark::NotServed { .. }
-            | Remark::VersionDropped(..) => None,
+            | Remark::VersionDropped(..)
+            | Remark::VersionsHidden { .. }
+            | Remark::AccessNarrowed { .. } => None,
         }
     }
+}
+
+/// Says which versions are hidden from some of those who see a Thing, and how they are published.
+fn hidden(versions: &[Option<String>], has_original: bool) -> String {
+    let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "the text without a version".to_owned());
+    let names: Vec<String> = versions.iter().map(name).collect();
+    let original = has_original.then_some("what it was converted from, without edits");
+    let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
+    format!(
+        "not all who see it from now on are shown what was stored when fewer saw it: {}; to publish these too, change its access \
+         with `?versions=all` (`agentdex access --all-versions`)",
+        named(&names)
+    )
 }
 
 /// True if what was imported is dropped, and its tracking with it.

@@ -3,6 +3,7 @@
 use super::{Registry, Thing};
 use crate::{
     Error, Result,
+    access::Visibility,
     change::Seq,
     search::choose_version,
     store::{DeclaredTexts, Declarer, Original, Record, version_of},
@@ -22,6 +23,10 @@ pub struct ThingVersion {
     pub format: Option<String>,
     /// The Thing of the document that declares it as a part.
     pub document: Option<String>,
+    /// Its visibility, where fewer are shown it than see the Thing; for callers who may change the Thing.
+    pub visibility: Option<Visibility>,
+    /// False for a version of a former owner, which the caller may remove and not read: it has no text here.
+    pub is_readable: bool,
     pub(super) text: String,
     pub(super) original: Option<Original>,
 }
@@ -70,39 +75,60 @@ impl Registry {
 
     /// The version that a range means.
     pub(super) fn version(&self, id: &str, range: &str) -> Result<ThingVersion> {
-        let versions = self.versions(id)?;
+        let mut versions = self.versions(id)?;
+        versions.retain(|version| version.is_readable);
+        // A higher one may be hidden from some of those who see the Thing.
+        let is_served = versions.first().is_some_and(|version| version.is_served);
+        if range == "latest" && is_served {
+            return Ok(versions.swap_remove(0));
+        }
         let names: Vec<&str> = versions.iter().filter_map(|version| version.version.as_deref()).collect();
         // What is no range is the name of no version.
         let chosen = choose_version(range, &names).unwrap_or_default().map(str::to_owned);
-        // What names no version has one, which is the latest.
-        let is_latest = |version: &ThingVersion| range == "latest" && version.is_served && chosen.is_none();
-        let is_chosen = |version: &ThingVersion| chosen.is_some() && version.version == chosen;
-        let found = versions.into_iter().find(|version| is_chosen(version) || is_latest(version));
+        let found = versions.into_iter().find(|version| chosen.is_some() && version.version == chosen);
         found.ok_or_else(|| Error::NoSuchVersion { id: id.to_owned(), version: range.to_owned() })
     }
 
-    /// The versions that the caller sees. Of a part those of documents that fewer see are its owner's business.
+    /// The versions that the caller is shown; for who may change the Thing, all of them. Where the text that edits lie over is
+    /// hidden, what is served stands for it.
     fn seen_versions(&self, record: &Record, declared: DeclaredTexts) -> Result<Vec<ThingVersion>> {
-        let is_own = record.access.lets_change(&self.1);
+        let (grants, may_change) = (self.grants(), record.access.lets_change(&self.1));
         let mut versions = Vec::new();
         for (number, (declaration, text, original)) in declared.declarations.into_iter().enumerate() {
             let document = match &declaration.by {
                 Declarer::Itself => None,
                 Declarer::Document(document) => Some(document.clone()),
             };
+            let is_served = number == 0;
             if let Some(document) = &document
-                && !is_own
-                && self.0.store.find(document)?.is_none_or(|document| document.access != record.access)
+                && !may_change
+                && self.find_record(document)?.is_none()
             {
                 continue;
             }
-            let version = declaration.version.clone().or_else(|| version_of(&text));
+            let own = declaration.access(&record.access);
+            let is_shown = grants.as_ref().is_none_or(|grants| own.admits(grants));
+            if !is_shown && !is_served && !may_change {
+                continue;
+            }
+            let visibility = Some(own.access.visibility).filter(|_| may_change && own != record.access.clone().into());
+            let (text, original, seq) = match is_shown {
+                true => (text, original, declaration.base),
+                false if is_served => {
+                    (record.text.clone(), None, if may_change { declaration.base } else { record.seq })
+                }
+                false => (String::new(), None, declaration.base),
+            };
+            // That of a text that isn't shown would be one of its words.
+            let named = declaration.version.filter(|_| is_shown || may_change);
             versions.push(ThingVersion {
-                version,
-                is_served: number == 0,
-                seq: declaration.base,
+                version: named.or_else(|| version_of(&text)),
+                is_served,
+                seq,
                 format: declaration.format,
                 document,
+                visibility,
+                is_readable: is_shown || is_served,
                 text,
                 original,
             });

@@ -50,6 +50,7 @@ pub struct Write {
     access: AccessRequest,
     version: Option<String>,
     only_related: bool,
+    replaces: bool,
     /// True if the thread that writes may block, and so commit itself.
     may_block: bool,
 }
@@ -76,9 +77,9 @@ impl Write {
         Write::from(Verb::Register { json: document.into() })
     }
 
-    /// Creates or replaces the Thing with the id that the document has. Of a Thing that was imported this is an edit: its
-    /// original stays, and the edit holds when it is imported again. What has neither title nor capability, description or
-    /// address in common with what was imported replaces that.
+    /// Creates the Thing with the id that the document has, or changes what is served of it, and no other version. Of a Thing
+    /// that was imported this is an edit: its original stays, and the edit holds when it is imported again. See
+    /// [`Write::replacing`].
     pub fn put(document: impl Into<Json>) -> Write {
         Write::from(Verb::Put { id: None, json: document.into() })
     }
@@ -122,6 +123,13 @@ impl Write {
         self
     }
 
+    /// Replaces all that there is of the Thing by what is put: its original, other versions, and edits are dropped, and it is no
+    /// longer tracked. Without it nothing of that is.
+    pub fn replacing(mut self, replaces: bool) -> Write {
+        self.replaces = replaces;
+        self
+    }
+
     /// Writes only if this holds ([`Error::PreconditionFailed`]).
     pub fn when(mut self, precondition: Precondition) -> Write {
         self.precondition = Some(precondition);
@@ -151,6 +159,7 @@ impl From<Verb> for Write {
             access: AccessRequest::default(),
             version: None,
             only_related: false,
+            replaces: false,
             may_block: false,
         }
     }
@@ -195,7 +204,8 @@ impl Registry {
     /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
-        let Write { verb, mut precondition, dry_run, actor, access, version, only_related, may_block } = write;
+        let Write { verb, mut precondition, dry_run, actor, access, version, only_related, replaces, may_block } =
+            write;
         let version = version.filter(|version| !version.is_empty());
         let commit = Commit { dry_run, may_block, author: self.author(access)? };
         let prepared = match verb {
@@ -233,9 +243,10 @@ impl Registry {
                 Some(version) => {
                     let expected = precondition.take();
                     let version = Some(version);
-                    Declares::Itself(OwnDeclaration { version, expected, is_sole: false, only_related })
+                    let own = OwnDeclaration { version, expected, is_sole: replaces, ..OwnDeclaration::default() };
+                    Declares::Itself(OwnDeclaration { only_related, ..own })
                 }
-                None => Declares::ByHand { replaces: true, only_related },
+                None => Declares::ByHand { replaces, only_related },
             };
         }
         write.precondition = match (unconditional, precondition) {

@@ -78,6 +78,7 @@ pub(super) struct Found<'a> {
 }
 
 /// Attributes of a put or a renewal, other than the text.
+#[derive(Clone, Copy)]
 pub(super) struct Particulars<'a> {
     pub id: &'a str,
     pub expiry: Expiry,
@@ -406,7 +407,8 @@ impl<'a> Applier<'a> {
     pub(super) fn set_access(&mut self, id: &str, live: &Found<'_>, actor: Option<String>) -> Result<Outcome> {
         let old = &live.record;
         let access = self.author.access.applied_to(&live.access);
-        if access == live.access {
+        if access == live.access && (old.declarations.is_empty() || !self.author.access.all_versions) {
+            self.remark_on_hidden(id, &old.declared()?, &access)?;
             return Ok(Outcome::Renewed(old.seq));
         }
         self.check_member(id, &access)?;
@@ -640,7 +642,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn namespace(&self, number: NamespaceNumber) -> Result<Option<NamespaceRecord>> {
+    pub(super) fn namespace(&self, number: NamespaceNumber) -> Result<Option<NamespaceRecord>> {
         let stored = self.overlay.get_open(&layout::namespace_key(number))?;
         stored.map(|stored| NamespaceRecord::decode(&stored)).transpose()
     }

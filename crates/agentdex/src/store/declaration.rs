@@ -7,12 +7,16 @@ use semver::Version;
 use super::{
     layout::corrupt,
     sum::Digest,
+    text_access::TextAccess,
     value::{Reader, StoredRecord, put_bytes},
 };
-use crate::{Result, change::Seq, td::internal::semantic_version};
+use crate::{Result, access::Access, change::Seq, td::internal::semantic_version};
 
 /// The most versions of one record by one who declares it.
 pub(super) const MOST_VERSIONS: usize = 20;
+
+/// The tag of the [`TextAccess`] among the members of a declaration.
+const ACCESS: u8 = 1;
 
 /// The one who declares a record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +40,10 @@ pub struct Declaration {
     pub format: Option<String>,
     pub(super) text: Digest,
     pub(super) original: Option<Digest>,
+    /// The access of its text and its original; `None` if it is that of the record.
+    pub(super) access: Option<TextAccess>,
+    /// Members that this version doesn't know, encoded. They stay with the declaration.
+    pub(super) unknown: Vec<u8>,
 }
 
 /// The declarations of a record; the first is the one that is served.
@@ -61,6 +69,16 @@ impl Declaration {
         self.version.as_deref().and_then(semantic_version)
     }
 
+    /// The access of its text and its original, where that of the record is `of_record`.
+    pub fn access(&self, of_record: &Access) -> TextAccess {
+        self.access.clone().unwrap_or_else(|| of_record.clone().into())
+    }
+
+    /// Sets the access of its text and its original, in a record with the access `of_record`.
+    pub(super) fn set_access(&mut self, access: TextAccess, of_record: &Access) {
+        self.access = Some(access).filter(|access| !access.also.is_empty() || access.access != *of_record);
+    }
+
     fn is(&self, by: &Declarer, version: Option<&str>) -> bool {
         self.by == *by && self.version.as_deref() == version
     }
@@ -68,6 +86,15 @@ impl Declaration {
 
 impl Declarations {
     pub fn decode(bytes: &[u8]) -> Result<Declarations> {
+        Declarations::decode_with(bytes, true)
+    }
+
+    /// Decodes declarations of format 4, which have no members.
+    pub fn decode_format_4(bytes: &[u8]) -> Result<Declarations> {
+        Declarations::decode_with(bytes, false)
+    }
+
+    fn decode_with(bytes: &[u8], has_members: bool) -> Result<Declarations> {
         let (mut reader, mut declarations) = (Reader(bytes), Vec::new());
         while !reader.0.is_empty() {
             let by = match reader.string()? {
@@ -82,14 +109,15 @@ impl Declarations {
                 _ => return Err(corrupt()),
             };
             let format = reader.optional_string()?.map(str::to_owned);
-            declarations.push(Declaration { by, version, base, format, text, original });
+            let (access, unknown) = if has_members { decode_members(reader.block()?)? } else { (None, Vec::new()) };
+            declarations.push(Declaration { by, version, base, format, text, original, access, unknown });
         }
         Ok(Declarations(declarations))
     }
 
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for Declaration { by, version, base, format, text, original } in &self.0 {
+        for Declaration { by, version, base, format, text, original, access, unknown } in &self.0 {
             let by = match by {
                 Declarer::Itself => "",
                 Declarer::Document(document) => document,
@@ -101,6 +129,7 @@ impl Declarations {
             bytes.push(u8::from(original.is_some()));
             bytes.extend(original.iter().flat_map(|digest| digest.0));
             put_bytes(&mut bytes, format.as_deref().unwrap_or_default().as_bytes());
+            put_bytes(&mut bytes, &encode_members(access.as_ref(), unknown));
         }
         bytes
     }
@@ -116,16 +145,20 @@ impl Declarations {
         self.0.extract_if(.., is_released).collect()
     }
 
-    /// Puts the best of those first that may be served.
-    pub fn choose(&mut self, may_be_served: impl Fn(&Declaration) -> bool) {
+    /// Puts the best of those first that may be served; the best of all where none may be.
+    pub fn choose(&mut self, may_be_served: impl Fn(&Declaration) -> Result<bool>) -> Result<()> {
+        let may_be_served: Vec<bool> = self.0.iter().map(may_be_served).collect::<Result<_>>()?;
         let best = (0..self.0.len()).max_by(|one, other| match (self.0.get(*one), self.0.get(*other)) {
-            (Some(one), Some(other)) => may_be_served(one).cmp(&may_be_served(other)).then_with(|| one.compare(other)),
+            (Some(first), Some(second)) => {
+                may_be_served.get(*one).cmp(&may_be_served.get(*other)).then_with(|| first.compare(second))
+            }
             _ => Ordering::Equal,
         });
         if let Some(best) = best {
             let best = self.0.remove(best);
             self.0.insert(0, best);
         }
+        Ok(())
     }
 
     /// The documents that it is a part of, ascending, without repeats.
@@ -136,6 +169,12 @@ impl Declarations {
         documents
     }
 
+    /// True if edits by hand lie over the text of the one that is served: over one that was converted from something, and over
+    /// the text of a part. Others are changed in place.
+    pub fn take_edits(&self) -> bool {
+        self.is_part() || self.0.first().is_some_and(|served| served.original.is_some())
+    }
+
     /// True where documents alone declare it.
     pub fn is_part(&self) -> bool {
         self.0.iter().all(|declaration| declaration.by != Declarer::Itself)
@@ -143,8 +182,34 @@ impl Declarations {
 
     /// True for what needn't be said of a record: that it declares itself, with what is served.
     pub fn are_implied(&self, served: Seq) -> bool {
-        matches!(&*self.0, [Declaration { by: Declarer::Itself, version: None, base, .. }] if *base == served)
+        let [only] = self.0.as_slice() else { return false };
+        only.is(&Declarer::Itself, None) && only.base == served && only.access.is_none() && only.unknown.is_empty()
     }
+}
+
+fn encode_members(access: Option<&TextAccess>, unknown: &[u8]) -> Vec<u8> {
+    let mut members = Vec::new();
+    if let Some(access) = access {
+        members.push(ACCESS);
+        put_bytes(&mut members, &access.encode());
+    }
+    members.extend_from_slice(unknown);
+    members
+}
+
+/// The access among the members of a declaration, and those that this version doesn't know.
+fn decode_members(members: &[u8]) -> Result<(Option<TextAccess>, Vec<u8>)> {
+    let (mut reader, mut access, mut unknown) = (Reader(members), None, Vec::new());
+    while !reader.0.is_empty() {
+        match (reader.u8()?, reader.block()?) {
+            (ACCESS, block) => access = Some(TextAccess::decode(block)?),
+            (tag, block) => {
+                unknown.push(tag);
+                put_bytes(&mut unknown, block);
+            }
+        }
+    }
+    Ok((access, unknown))
 }
 
 impl StoredRecord<'_> {
@@ -154,9 +219,9 @@ impl StoredRecord<'_> {
             return Declarations::decode(self.declarations);
         }
         let (by, format) = (Declarer::Itself, self.format.map(str::to_owned));
-        let itself =
-            Declaration { by, version: None, base: self.seq, format, text: self.text, original: self.original };
-        Ok(Declarations(vec![itself]))
+        let (base, text, original) = (self.seq, self.text, self.original);
+        let unknown = Vec::new();
+        Ok(Declarations(vec![Declaration { by, version: None, base, format, text, original, access: None, unknown }]))
     }
 
     /// The seq that its original lies under.
@@ -171,12 +236,14 @@ impl StoredRecord<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Visibility;
 
     fn declaration(by: Declarer, version: Option<&str>, base: u64) -> Declaration {
         let version = version.map(str::to_owned);
         let original = base.is_multiple_of(2).then(|| Digest::of(b"original"));
         let format = original.map(|_| "a2a".to_owned());
-        Declaration { by, version, base: Seq(base), format, text: Digest::of(b"text"), original }
+        let (access, unknown) = (None, Vec::new());
+        Declaration { by, version, base: Seq(base), format, text: Digest::of(b"text"), original, access, unknown }
     }
 
     #[test]
@@ -190,6 +257,20 @@ mod tests {
     }
 
     #[test]
+    fn access_and_members_of_later_versions_stay_with_a_declaration() {
+        let access = TextAccess::from(Access { visibility: Visibility::Private, ..Access::default() });
+        let unknown = [&[9, 0, 0, 0, 2][..], b"ab", &[12, 0, 0, 0, 0]].concat();
+        for unknown in [Vec::new(), unknown] {
+            for access in [None, Some(access.clone())] {
+                let (access, unknown) = (access, unknown.clone());
+                let one = Declaration { access, unknown, ..declaration(Declarer::Itself, None, 3) };
+                let written = Declarations(vec![one, declaration(Declarer::Itself, Some("1.0.0"), 4)]);
+                assert_eq!(Declarations::decode(&written.encode()).unwrap(), written);
+            }
+        }
+    }
+
+    #[test]
     fn the_highest_version_is_the_best_and_what_is_none_comes_below() {
         let order = [None, Some("beta"), Some("0.9.0"), Some("1.0.0-rc.1"), Some("1.0.0"), Some("v1.10.0")];
         for (place, version) in order.iter().enumerate() {
@@ -198,7 +279,7 @@ mod tests {
                     declaration(Declarer::Itself, *below, if version.is_none() { 1 } else { 3 }),
                     declaration(Declarer::Itself, *version, 7),
                 ]);
-                both.choose(|_| true);
+                both.choose(|_| Ok(true)).unwrap();
                 assert_eq!(both.0[0].version.as_deref(), *version, "{below:?} {version:?}");
             }
         }
@@ -206,7 +287,7 @@ mod tests {
             declaration(Declarer::Document("a".into()), Some("2.0.0"), 1),
             declaration(Declarer::Document("b".into()), Some("1.0.0"), 2),
         ]);
-        documents.choose(|declaration| declaration.base == Seq(2));
+        documents.choose(|declaration| Ok(declaration.base == Seq(2))).unwrap();
         assert_eq!(documents.0[0].base, Seq(2), "what may be served comes before what is newer");
     }
 }

@@ -11,12 +11,13 @@ use super::{
     layout,
     parts::part_of_document,
     serving::{Brought, Next, UNSTORED},
-    sum::Digest,
+    text_access::TextAccess,
     value::{self, StoredRecord},
-    write::{Declares, Edits, Outcome, OwnDeclaration, Remark},
+    write::{Declares, Edited, Edits, Expiry, Outcome, OwnDeclaration, Remark},
 };
 use crate::{
     Error, Result,
+    access::Access,
     change::{DeletionReason, Precondition, Seq},
     td::merge_patch,
 };
@@ -30,9 +31,9 @@ impl Applier<'_> {
     ) -> Vec<u8> {
         let Some((by, version)) = declarer else { return Vec::new() };
         let format = record.format.map(str::to_owned);
-        let declaration =
-            Declaration { by, version, base: record.seq, format, text: record.text, original: record.original };
-        Declarations(vec![declaration]).encode()
+        let (base, text, original) = (record.seq, record.text, record.original);
+        let (access, unknown) = (None, Vec::new());
+        Declarations(vec![Declaration { by, version, base, format, text, original, access, unknown }]).encode()
     }
 
     /// Creates a record that declares itself.
@@ -43,14 +44,24 @@ impl Applier<'_> {
         description: Description,
         actor: Option<String>,
     ) -> Result<Outcome> {
-        let mut declarer = None;
-        if let Declares::Itself(OwnDeclaration { version, expected, .. }) = declares {
-            check_version(particulars.id, expected, None)?;
-            // That of an import is in its text.
-            declarer = version.filter(|_| particulars.original.is_none()).map(|v| (Declarer::Itself, Some(v)));
-        }
         let access = self.author.access.applied_to(&self.author.to_new);
         self.check_member(particulars.id, &access)?;
+        let Declares::Itself(own) = declares else {
+            return self.create(particulars, (None, access), description.text, description.capabilities, actor);
+        };
+        check_version(particulars.id, own.expected, None)?;
+        if let Some(Edited { text, capabilities }) = own.edited.clone() {
+            let plain = Particulars { original: None, ..particulars };
+            let created = self.create(plain, (None, access), text, capabilities, actor.clone())?;
+            let stored = self.overlay.get(&layout::record_key(particulars.id))?.ok_or_else(layout::corrupt)?;
+            let live = self.found(particulars.id, &stored)?;
+            let own = OwnDeclaration { is_sole: true, expected: None, ..own };
+            self.declare_itself(particulars, &live, own, description, actor)?;
+            return Ok(created);
+        }
+        // That of an import is in its text.
+        let version = own.version.filter(|_| particulars.original.is_none());
+        let declarer = version.map(|version| (Declarer::Itself, Some(version)));
         self.create(particulars, (declarer, access), description.text, description.capabilities, actor)
     }
 
@@ -64,13 +75,12 @@ impl Applier<'_> {
         actor: Option<String>,
     ) -> Result<Outcome> {
         let (id, old) = (particulars.id, &live.record);
-        let mut declarations = old.declared()?;
-        let was_part = declarations.is_part();
-        let version =
-            self.settle_versions(&mut declarations, own.version.as_deref(), own.is_sole, &description.text)?;
-        let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
-        check_version(id, own.expected, before)?;
-        if declarations.0.is_empty() && old.edits.is_none() && old.declarations.is_empty() {
+        let (mut declarations, edits) = self.declared(id, live)?;
+        let (served, was_part) = (declarations.0.first().cloned(), declarations.is_part());
+        let is_import = particulars.original.is_some();
+        let version = self.settle_versions(id, &mut declarations, &own, is_import)?;
+        let is_plain = edits.is_none() && old.declarations.is_empty() && own.edited.is_none();
+        if declarations.0.is_empty() && version.is_none() && is_plain {
             return self.replace(particulars, live, description, actor);
         }
         if was_part {
@@ -80,23 +90,31 @@ impl Applier<'_> {
         }
         let access = self.author.access.applied_to(&live.access);
         self.check_member(id, &access)?;
-        let edits = self.edits(id, old)?;
-        self.remark_on_conflicts(id, old, edits.as_ref(), &description.text)?;
-        let brought = Brought::new(Declarer::Itself, version.clone(), description, particulars.original);
-        declarations.release(&Declarer::Itself, Some(version.as_deref()));
-        declarations.0.push(brought.declaration());
-        declarations.choose(|_| true);
-        while declarations.0.len() > MOST_VERSIONS {
-            let lowest = declarations.0.iter().min_by(|one, other| one.compare(other)).map(|lowest| lowest.base);
-            let dropped = declarations.0.extract_if(.., |declaration| Some(declaration.base) == lowest);
-            for declaration in dropped.collect::<Vec<_>>() {
-                self.remarks.push(Remark::VersionDropped(id.to_owned(), declaration.version));
-            }
+        self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
+        let mut brought = Some(Brought::new(Declarer::Itself, version, description, particulars.original));
+        let inherited = match served.filter(|_| edits.is_some() && is_import) {
+            Some(served) => self.inherited(&served, live, &access)?,
+            None => None,
+        };
+        let follows = inherited.is_some() && own.access.is_none();
+        declarations.0.extend(brought.as_ref().map(|brought| Declaration {
+            access: own.access.map(TextAccess::from).or(inherited),
+            ..brought.declaration()
+        }));
+        self.choose(&mut declarations, (live, &access), follows)?;
+        if self.drop_lowest(id, &mut declarations) {
+            brought = None;
         }
         if let Some(served) = declarations.0.first().filter(|served| served.base != UNSTORED) {
             self.remarks.push(Remark::NotServed { id: id.to_owned(), served: served.version.clone() });
         }
-        let next = self.rendered(id, (access, particulars.expiry), declarations, edits, Some(brought))?;
+        let expiry = particulars.expiry;
+        let next = match (own.edited, brought) {
+            (Some(edited), Some(brought)) => {
+                self.edited((id, live), (access, expiry), declarations, edited, brought)?
+            }
+            (_, brought) => self.rendered((id, live), (access, expiry), declarations, edits, brought)?,
+        };
         let outcome = self.serve(id, live, next, actor)?;
         if matches!(outcome, Outcome::Updated(_)) {
             // It was of what was imported before.
@@ -105,47 +123,87 @@ impl Applier<'_> {
         Ok(outcome)
     }
 
-    /// The version under which a record is declared by itself, among others or as the only one. Where it is the only one that
-    /// there will be, the others are taken out.
-    fn settle_versions(
+    /// A record whose text was brought with what it was edited to.
+    fn edited(
         &mut self,
-        declarations: &mut Declarations,
-        version: Option<&str>,
-        is_sole: bool,
-        text: &str,
-    ) -> Result<Option<String>> {
-        let Some(version) = version.filter(|_| !is_sole && !declarations.is_part()) else {
-            if !declarations.is_part() {
-                declarations.0.clear();
-            }
-            return Ok(None);
-        };
-        if let [only] = declarations.0.as_slice()
-            && only.version.is_none()
-            && only.text == Digest::of(text.as_bytes())
-        {
-            // The same again.
-            declarations.0.clear();
-            return Ok(None);
+        (id, live): (&str, &Found<'_>),
+        (access, expiry): (Access, Expiry),
+        declarations: Declarations,
+        edited: Edited,
+        brought: Brought,
+    ) -> Result<Next> {
+        let is_hidden = declarations.0.iter().any(|one| one.base == UNSTORED && one.access.is_some());
+        let patch = merge_patch::diff(&brought.text, &edited.text).or_else(|| is_hidden.then(|| "{}".to_owned()));
+        let edits = patch.map(|patch| Edits { access: access.clone(), patch });
+        if declarations.0.first().is_none_or(|served| served.base != UNSTORED) || !declarations.take_edits() {
+            return self.rendered((id, live), (access, expiry), declarations, edits, Some(brought));
         }
-        // What was imported as the only one has its version in its text alone.
-        for declaration in &mut declarations.0 {
-            if declaration.version.is_none() {
-                let text = self.overlay.get(&layout::text_key(declaration.base))?.ok_or_else(layout::corrupt)?;
-                declaration.version = version_of(value::text(&text)?);
-            }
-        }
-        // What has no version is replaced by what has one.
-        declarations.0.retain(|declaration| declaration.version.is_some());
-        let is_alone = declarations.0.iter().all(|declaration| declaration.version.as_deref() == Some(version));
-        if is_alone {
-            declarations.0.clear();
-            return Ok(None);
-        }
-        Ok(Some(version.to_owned()))
+        let (Edited { text, capabilities }, brought) = (edited, Some(brought));
+        Ok(Next { text, capabilities, access, expiry, declarations, edits, brought })
     }
 
-    /// Takes a description that somebody wrote by hand.
+    /// The access of what comes in the place of a text that edits lie over: if that was hidden, so is this.
+    fn inherited(&self, served: &Declaration, live: &Found<'_>, access: &Access) -> Result<Option<TextAccess>> {
+        let own = served.access(&live.access);
+        let is_hidden = served.original.is_some() && own.access.owner == access.owner;
+        Ok(if is_hidden && !self.is_shown_to_all(served, live, access)? { Some(own.narrowed(access)) } else { None })
+    }
+
+    /// Drops the lowest versions beyond those that are kept; true if what was brought is among them.
+    fn drop_lowest(&mut self, id: &str, declarations: &mut Declarations) -> bool {
+        let mut has_brought = false;
+        while declarations.0.len() > MOST_VERSIONS {
+            let others = declarations.0.iter().enumerate().skip(1);
+            let lowest = others.min_by(|(_, one), (_, other)| one.compare(other)).map_or(0, |(number, _)| number);
+            let dropped = declarations.0.remove(lowest);
+            has_brought |= dropped.base == UNSTORED;
+            self.remarks.push(Remark::VersionDropped(id.to_owned(), dropped.version));
+        }
+        has_brought
+    }
+
+    /// The version under which a record is declared by itself, among others or as the only one. The one before it is taken out,
+    /// and all others where it is the only one that there will be.
+    fn settle_versions(
+        &mut self,
+        id: &str,
+        declarations: &mut Declarations,
+        own: &OwnDeclaration,
+        is_import: bool,
+    ) -> Result<Option<String>> {
+        let version = own.version.clone();
+        if declarations.is_part() {
+            check_version(id, own.expected, None)?;
+            return Ok(version.filter(|_| !is_import));
+        }
+        self.name_versions(declarations)?;
+        let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
+        check_version(id, own.expected, before)?;
+        match own.is_sole {
+            true => declarations.0.clear(),
+            false => drop(declarations.release(&Declarer::Itself, Some(version.as_deref()))),
+        }
+        // An import that is the only version has it in its text.
+        let is_in_text = is_import && declarations.0.is_empty();
+        Ok(version.filter(|_| !is_in_text))
+    }
+
+    /// Names the declarations without a version by the version that their text says: that of what was imported as the only one
+    /// is there alone.
+    pub(super) fn name_versions(&mut self, declarations: &mut Declarations) -> Result<()> {
+        for number in 0..declarations.0.len() {
+            let Some(one) = declarations.0.get(number).filter(|one| one.version.is_none()) else { continue };
+            let text = self.overlay.get(&layout::text_key(one.base))?.ok_or_else(layout::corrupt)?;
+            let named = version_of(value::text(&text)?);
+            let is_taken = named.is_none() || declarations.find(&Declarer::Itself, named.as_deref()).is_some();
+            if let Some(one) = declarations.0.get_mut(number).filter(|_| !is_taken) {
+                one.version = named;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a description that somebody wrote by hand: it changes what is served, and no other version.
     pub(super) fn put_by_hand(
         &mut self,
         particulars: Particulars<'_>,
@@ -158,33 +216,51 @@ impl Applier<'_> {
         if old.declarations.is_empty() && !old.has_original() {
             return self.replace(particulars, live, description, actor);
         }
-        let declarations = old.declared()?;
+        let (mut declarations, edits) = self.declared(id, live)?;
         let access = self.author.access.applied_to(&live.access);
-        let is_part = declarations.is_part();
-        if replaces && !self.is_related(live, &description)? {
-            self.remarks.push(Remark::DeclarationsEnded(id.to_owned()));
-            self.overwrite(layout::metadata_key(id), None)?;
-            if is_part {
-                self.say_left(id, &declarations);
-                self.leave_documents(id, &declarations)?;
-            }
-            self.check_member(id, &access)?;
-            let brought = Brought::new(Declarer::Itself, None, description, None);
-            let declarations = Declarations(vec![brought.declaration()]);
-            let next = self.rendered(id, (access, particulars.expiry), declarations, None, Some(brought))?;
-            return self.serve(id, live, next, actor);
-        }
-        let expiry = if is_part { live.expiry } else { particulars.expiry };
-        if is_part && access != live.access {
+        let (is_part, takes_edits) = (declarations.is_part(), declarations.take_edits());
+        if is_part && access != live.access && !replaces {
             return Err(part_of_document(id, &declarations));
         }
         self.check_member(id, &access)?;
-        let base = declarations.0.first().ok_or_else(layout::corrupt)?.base;
-        let base = self.overlay.get(&layout::text_key(base))?.ok_or_else(layout::corrupt)?;
+        if replaces || !takes_edits {
+            let version = declarations.0.first().and_then(|served| served.version.clone()).filter(|_| !replaces);
+            let brought = Brought::new(Declarer::Itself, version, description, None);
+            if replaces {
+                self.end_declarations(id, live, &declarations)?;
+                declarations.0.clear();
+            } else if !declarations.0.is_empty() {
+                declarations.0.remove(0);
+            }
+            declarations.0.insert(0, brought.declaration());
+            let edits = edits.filter(|_| !replaces);
+            let next = self.rendered((id, live), (access, particulars.expiry), declarations, edits, Some(brought))?;
+            return self.serve(id, live, next, actor);
+        }
+        let expiry = if is_part { live.expiry } else { particulars.expiry };
+        let served = declarations.0.first().ok_or_else(layout::corrupt)?;
+        let base = self.overlay.get(&layout::text_key(served.base))?.ok_or_else(layout::corrupt)?;
         let patch = merge_patch::diff(value::text(&base)?, &description.text);
+        // What the document says beside that stays hidden.
+        let is_hidden = served.access.is_some() && !self.is_shown_to_all(served, live, &access)?;
+        let patch = patch.or_else(|| is_hidden.then(|| "{}".to_owned()));
         let edits = patch.map(|patch| Edits { access: access.clone(), patch });
         let Description { text, capabilities, .. } = description;
         self.serve(id, live, Next { text, capabilities, access, expiry, declarations, edits, brought: None }, actor)
+    }
+
+    /// Ends what was imported, and all versions, since something replaces them.
+    fn end_declarations(&mut self, id: &str, live: &Found<'_>, declarations: &Declarations) -> Result<()> {
+        let is_more = live.record.has_original() || live.record.edits.is_some() || declarations.0.len() > 1;
+        if is_more || declarations.is_part() {
+            self.remarks.push(Remark::DeclarationsEnded(id.to_owned()));
+        }
+        self.overwrite(layout::metadata_key(id), None)?;
+        if declarations.is_part() {
+            self.say_left(id, declarations);
+            self.leave_documents(id, declarations)?;
+        }
+        Ok(())
     }
 
     /// Removes a version of a record, and the record with its last.
@@ -195,16 +271,11 @@ impl Applier<'_> {
         (version, expected): (&str, Option<Precondition>),
         actor: Option<String>,
     ) -> Result<Outcome> {
-        let mut declarations = live.record.declared()?;
+        let (mut declarations, edits) = self.declared(id, live)?;
         if declarations.is_part() {
             return Err(part_of_document(id, &declarations));
         }
-        for declaration in &mut declarations.0 {
-            if declaration.version.is_none() {
-                let text = self.overlay.get(&layout::text_key(declaration.base))?.ok_or_else(layout::corrupt)?;
-                declaration.version = version_of(value::text(&text)?);
-            }
-        }
+        self.name_versions(&mut declarations)?;
         let released = declarations.release(&Declarer::Itself, Some(Some(version)));
         check_version(id, expected, released.first().map(|released| released.base))?;
         if released.is_empty() {
@@ -219,9 +290,8 @@ impl Applier<'_> {
                 self.release_part(&part, &by, Some(Some(version)), actor.clone())?;
             }
         }
-        declarations.choose(|_| true);
-        let edits = self.edits(id, &live.record)?;
-        let next = self.rendered(id, (live.access.clone(), live.expiry), declarations, edits, None)?;
+        self.choose(&mut declarations, (live, &live.access), false)?;
+        let next = self.rendered((id, live), (live.access.clone(), live.expiry), declarations, edits, None)?;
         self.serve(id, live, next, actor)
     }
 }

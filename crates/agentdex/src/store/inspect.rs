@@ -16,7 +16,7 @@ use super::{
     sum::Sum,
     tear,
     tree::{Tree, guarded, reading},
-    upgrade,
+    upgrade, upgrade_in_place,
     value::{Entry, State},
     witness::{self, Seen, Slot},
 };
@@ -141,6 +141,9 @@ pub(super) fn open(directory: &Path) -> Result<Tree> {
     if upgrade::is_due(&db)? {
         db = upgrade::upgrade(directory, db, &options)?;
     }
+    if upgrade_in_place::is_due(&db)? {
+        upgrade_in_place::upgrade(directory, &db)?;
+    }
     let version = guarded(|| db.get(layout::FORMAT_KEY))?.ok_or_else(layout::corrupt)?;
     check_version(directory, &version)?;
     Ok(Tree::new(db, Held::new(directory)))
@@ -152,7 +155,7 @@ pub(super) fn judge(directory: &Path, tree: &Tree, seen: &Seen) -> Result<()> {
     let (epoch, registry) = identity(&db)?;
     let state = State::decode(&tree.get(layout::STATE_KEY)?.ok_or_else(layout::corrupt)?)?;
     let sum = || panics::caught(|| Sum::read(&db)).unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
-    witness::judge(directory, seen, &Slot::of(epoch, registry, &state), sum)?;
+    witness::judge(directory, seen, &Slot::of(epoch, registry, &state), upgrade_in_place::state(&db)?, sum)?;
     check_end(directory, &db, &state)
 }
 

@@ -7,9 +7,10 @@
 //! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
 //! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
 //! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
+//! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | the upgrade from format 4: the number of the last commit before it, the sum of then, and whether all records are written again |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal and hash of the last entry that was dropped |
 //! | `m/clock` | seq: u64, moment: i64 | the time that the log was set back to by hand, after the entry of that seq |
-//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 16 its document has parts, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; tags: 1 its [declarations](super::declaration), the served one first: by: string (the id of a document, empty for itself), version: string, seq that its text and original lie under: u64, digest of the text: 16 bytes, 1 and the digest of its original or 0, format: string; 2 the digest of its edits |
+//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 16 its document has parts, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; tags: 2 the digest of its edits; 3 its [declarations](super::declaration), the served one first: by: string (the id of a document, empty for itself), version: string, seq that its text and original lie under: u64, digest of the text: 16 bytes, 1 and the digest of its original or 0, format: string, members: block of tag: u8 and block, of which unknown ones stay as they are; tags: 1 the [access of its text](super::text_access) where it isn't that of the record: access: block, numbers of further namespaces: u64 each |
 //! | `t/<seq>` | the TD | the text of the record whose seq it is, of its declarations, and of a creation in the log |
 //! | `o/<seq>` | format: string, media type: string, document: rest | what the record, or the declaration, whose seq it is was converted from |
 //! | `i/<id>` | as it was given | metadata of a record with an original, until that changes |
@@ -52,9 +53,10 @@ use crate::{
 };
 
 /// The version of the layout that is read and written.
-pub(super) const FORMAT_VERSION: u32 = 4;
+pub(super) const FORMAT_VERSION: u32 = 5;
 
 pub(super) const FORMAT_KEY: &[u8] = b"m/format";
+pub(super) const UPGRADE_KEY: &[u8] = b"m/upgrade";
 pub(super) const EPOCH_KEY: &[u8] = b"m/epoch";
 pub(super) const REGISTRY_KEY: &[u8] = b"m/registry";
 pub(super) const STATE_KEY: &[u8] = b"m/state";

@@ -44,6 +44,7 @@ mod directory;
 mod expiry;
 mod gaps;
 mod held;
+mod hidden;
 mod inspect;
 mod layout;
 mod local;
@@ -78,8 +79,10 @@ mod space;
 mod sum;
 mod sync;
 mod tear;
+mod text_access;
 mod tree;
 mod upgrade;
+mod upgrade_in_place;
 mod value;
 mod view;
 mod witness;
@@ -126,8 +129,10 @@ pub use self::{
     salvage::{Salvaged, accept_rollback, salvage},
     serving::capability_keys,
     snapshot::Snapshot,
+    text_access::TextAccess,
     write::{
-        Applied, Author, Declares, Edits, Expiry, Operation, Original, Outcome, OwnDeclaration, Patch, Remark, Write,
+        Applied, Author, Declares, Edited, Edits, Expiry, Operation, Original, Outcome, OwnDeclaration, Patch, Remark,
+        Write,
     },
 };
 

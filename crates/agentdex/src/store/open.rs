@@ -28,7 +28,7 @@ use super::{
     sum::Sum,
     sync::DataFiles,
     tree::{Tree, reading},
-    upgrade,
+    upgrade, upgrade_in_place,
     value::{Origin, State},
     view::View,
     witness::{self, Seen, Slot, Witness},
@@ -102,15 +102,21 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
     }
     let (epoch, registry_id) = match tree.get(layout::FORMAT_KEY).map_err(reading)? {
         Some(version) => {
-            check_version(directory, &version)?;
+            if !upgrade_in_place::is_due(&tree)? {
+                check_version(directory, &version)?;
+            }
             identity(&tree)?
         }
         None => initialize(directory, &tree, seen)?,
     };
-    let state = tree.get(layout::STATE_KEY).map_err(reading)?;
-    let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
-    let slot = Slot::of(epoch, registry_id, &state);
-    witness::judge(directory, seen, &slot, || Sum::read(&tree))?;
+    let mut state = read_state(&tree)?;
+    let mut slot = Slot::of(epoch, registry_id, &state);
+    witness::judge(directory, seen, &slot, upgrade_in_place::state(&tree)?, || Sum::read(&tree))?;
+    if upgrade_in_place::is_due(&tree)? {
+        upgrade_in_place::upgrade(directory, &tree)?;
+        state = read_state(&tree)?;
+        slot = Slot::of(epoch, registry_id, &state);
+    }
     let ahead = options.followed.iter().filter(|position| position.epoch == epoch && position.seq > state.last);
     if let Some(position) = ahead.max_by_key(|position| position.seq) {
         return Err(witness::behind(directory, &Slot { last: position.seq, ..slot }, state.commit, state.last));
@@ -157,6 +163,11 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
     let witness = Witness::open(directory, seen, slot)
         .map_err(|source| Error::Io { doing: "writing the witness of the store".into(), source })?;
     Ok(Opened { view, files, witness, state })
+}
+
+fn read_state(tree: &sled::Tree) -> Result<State> {
+    let state = tree.get(layout::STATE_KEY).map_err(reading)?;
+    state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))
 }
 
 fn initialize(directory: &Path, tree: &sled::Db, seen: &Seen) -> Result<(Epoch, Uuid)> {

@@ -73,10 +73,13 @@ impl Applier<'_> {
             return Ok(Outcome::Removed(seq));
         };
         declarations.choose(|declaration| {
-            wholes.iter().any(|(whole, of_whole)| Some(whole.as_str()) == declaration.document() && *of_whole == access)
-        });
+            let of_widest = |(whole, of_whole): &(String, Access)| {
+                Some(whole.as_str()) == declaration.document() && *of_whole == access
+            };
+            Ok(wholes.iter().any(of_widest) && self.is_shown_to_all(declaration, live, &access)?)
+        })?;
         let expiry = self.last_expiry(&declarations)?;
-        let next = self.rendered(id, (access, expiry), declarations, edits, brought)?;
+        let next = self.rendered((id, live), (access, expiry), declarations, edits, brought)?;
         self.serve(id, live, next, actor)
     }
 
@@ -124,10 +127,10 @@ impl Applier<'_> {
             return Ok(Outcome::Renewed(live.record.seq));
         }
         let edits = self.edits(id, &live.record)?;
-        self.remark_on_conflicts(id, &live.record, edits.as_ref(), &description.text)?;
+        self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
         let brought = Brought::new(by.clone(), version.clone(), description, particulars.original);
         declarations.release(&by, Some(version.as_deref()));
-        declarations.0.push(brought.declaration());
+        declarations.0.push(Declaration { access: Some(whole_access.into()), ..brought.declaration() });
         self.settle_part(id, live, (declarations, edits), Some(brought), actor)
     }
 
@@ -182,12 +185,12 @@ impl Applier<'_> {
         let ids: BTreeSet<String> = ids.into_iter().collect();
         let by = Declarer::Document(document.to_owned());
         if live.record.has_parts {
+            let versions = self.versions(live)?;
             for id in self.listed_parts(document)? {
                 let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
                 for declaration in StoredRecord::decode(&bytes)?.declared()?.0 {
                     let is_other = declaration.version != version;
-                    // A document without versions has this one alone, and one with versions none without.
-                    let is_superseded = is_other && (version.is_none() || declaration.version.is_none());
+                    let is_superseded = is_other && !versions.contains(&declaration.version);
                     if declaration.by == by && (is_superseded || (!is_other && !ids.contains(&id))) {
                         self.release_part(&id, &by, Some(declaration.version.as_deref()), actor.clone())?;
                     }
@@ -205,6 +208,13 @@ impl Applier<'_> {
         Ok(Outcome::Renewed(live.record.seq))
     }
 
+    /// The versions of a document.
+    fn versions(&mut self, live: &Found<'_>) -> Result<Vec<Option<String>>> {
+        let mut declarations = live.record.declared()?;
+        self.name_versions(&mut declarations)?;
+        Ok(declarations.0.into_iter().map(|declaration| declaration.version).collect())
+    }
+
     /// Makes a record a part of the document of another, where both are there and have one owner.
     pub(super) fn join(&mut self, document: &str, id: &str, actor: &Option<String>) -> Result<()> {
         let Some((whole, _)) = self.whole(document)? else { return Ok(()) };
@@ -215,18 +225,13 @@ impl Applier<'_> {
         if found.access.owner != whole.owner || id == document || declarations.find(&by, None).is_some() {
             return Ok(());
         }
-        match declarations.is_part() {
-            true => {
-                let first = declarations.0.first().ok_or_else(layout::corrupt)?.clone();
-                declarations.0.push(Declaration { by, version: None, ..first });
-            }
-            false => {
-                declarations.0.truncate(1);
-                for declaration in &mut declarations.0 {
-                    (declaration.by, declaration.version) = (by.clone(), None);
-                }
-            }
+        let mut joined = declarations.0.first().ok_or_else(layout::corrupt)?.clone();
+        (joined.by, joined.version) = (by, None);
+        joined.access.get_or_insert_with(|| whole.into());
+        if !declarations.is_part() {
+            declarations.0.clear();
         }
+        declarations.0.push(joined);
         let edits = self.edits(id, &found.record)?;
         // What comes from elsewhere was changed there when it says so, not when the other of the two was.
         let modified = self.author.modified;
@@ -277,13 +282,14 @@ impl Applier<'_> {
         for id in self.listed_parts(document)? {
             let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
             let found = self.found(&id, &bytes)?;
-            let declarations = found.record.declared()?;
+            let mut declarations = found.record.declared()?;
             if access == before.access {
                 let expiry = self.last_expiry(&declarations)?;
                 self.renew(Particulars { id: &id, expiry, original: None, created: None }, &found)?;
                 continue;
             }
             let edits = self.edits(&id, &found.record)?;
+            self.let_texts_follow((document, &access), &found, &mut declarations)?;
             let actor = self.author.caller.owner().map(ToString::to_string);
             let documents: Vec<String> = declarations.documents().into_iter().map(str::to_owned).collect();
             self.settle_part(&id, &found, (declarations, edits), None, actor)?;
@@ -291,6 +297,33 @@ impl Applier<'_> {
             if !is_listed && documents.iter().any(|other| other == document) {
                 self.remarks.push(Remark::PartLeft { id, documents: vec![document.to_owned()] });
             }
+        }
+        Ok(())
+    }
+
+    /// Gives the texts of a part the access that their document has now: what the document is served from follows it, and so
+    /// does what is served. Others keep what they had where it is narrower.
+    fn let_texts_follow(
+        &mut self,
+        (document, access): (&str, &Access),
+        part: &Found<'_>,
+        declarations: &mut Declarations,
+    ) -> Result<()> {
+        let Some(bytes) = self.overlay.get(&layout::record_key(document))? else { return Ok(()) };
+        let mut of_document = StoredRecord::decode(&bytes)?.declared()?;
+        let is_only = of_document.0.len() == 1;
+        self.name_versions(&mut of_document)?;
+        let served = of_document.0.first().filter(|served| served.access.is_none());
+        for (number, declaration) in declarations.0.iter_mut().enumerate() {
+            if declaration.document() != Some(document) {
+                continue;
+            }
+            let is_of_served = served.is_some_and(|served| is_only || served.version == declaration.version);
+            let is_served = number == 0 && part.record.edits.is_none();
+            declaration.access = Some(match is_of_served || is_served {
+                true => access.clone().into(),
+                false => declaration.access(&part.access).narrowed(access),
+            });
         }
         Ok(())
     }

@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     applier::{Applier, Description, Found},
-    layout,
-    value::{self, StoredRecord},
+    layout, value,
     write::{Edits, Remark},
 };
 use crate::{Error, Result, td::merge_patch};
@@ -42,15 +41,17 @@ impl Applier<'_> {
         Ok(same_text("title") || same_text("description") || self::addresses(&other).iter().any(is_known))
     }
 
-    /// Remarks what both a person and a new text of a declaration change.
+    /// Remarks what both a person and a new text of a declaration change, as far as the author is shown what it was before.
     pub(super) fn remark_on_conflicts(
         &mut self,
-        id: &str,
-        old: &StoredRecord<'_>,
+        (id, live): (&str, &Found<'_>),
         edits: Option<&Edits>,
         text: &str,
     ) -> Result<()> {
-        let Some(edits) = edits else { return Ok(()) };
+        let (Some(edits), old) = (edits, &live.record) else { return Ok(()) };
+        if !self.shows_served_to_author(live)? {
+            return Ok(());
+        }
         let base = self.overlay.get(&layout::text_key(old.base()?))?.ok_or_else(layout::corrupt)?;
         let Some(change) = merge_patch::diff(value::text(&base)?, text) else { return Ok(()) };
         let parse = |patch: &str| serde_json::from_str::<Value>(patch).unwrap_or_default();

@@ -14,7 +14,7 @@ use super::{
     sum::Sum,
     sync::DataFiles,
     tree::reading,
-    upgrade,
+    upgrade, upgrade_in_place,
     value::{Origin, OriginKind, State, StoredRecord},
     witness::{Seen, Slot, Witness},
 };
@@ -91,6 +91,9 @@ fn make(
     filling.finish()?;
     if upgrade::is_due(&tree)? {
         tree = upgrade::upgrade(directory, tree, &Options::default())?;
+    }
+    if upgrade_in_place::is_due(&tree)? {
+        upgrade_in_place::upgrade(directory, &tree)?;
     }
     let version = tree.get(layout::FORMAT_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     check_version(directory, &version)?;

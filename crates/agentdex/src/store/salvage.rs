@@ -251,15 +251,21 @@ impl Salvage<'_> {
             self.lose(id, "what of it was edited is lost; it is as it was served");
             record.edits = None;
             if let Some(served) = declarations.0.first_mut() {
-                *served = Declaration { base: record.seq, text: record.text, original: None, ..served.clone() };
+                let (base, text, original, access) = (record.seq, record.text, None, None);
+                *served = Declaration { base, text, original, access, ..served.clone() };
             }
         }
         declarations.0 = self.declarations(id, record.seq, record.text, declarations.0)?;
+        let hidden = Access { visibility: Visibility::Private, namespace: None, number: None, ..access };
+        if !self.result.is_proven {
+            for declaration in &mut declarations.0 {
+                declaration.access = declaration.access.take().map(|own| own.narrowed(&hidden));
+            }
+        }
         let served = declarations.0.first();
         (record.original, record.format) =
             (served.and_then(|served| served.original), served.and_then(|served| served.format.as_deref()));
         let has_original = record.original.is_some();
-        let hidden = Access { visibility: Visibility::Private, namespace: None, number: None, ..access };
         let hidden = value::encode_access(&hidden);
         if !self.result.is_proven {
             record.access = &hidden;
@@ -310,7 +316,7 @@ impl Salvage<'_> {
             if found.is_none() {
                 // It is what is served.
                 self.lose(id, "what it was converted to is lost; it is there as it was served");
-                declaration = Declaration { base: seq, text, original: None, ..declaration };
+                declaration = Declaration { base: seq, text, original: None, access: None, ..declaration };
             }
             let original = self.from.get(&layout::original_key(declaration.base)).ok().flatten();
             let original = original.filter(|original| declaration.original == Some(Digest::of(original)));

@@ -54,7 +54,7 @@ impl Applier<'_> {
     /// Renders declarations, of which the first is the best.
     pub(super) fn rendered(
         &mut self,
-        id: &str,
+        (id, live): (&str, &Found<'_>),
         (access, expiry): (Access, Expiry),
         declarations: Declarations,
         edits: Option<Edits>,
@@ -68,12 +68,14 @@ impl Applier<'_> {
                 value::text(&text)?.to_owned()
             }
         };
+        let over = edits.as_ref().filter(|_| declarations.take_edits());
         // What was edited where fewer saw it isn't shown to more. A record of its own has one access for all that it was.
         let is_shown = |edits: &&Edits| !declarations.is_part() || is_within(&access, &edits.access);
-        let edited = edits.as_ref().filter(is_shown).and_then(|edits| edited(id, &base, &edits.patch));
-        if edits.is_some() && edited.is_none() {
+        let edited = over.filter(is_shown).and_then(|edits| edited(id, &base, &edits.patch));
+        if over.is_some() && edited.is_none() {
             self.remarks.push(Remark::EditsNotServed(id.to_owned()));
         }
+        let access = self.access_to_serve((id, live), access, best, edited.is_some())?;
         let (text, capabilities) = match (edited, &brought) {
             (Some(edited), _) => edited,
             (None, Some(brought)) if best.base == UNSTORED => (base, brought.capabilities.clone()),
@@ -91,10 +93,15 @@ impl Applier<'_> {
         let Next { text, capabilities, access, expiry, mut declarations, edits, brought } = next;
         let old = &live.record;
         let before = old.declared()?;
+        let publishes = self.settle_accesses(live, &access, &mut declarations, edits.is_some())?;
+        if !is_within(&access, &live.access) || declarations.0.len() < before.0.len() {
+            self.remark_on_hidden(id, &declarations, &access)?;
+        }
         let held = self.served_text(old)?;
         let patch = merge_patch::diff(value::text(&held)?, &text);
         let format = declarations.0.first().and_then(|served| served.format.clone());
-        let changes = patch.is_some() || access != live.access || format.as_deref() != old.format;
+        let is_other = patch.is_some() || access != live.access || format.as_deref() != old.format;
+        let changes = is_other || publishes;
         let served = Digest::of(text.as_bytes());
         let mut has_other_original = false;
         if let Some(brought) = brought {
@@ -188,15 +195,9 @@ impl Applier<'_> {
         actor: Option<String>,
     ) -> Result<Outcome> {
         let (text, capabilities) = (self.served_text(&live.record)?, live.record.capability_keys()?);
-        let next = Next {
-            text: value::text(&text)?.to_owned(),
-            capabilities,
-            access,
-            expiry: live.expiry,
-            declarations: live.record.declared()?,
-            edits: self.edits(id, &live.record)?,
-            brought: None,
-        };
+        let (declarations, edits) = self.declared(id, live)?;
+        let (text, expiry, brought) = (value::text(&text)?.to_owned(), live.expiry, None);
+        let next = Next { text, capabilities, access, expiry, declarations, edits, brought };
         self.serve(id, live, next, actor)
     }
 
@@ -281,6 +282,8 @@ impl Brought {
             format: self.original.as_ref().map(|(_, format)| format.clone()),
             text: Digest::of(self.text.as_bytes()),
             original: self.original.as_ref().map(|(original, _)| Digest::of(original)),
+            access: None,
+            unknown: Vec::new(),
         }
     }
 }
@@ -294,7 +297,7 @@ fn edited(id: &str, base: &str, patch: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// True if all who see a record with one access see it with another, too.
-fn is_within(one: &Access, other: &Access) -> bool {
+pub(super) fn is_within(one: &Access, other: &Access) -> bool {
     match other.visibility {
         Visibility::Public => true,
         Visibility::Namespace if one.visibility == Visibility::Namespace => one.number == other.number,

@@ -361,9 +361,9 @@ impl<'o> Upgrade<'o> {
         }
         let mut declarations = Declarations::default();
         if let Some(document) = self.parts.get(&record.seq).cloned().flatten() {
-            let Declaration { version, base, format, text, original, .. } = record.declared()?.0.remove(0);
             let by = Declarer::Document(document);
-            declarations.0.push(Declaration { by, version, base, format, text, original });
+            let itself = record.declared()?.0.remove(0);
+            declarations.0.push(Declaration { by, ..itself });
         }
         let (access, declarations) = (value::encode_access(&access), declarations.encode());
         Ok(StoredRecord { access: &access, declarations: &declarations, ..record }.encode())

@@ -19,8 +19,9 @@ const IS_CREATION: u8 = 4;
 const HAS_ACCESS: u8 = 8;
 const HAS_PARTS: u8 = 16;
 /// The tags of what few records have.
-const DECLARATIONS: u8 = 1;
+pub(super) const DECLARATIONS_OF_FORMAT_4: u8 = 1;
 const EDITS: u8 = 2;
+const DECLARATIONS: u8 = 3;
 /// The kinds of entries that are no change of a record.
 const MEMBERSHIP: u8 = 5;
 const DECLARATION: u8 = 6;
@@ -102,6 +103,32 @@ impl Origin {
     }
 }
 
+/// The content of `m/upgrade`: an upgrade from format 4, and what the store was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UpgradeState {
+    /// The number of its last commit.
+    pub commit: u64,
+    /// The sum of what counted then.
+    pub sum: Sum,
+    /// True if all records are written again.
+    pub is_done: bool,
+}
+
+impl UpgradeState {
+    pub fn encode(&self) -> IVec {
+        join(&[&self.commit.to_be_bytes(), &self.sum.0.to_be_bytes(), &[u8::from(self.is_done)]])
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<UpgradeState> {
+        let mut reader = Reader(bytes);
+        let (commit, sum) = (reader.u64()?, Sum(u128::from_be_bytes(reader.chunk()?)));
+        match reader.u8()? {
+            done @ (0 | 1) if reader.0.is_empty() => Ok(UpgradeState { commit, sum, is_done: done == 1 }),
+            _ => Err(corrupt()),
+        }
+    }
+}
+
 /// A record as it lies in the tree; its text is apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredRecord<'a> {
@@ -132,6 +159,15 @@ pub(super) struct StoredRecord<'a> {
 
 impl<'a> StoredRecord<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
+        StoredRecord::decode_with(bytes, DECLARATIONS)
+    }
+
+    /// Decodes a record of format 4, whose declarations are encoded otherwise.
+    pub fn decode_format_4(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
+        StoredRecord::decode_with(bytes, DECLARATIONS_OF_FORMAT_4)
+    }
+
+    fn decode_with(bytes: &'a [u8], declarations: u8) -> Result<StoredRecord<'a>> {
         let mut reader = Reader(bytes);
         let flags = reader.u8()?;
         let mut record = StoredRecord {
@@ -152,7 +188,7 @@ impl<'a> StoredRecord<'a> {
         };
         while !reader.0.is_empty() {
             match reader.u8()? {
-                DECLARATIONS => record.declarations = reader.block()?,
+                tag if tag == declarations => record.declarations = reader.block()?,
                 EDITS => record.edits = Some(Digest(Reader(reader.block()?).chunk()?)),
                 tag => return Err(unknown_part(tag)),
             }

@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use super::{
     sum::{Digest, Sum},
-    value::State,
+    value::{State, UpgradeState},
 };
 use crate::{
     Error, Result,
@@ -136,8 +136,15 @@ impl Seen {
     }
 }
 
-/// Fails if a store isn't what its witness saw, or what it says of itself: `sum` reads that of what is there.
-pub(super) fn judge(directory: &Path, seen: &Seen, found: &Slot, sum: impl FnOnce() -> Result<Sum>) -> Result<()> {
+/// Fails if a store isn't what its witness saw, or what it says of itself: `sum` reads that of what is there. The witness may
+/// have seen it before it was upgraded.
+pub(super) fn judge(
+    directory: &Path,
+    seen: &Seen,
+    found: &Slot,
+    upgraded: Option<UpgradeState>,
+    sum: impl FnOnce() -> Result<Sum>,
+) -> Result<()> {
     let damaged = |found: String| Err(Error::StoreDamaged { path: directory.to_owned(), found });
     if let Some(slot) = seen.slot() {
         if (slot.epoch, slot.registry) != (found.epoch, found.registry) {
@@ -146,7 +153,8 @@ pub(super) fn judge(directory: &Path, seen: &Seen, found: &Slot, sum: impl FnOnc
         if slot.commit > found.commit {
             return Err(behind(directory, slot, found.commit, found.last));
         }
-        if slot.commit == found.commit && slot.sum != found.sum {
+        let is_of_before = upgraded.is_some_and(|before| (before.commit, before.sum) == (slot.commit, slot.sum));
+        if slot.commit == found.commit && slot.sum != found.sum && !is_of_before {
             return damaged("its sum is another one than was written last".into());
         }
     }
@@ -327,7 +335,8 @@ mod tests {
 
     #[test]
     fn a_store_is_refused_that_is_another_one_or_has_come_less_far() {
-        let judge = |seen: Slot, found: Slot, sum: Sum| judge(Path::new("d"), &Seen::Slot(seen), &found, || Ok(sum));
+        let judge =
+            |seen: Slot, found: Slot, sum: Sum| judge(Path::new("d"), &Seen::Slot(seen), &found, None, || Ok(sum));
         let found = slot(5);
         assert!(judge(slot(5), found, found.sum).is_ok() && judge(slot(4), found, found.sum).is_ok());
         assert!(matches!(

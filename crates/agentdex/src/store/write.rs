@@ -2,7 +2,7 @@
 
 use super::{AuditEntry, namespaces::NamespaceWrite};
 use crate::{
-    access::{Access, AccessRequest, Caller},
+    access::{Access, AccessRequest, Caller, Visibility},
     change::{DeletionReason, Precondition, Seq, Timestamp},
 };
 
@@ -69,11 +69,10 @@ pub enum Operation {
 /// The one who says what is put.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Declares {
-    /// A hand. Of what was imported, and of a part of a document, it becomes an edit over the text of its declaration, and
-    /// the original stays.
+    /// A hand, which changes what is served and no other version. Of what was imported, and of a part of a document, it becomes
+    /// an edit over the text of its declaration, and the original stays.
     ByHand {
-        /// True if the text replaces all: one that shares neither title nor capability with what was imported ends all other
-        /// declarations.
+        /// True if the text ends all declarations: the original, other versions, and edits.
         replaces: bool,
         /// See [`OwnDeclaration::only_related`].
         only_related: bool,
@@ -101,6 +100,19 @@ pub struct OwnDeclaration {
     pub is_sole: bool,
     /// True to refuse what has nothing in common with the record that is there ([`crate::Error::Unrelated`]).
     pub only_related: bool,
+    /// The access of the text and of its original, where fewer are shown them than see the record.
+    pub access: Option<Access>,
+    /// The text that is served in its place, which it was edited to elsewhere.
+    pub edited: Option<Edited>,
+}
+
+/// A text that another one was edited to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// The stored form.
+    pub text: String,
+    /// Its capability keys.
+    pub capabilities: Vec<String>,
 }
 
 impl Declares {
@@ -109,6 +121,13 @@ impl Declares {
             Declares::ByHand { only_related, .. } => *only_related,
             Declares::Itself(own) => own.only_related,
             Declares::Document { .. } => false,
+        }
+    }
+
+    fn edited(&self) -> Option<&Edited> {
+        match self {
+            Declares::Itself(own) => own.edited.as_ref(),
+            Declares::ByHand { .. } | Declares::Document { .. } => None,
         }
     }
 
@@ -184,8 +203,9 @@ impl Write {
     /// About how many bytes it stores.
     pub(super) fn bytes(&self) -> usize {
         match &self.operation {
-            Operation::Put { text, patch, original, .. } => {
+            Operation::Put { text, patch, original, declares, .. } => {
                 text.len()
+                    + declares.edited().map_or(0, |edited| edited.text.len())
                     + patch.as_ref().and_then(|patch| patch.text.as_ref()).map_or(0, String::len)
                     + original.as_ref().map_or(0, |original| original.bytes.len())
             }
@@ -336,6 +356,22 @@ pub enum Remark {
     },
     /// There were more versions than are kept.
     VersionDropped(String, Option<String>),
+    /// Fewer are shown these versions than see the record.
+    VersionsHidden {
+        /// The record.
+        id: String,
+        /// The versions that aren't served.
+        versions: Vec<Option<String>>,
+        /// True if what it was converted from is hidden by edits.
+        has_original: bool,
+    },
+    /// Fewer see a record than before, since what is left to be served was hidden.
+    AccessNarrowed {
+        /// The record.
+        id: String,
+        /// Its visibility from now on.
+        visibility: Visibility,
+    },
 }
 
 /// The result of a write.

@@ -191,6 +191,10 @@ pub struct AccessRequest {
     /// The number of that namespace, which the registry fills in.
     #[serde(skip)]
     pub number: Option<NamespaceNumber>,
+    /// True to give this access also to the versions that aren't served, and to originals that edits lie over. It is the query
+    /// parameter `versions=all`.
+    #[serde(skip)]
+    pub all_versions: bool,
 }
 
 /// Tells a member that is `null` from one that is missing.

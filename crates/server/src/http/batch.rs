@@ -87,7 +87,7 @@ pub(super) async fn write(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace", "versions"])?;
     let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     let line_limit = context.options.body_limit;
     write_lines(context, &request, payload, line_limit, dry_run, async move |registry: &Registry, line| {

@@ -148,7 +148,14 @@ impl Parameters {
             Some("") => Some(None),
             Some(name) => Some(Some(name.parse().map_err(|message| Problem::invalid_parameter("namespace", message))?)),
         };
-        Ok(AccessRequest { owner: None, visibility: self.choice("visibility", &choices)?, namespace, number: None })
+        let visibility = self.choice("visibility", &choices)?;
+        let all_versions = self.all_versions()?;
+        Ok(AccessRequest { owner: None, visibility, namespace, number: None, all_versions })
+    }
+
+    /// True if an access is requested for all versions.
+    pub(super) fn all_versions(&self) -> Result<bool, Problem> {
+        Ok(self.choice("versions", &[("served", false), ("all", true)])?.unwrap_or(false))
     }
 
     /// One of several words.

@@ -224,7 +224,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "id-mismatch"
         | "invalid-query" => StatusCode::BAD_REQUEST,
         "body-too-large" => StatusCode::PAYLOAD_TOO_LARGE,
-        "not-expressible" | "already-exists" | "part-of-document" | "unrelated" => StatusCode::CONFLICT,
+        "not-expressible" | "already-exists" => StatusCode::CONFLICT,
+        "part-of-document" | "unrelated" | "hidden-versions" => StatusCode::CONFLICT,
         "not-found" | "no-such-version" | "no-such-action" | "not-tracked" => StatusCode::NOT_FOUND,
         "precondition-failed" => StatusCode::PRECONDITION_FAILED,
         "access-refused" | "not-owner" | "not-member" => StatusCode::FORBIDDEN,

@@ -92,7 +92,9 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     }
 }
 
-/// Register a description under its id, or replace it
+/// Register a description under its id, or replace what is served
+///
+/// No other version changes. Of what was imported this is an edit: the original stays, and the edit holds when it is imported again.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}",
@@ -102,6 +104,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
         ("version" = Option<String>, Query, description = "Store it as this version, beside others of the same Thing; the highest is served. Conditions are about this version"),
+        ("replace" = Option<bool>, Query, description = "Drop all else that there is of the Thing: its original, other versions, edits, tracking"),
         ("if_exists" = Option<String>, Query, description = "`related`: refuse (409 `unrelated`) to replace what it has neither title, description, capability nor address in common with; `replace` unless given"),
         super::schemas::AccessParameters,
         super::schemas::ConditionParameters,
@@ -124,8 +127,9 @@ pub(super) async fn put(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace", "version", "if_exists"])?;
-    let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
+    const KNOWN: [&str; 7] = ["dry_run", "visibility", "namespace", "versions", "version", "if_exists", "replace"];
+    let parameters = Parameters::parse(&request, &KNOWN)?;
+    let (dry_run, access, replaces) = (parameters.flag("dry_run")?, parameters.access()?, parameters.flag("replace")?);
     let only_related = parameters.choice("if_exists", &[("replace", false), ("related", true)])?.unwrap_or(false);
     let version = parameters.text("version").map(str::to_owned);
     let id = thing_id(&request, &context.options)?;
@@ -133,7 +137,8 @@ pub(super) async fn put(
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;
     let large = json.len() > LARGE;
-    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access).only_related(only_related);
+    let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access);
+    write = write.only_related(only_related).replacing(replaces);
     let precondition = conditions.precondition_of(&context.registry(&request), &id, version.as_deref())?;
     if let Some(precondition) = precondition {
         write = write.when(precondition);
@@ -201,7 +206,7 @@ pub(super) async fn patch(
     responses(
         (status = 204, description = "Removed, and with it the Things of parts of its document that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
         (status = 200, description = "What was done, where `Prefer: return=representation` or `return=effect` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
-        (status = 409, description = "`part-of-document`: versions of a part of documents are theirs", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`part-of-document`: versions of a part of documents are theirs; `hidden-versions`: what would be left are versions that the owner of the Thing may not read", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

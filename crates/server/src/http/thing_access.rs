@@ -55,6 +55,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 ///
 /// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
 /// who no longer do, it is deleted. The Things of parts of its document that have its owner get its access with it.
+/// What is served gets the access. Versions that aren't, and an original that edits lie over, keep the one that they were stored
+/// under where it is narrower, unless `versions=all` says otherwise: the warning `versions-hidden` names them.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}/access",
@@ -63,12 +65,14 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     params(
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("versions" = Option<String>, Query, description = "`all`: the access is also that of the versions that aren't served, and of an original that edits lie over; `served` unless given"),
         super::schemas::ConditionParameters,
+        ("Prefer" = Option<String>, Header, description = "`return=effect`: answer with the effect and the warnings instead of 204"),
     ),
     request_body(content((agentdex_api::access::AccessRequest = "application/json"))),
     responses(
-        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("ETag"))),
-        (status = 200, description = "What a dry run would do", body = agentdex_api::DryRun),
+        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("Agentdex-Warnings" = u64), ("ETag"))),
+        (status = 200, description = "What was done, as `Prefer` asks; or what a dry run would do", body = agentdex_api::DryRun),
         (status = 409, description = "`part-of-document`: it is a part of documents, and has their access", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
@@ -81,10 +85,12 @@ pub(super) async fn set(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let dry_run = Parameters::parse(&request, &["dry_run"])?.flag("dry_run")?;
+    let parameters = Parameters::parse(&request, &["dry_run", "versions"])?;
+    let (dry_run, all_versions) = (parameters.flag("dry_run")?, parameters.all_versions()?);
     let id = thing_id_before(&request, &context.options, END)?;
     let conditions = Conditions::of(&request);
-    let access: AccessRequest = json_body(&context, &request, payload, &["dry_run"]).await?;
+    let access: AccessRequest = json_body(&context, &request, payload, &["dry_run", "versions"]).await?;
+    let access = AccessRequest { all_versions, ..access };
     let write = Write::access(&id, access).dry_run(dry_run);
     let written = thing::commit_to_present(&context.registry(&request), &id, write, &conditions, false).await?;
     thing::answer(&context, &request, &written, dry_run)

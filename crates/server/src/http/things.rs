@@ -59,7 +59,7 @@ pub(super) async fn create(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace"])?;
+    let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace", "versions"])?;
     let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     body::check_type(&request, &body::DESCRIPTIONS)?;
     let json = body::read(&request, payload, context.options.body_limit).await?;

@@ -12,7 +12,8 @@ pub(super) const END: &str = "/versions";
 /// List the versions of a Thing
 ///
 /// The one that is served comes first, then the others, the highest first; what is no semantic version comes last, by
-/// arrival. `GET /things/{id}?version=` reads one.
+/// arrival. `GET /things/{id}?version=` reads one. A version that was stored when fewer saw the Thing is listed for those
+/// whom the access of then admits, and for the owner of the Thing, with its `visibility`.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/versions",
@@ -34,6 +35,6 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
 }
 
 fn shown(version: ThingVersion) -> Version {
-    let ThingVersion { version, is_served, seq, format, document, .. } = version;
-    Version { version, is_served, etag: format!("\"{seq}\""), format, document }
+    let ThingVersion { version, is_served, seq, format, document, visibility, is_readable, .. } = version;
+    Version { version, is_served, etag: format!("\"{seq}\""), format, document, visibility, is_readable }
 }

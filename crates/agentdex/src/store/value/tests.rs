@@ -95,7 +95,7 @@ fn records_are_read_as_they_were_written() -> Result<()> {
         let later = [&*encoded, &[9]].concat();
         let error = StoredRecord::decode(&later).unwrap_err();
         let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        assert!(why.contains("a part 9") && why.contains("format 4"), "{why}");
+        assert!(why.contains("a part 9") && why.contains("format 5"), "{why}");
     }
     Ok(())
 }

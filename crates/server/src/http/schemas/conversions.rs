@@ -83,6 +83,8 @@ impl ImportPath {
                 "description": "Who sees the Things"}),
             json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
                 "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
+            json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
+                "description": "`all`: the access is also that of the versions that aren't served, and of originals that edits lie over"}),
         ];
         json!({
             "tags": ["import"],

@@ -120,6 +120,9 @@ pub(in crate::http) struct AccessParameters {
     /// The namespace that it is in, one that the caller is a member of; empty: in none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
+    /// `all`: the access is also that of the versions that aren't served, and of originals that edits lie over. Without it, those
+    /// that were stored when fewer saw it stay hidden (warning `versions-hidden`)
+    versions: Option<String>,
 }
 
 /// The owner of the saved query that a path names.
