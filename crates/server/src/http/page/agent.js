@@ -82,7 +82,15 @@ class AgentView extends HTMLElement {
 		const { access } = await self();
 		if (!access.authentication) return;
 		const words = { public: "everybody who may read", namespace: `the members of ${namespace ?? "its namespace"}`, private: "its owner" };
-		const select = h("select", { id: "sight", onchange: (event) => attempt(() => send("PUT", thing(id, "/access"), { visibility: select.value }), "It is so now.")(event) },
+		const change = (parameters) => send("PUT", thing(id, `/access${parameters}`), { visibility: select.value }, undefined, { prefer: "return=effect" });
+		// What fewer saw stays hidden until its owner says otherwise.
+		const show = async () => {
+			const { value } = await change("");
+			const hidden = value.warnings.filter(({ rule }) => rule === "versions-hidden");
+			if (!hidden.length) return;
+			if (await ask(hidden.map(({ message }) => e("p.t", message)), "Publish these too", "Keep them hidden")) await change("?versions=all");
+		};
+		const select = h("select", { id: "sight", onchange: (event) => attempt(show, "It is so now.")(event) },
 			Object.entries(words).map(([value, text]) => h("option", { value, selected: value === visibility }, text)));
 		refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), mine ? [h("label", { for: "sight" }, "Seen by"), select] : dim(` · seen by ${words[visibility]}`)));
 	}

@@ -54,7 +54,7 @@ export function fate({ source, format }, formats) {
 	if (!source && !format) return "";
 	const noun = formats.find(({ name }) => name === format)?.noun ?? "a document";
 	return e("p.note", "This agent was imported from ", noun, source ? [" at ", link(source), ", which is polled for changes"] : "",
-		". What you change here is an edit over that document: it holds when the document ", source ? "changes" : "is imported again", ", and exports have it. What has nothing in common with it any more replaces it.");
+		". What you change here is an edit over that document: it holds when the document ", source ? "changes" : "is imported again", ", and exports have it.");
 }
 
 /** What a write does to each agent, in words: before it is done with what differs, afterwards with links. */
