@@ -32,8 +32,9 @@ const ROUNDS: usize = 4;
 const MOST_ATTEMPTS: usize = 20;
 
 /// The ways that have to show somebody something that isn't public, or the test would find nothing there.
-const WAYS: [&str; 12] = [
+const WAYS: [&str; 13] = [
     "things",
+    "versions",
     "history",
     "lists",
     "search",
@@ -267,7 +268,10 @@ impl History {
             Marker::Text(text, part) => {
                 let part = if self.world.is_imported(text) { Part::Key } else { part };
                 let is_live = seen.is_live && record.saw_between(seen.who, text, seen.from, seen.to);
-                let may = |now: &Moment| record.may_have(seen.who, text, part, *now);
+                let may = |now: &Moment| match seen.way {
+                    "versions" => record.may_have_version(seen.who, text, *now),
+                    _ => record.may_have(seen.who, text, part, *now),
+                };
                 // A broker gets again what it has confirmed shortly before the server ended.
                 is_live || (!seen.is_live || seen.way.ends_with("broker")) && moments.iter().any(may)
             }

@@ -44,6 +44,8 @@ pub struct Life {
     pub id: String,
     pub steps: Vec<Step>,
     pub end: Option<Moment>,
+    /// The texts that were stored as versions and not served, with the number of steps before each.
+    pub unserved: Vec<(u32, usize)>,
 }
 
 /// That somebody belongs to a namespace from a moment on.
@@ -83,6 +85,19 @@ impl Life {
     }
 }
 
+/// The accesses that all have to admit the readers of a text, after the access of its agent became another one.
+fn narrowed(mut own: Vec<Access>, by: Access) -> Vec<Access> {
+    match (own[0].visibility, by.visibility) {
+        (Visibility::Public, _) => vec![by],
+        (Visibility::Private, _) | (_, Visibility::Public) => own,
+        (Visibility::Namespace(_), Visibility::Private) => vec![Access { visibility: Visibility::Private, ..own[0] }],
+        (Visibility::Namespace(_), Visibility::Namespace(_)) => {
+            own.push(Access { owner: own[0].owner, ..by });
+            own
+        }
+    }
+}
+
 impl Record {
     /// The moment from which somebody who asks now sees a life without interruption to its end.
     pub fn seen_from(&self, who: Who, life: &Life, now: Moment) -> Option<Moment> {
@@ -113,6 +128,27 @@ impl Record {
                 let is_last = |surely| self.last_seen(who, life, now, surely) == Some(text);
                 part == Part::Key && (is_last(false) || is_last(true))
             }
+        })
+    }
+
+    /// True if somebody who asks now for the versions of an agent may have a text: it sees the agent, and the access of the text
+    /// admits it. That is the last one that the text was served with, or stored under, and narrower ones since have narrowed it.
+    pub fn may_have_version(&self, who: Who, text: u32, now: Moment) -> bool {
+        self.lives.iter().any(|life| {
+            let accesses: Vec<Access> = life.steps_until(now).map(|(step, _)| step.access).collect();
+            let served = life.steps_until(now).collect::<Vec<_>>().iter().rposition(|(step, _)| step.text == text);
+            let stored =
+                life.unserved.iter().filter(|(one, _)| *one == text).map(|(_, steps)| steps.saturating_sub(1)).max();
+            let Some((own, later)) = served.max(stored).and_then(|from| accesses.get(from..)?.split_first()) else {
+                return false;
+            };
+            let mut admitting = vec![*own];
+            for by in later {
+                admitting = narrowed(admitting, *by);
+            }
+            let is_over = life.end.is_some_and(|end| end <= now);
+            let mut all = admitting.iter().chain(accesses.last());
+            !is_over && all.all(|access| self.admitted_since(who, *access, now).is_some())
         })
     }
 
@@ -212,7 +248,7 @@ mod tests {
     }
 
     fn record(steps: &[Step], end: Option<u64>, memberships: &[(u64, Option<u64>)]) -> Record {
-        let life = Life { id: "a".into(), steps: steps.into(), end: end.map(at) };
+        let life = Life { id: "a".into(), steps: steps.into(), end: end.map(at), unserved: Vec::new() };
         let of_bob = |(since, until): &(u64, Option<u64>)| Membership {
             who: Bob,
             namespace: 1,
@@ -265,6 +301,26 @@ mod tests {
         assert_eq!(has(&fifth, Bob, 50), (vec![1], vec![1]));
         assert_eq!([15, 30, 50].map(|seq| seen_at(&fifth, seq)), [vec!["a"], vec![], vec!["a"]]);
         assert_eq!(fifth.seen_from(Bob, &fifth.lives[0], at(50)), Some(at(40)));
+    }
+
+    #[test]
+    fn version_is_for_those_whom_its_own_access_admits() {
+        let may = |record: &Record, who: Who, text: u32| record.may_have_version(who, text, at(50));
+        let hidden = record(&[step(10, PRIVATE, 1), step(20, PUBLIC, 2)], None, &[]);
+        assert_eq!([Nobody, Bob, Alice, Admin].map(|who| may(&hidden, who, 1)), [false, false, true, true]);
+        assert!(may(&hidden, Nobody, 2));
+        // It is published with what is served.
+        let published = record(&[step(10, PRIVATE, 1), step(20, PUBLIC, 1), step(30, PUBLIC, 2)], None, &[]);
+        assert!(may(&published, Nobody, 1));
+        let taken_back = record(&[step(10, PUBLIC, 1), step(20, PRIVATE, 2), step(30, PUBLIC, 3)], None, &[]);
+        assert!(!may(&taken_back, Nobody, 1) && !may(&taken_back, Nobody, 2) && may(&taken_back, Nobody, 3));
+        let shared = record(&[step(10, SHARED, 1), step(20, PUBLIC, 2)], None, &[(5, None)]);
+        assert_eq!([Nobody, Bob].map(|who| may(&shared, who, 1)), [false, true]);
+        let mut unserved = record(&[step(10, PRIVATE, 1), step(20, PUBLIC, 1)], None, &[]);
+        unserved.lives[0].unserved = vec![(2, 1), (3, 2)];
+        assert!(!may(&unserved, Nobody, 2) && may(&unserved, Nobody, 3));
+        let over = record(&[step(10, PUBLIC, 1)], Some(30), &[]);
+        assert!(!may(&over, Nobody, 1));
     }
 
     #[test]

@@ -108,6 +108,16 @@ const OF_ID: [(&str, &str); 9] = [
     ("exports", "/actions/ask/sacp"),
 ];
 
+/// What can be asked of the versions of an id.
+const VERSIONS: [&str; 6] = [
+    "/versions",
+    "?version=latest",
+    "?version=1.0.0",
+    "?version=2.0.0",
+    "/agent-card?thing_version=1.0.0",
+    "/agent-spec?edits=false",
+];
+
 /// Lets all callers read at once.
 pub fn all(gathered: &mut Gathered, read: impl Fn(Who, &mut Gathered) + Sync) {
     let read = &read;
@@ -142,6 +152,12 @@ pub fn ask_all(server: &Server, who: Who, gathered: &mut Gathered) {
         }
     }
     let found = json!({"have": {"type": "object"}, "near_misses": true});
+    for id in World::ids() {
+        for version in VERSIONS {
+            let path = format!("/things/{id}{version}");
+            gathered.add_answer(who, "versions", &path, &server.get(who, &path));
+        }
+    }
     for path in ["/search/compatible", "/search/compose"] {
         gathered.add_answer(who, "search", path, &server.json(who, "POST", path, &found));
     }

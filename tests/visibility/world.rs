@@ -67,11 +67,40 @@ struct Claim {
 /// A write of a thread.
 #[derive(Debug, Clone)]
 enum Write {
-    Put { who: Who, id: usize, text: u32, asked: Option<Visibility>, ttl: Option<u32> },
-    Patch { who: Who, id: usize, text: u32 },
-    SetAccess { who: Who, id: usize, change: AccessChange },
-    Remove { who: Who, id: usize },
-    Import { who: Who, texts: Vec<u32>, asked: Option<Visibility> },
+    Put {
+        who: Who,
+        id: usize,
+        text: u32,
+        asked: Option<Visibility>,
+        ttl: Option<u32>,
+    },
+    Patch {
+        who: Who,
+        id: usize,
+        text: u32,
+    },
+    /// As one of two versions, of which the second is served.
+    Version {
+        who: Who,
+        id: usize,
+        text: u32,
+        asked: Option<Visibility>,
+        version: usize,
+    },
+    SetAccess {
+        who: Who,
+        id: usize,
+        change: AccessChange,
+    },
+    Remove {
+        who: Who,
+        id: usize,
+    },
+    Import {
+        who: Who,
+        texts: Vec<u32>,
+        asked: Option<Visibility>,
+    },
 }
 
 /// The part of an access that a write changes.
@@ -94,6 +123,8 @@ impl AccessChange {
 #[derive(Debug, Clone, Copy)]
 enum Acknowledged {
     Text(u32),
+    /// A text that may be served or not.
+    Version(u32),
     Access(AccessChange),
     Removal,
 }
@@ -196,6 +227,7 @@ impl World {
         for ((status, response), write) in answers {
             let (id, acknowledged) = match &write {
                 Write::Put { id, text, .. } | Write::Patch { id, text, .. } => (*id, Acknowledged::Text(*text)),
+                Write::Version { id, text, .. } => (*id, Acknowledged::Version(*text)),
                 Write::SetAccess { id, change, .. } => (*id, Acknowledged::Access(*change)),
                 Write::Remove { id, .. } => (*id, Acknowledged::Removal),
                 Write::Import { texts, .. } => (DOCUMENT, Acknowledged::Text(texts[0])),
@@ -327,7 +359,13 @@ impl World {
     fn next_write(&mut self, number: usize, present: Access, writes: &mut Vec<Write>) -> Option<Access> {
         let who = present.owner;
         let visibility = self.next_visibility(who);
-        match self.random.below(10) {
+        match self.random.below(13) {
+            10.. if number != DOCUMENT => {
+                let asked = (self.random.below(2) == 0).then_some(visibility);
+                let (text, version) = (self.new_text(who, asked), 1 + self.random.below(2));
+                writes.push(Write::Version { who, id: number, text, asked, version });
+                Some(Access { visibility: asked.unwrap_or(present.visibility), ..present })
+            }
             0 => {
                 writes.push(Write::Remove { who, id: number });
                 None
@@ -386,8 +424,10 @@ impl World {
                 self.take_in(Moment(seq, self.now.1), change);
             }
             if changes.is_empty() {
-                // What isn't in the log by now has changed nothing.
-                self.pending.clear();
+                // What isn't in the log by now has changed nothing that is served.
+                for (id, pending) in std::mem::take(&mut self.pending) {
+                    pending.into_iter().for_each(|one| self.store(&id, one));
+                }
                 self.now.0 = self.now.0.max(page["last"].as_u64().unwrap());
                 return;
             }
@@ -407,8 +447,10 @@ impl World {
             .find_map(|marker| marker.text());
         // What was acknowledged before this text and isn't in the log has changed nothing.
         if let Some(number) = number.filter(|_| !is_part) {
-            let pending = self.pending.entry(id.to_owned()).or_default();
-            while pending.pop_front().is_some_and(|one| !matches!(one, Acknowledged::Text(text) if text == number)) {}
+            let is_it = |one: &Acknowledged| matches!(one, Acknowledged::Text(text) | Acknowledged::Version(text) if *text == number);
+            while let Some(one) = self.pop(id).filter(|one| !is_it(one)) {
+                self.store(id, one);
+            }
         }
         let document = self.alive(&id_of(DOCUMENT)).and_then(|life| life.steps.last()).map(|step| step.access);
         match change["kind"].as_str().unwrap() {
@@ -419,7 +461,7 @@ impl World {
                 let access = Access { owner: text.writer, visibility: asked };
                 let access = if is_part && text.asked.is_none() { document.unwrap_or(access) } else { access };
                 let steps = vec![Step { at, access, text: number }];
-                self.record.lives.push(Life { id: id.to_owned(), steps, end: None });
+                self.record.lives.push(Life { id: id.to_owned(), steps, end: None, unserved: Vec::new() });
             }
             "thing_updated" => {
                 let life = self.record.lives.iter_mut().rev().find(|life| life.id == id && life.end.is_none());
@@ -433,18 +475,12 @@ impl World {
                     // A part goes with its document, whether or not that has an entry for each. What changes nothing has no
                     // entry.
                     None => {
-                        let pending = self.pending.entry(id.to_owned()).or_default();
-                        let mut changes = std::iter::from_fn(|| pending.pop_front());
-                        let access = changes.find_map(|one| match one {
-                            Acknowledged::Access(change) => {
-                                Some(change.applied_to(last.access)).filter(|access| *access != last.access)
-                            }
-                            _ => None,
-                        });
+                        let access = self.next_access(id, last.access);
                         Step { at, access: access.unwrap_or(last.access), text: last.text }
                     }
                 };
-                life.steps.push(step);
+                let life = self.record.lives.iter_mut().rev().find(|life| life.id == id && life.end.is_none());
+                life.unwrap().steps.push(step);
                 if id == id_of(DOCUMENT) && step.access != last.access {
                     self.move_parts(at, step.access);
                 }
@@ -453,15 +489,47 @@ impl World {
                 let life = self.record.lives.iter_mut().rev().find(|life| life.id == id && life.end.is_none());
                 life.unwrap_or_else(|| panic!("a deletion of nothing: {change}")).end = Some(at);
                 if change["reason"] == "removed" && !is_part {
-                    while self
-                        .pending
-                        .get_mut(id)
-                        .and_then(VecDeque::pop_front)
-                        .is_some_and(|one| !matches!(one, Acknowledged::Removal))
-                    {}
+                    while self.pop(id).is_some_and(|one| !matches!(one, Acknowledged::Removal)) {}
                 }
             }
         }
+    }
+
+    /// The next write of an agent that was acknowledged.
+    fn pop(&mut self, id: &str) -> Option<Acknowledged> {
+        self.pending.get_mut(id)?.pop_front()
+    }
+
+    /// The access of an agent after the next write that changed it alone. A version that isn't served can have been stored with it.
+    fn next_access(&mut self, id: &str, before: Access) -> Option<Access> {
+        while let Some(one) = self.pop(id) {
+            let access = match one {
+                Acknowledged::Access(change) => change.applied_to(before),
+                Acknowledged::Version(text) => {
+                    self.store_after(id, text, 1);
+                    let asked = self.texts[text as usize].asked;
+                    Access { visibility: asked.unwrap_or(before.visibility), ..before }
+                }
+                _ => before,
+            };
+            if access != before {
+                return Some(access);
+            }
+        }
+        None
+    }
+
+    /// Notes what a write stored that has no entry in the log.
+    fn store(&mut self, id: &str, one: Acknowledged) {
+        if let Acknowledged::Version(text) = one {
+            self.store_after(id, text, 0);
+        }
+    }
+
+    /// Notes a version that isn't served, after so many steps that are to come.
+    fn store_after(&mut self, id: &str, text: u32, to_come: usize) {
+        let life = self.record.lives.iter_mut().rev().find(|life| life.id == id && life.end.is_none());
+        life.into_iter().for_each(|life| life.unserved.push((text, life.steps.len() + to_come)));
     }
 
     /// Parts have the access of their document.
@@ -503,6 +571,11 @@ impl Write {
                     td["registration"] = json!({ "ttl": ttl });
                 }
                 let path = format!("/things/{id}{}", parameters(*asked, names, '?'));
+                (*who, "PUT", path, &[("content-type", "application/td+json")], td.to_string())
+            }
+            Write::Version { who, id, text, asked, version } => {
+                let (id, td) = (id_of(*id), thing(&id_of(*id), *text, texts[*text as usize].is_blue));
+                let path = format!("/things/{id}?version={version}.0.0{}", parameters(*asked, names, '&'));
                 (*who, "PUT", path, &[("content-type", "application/td+json")], td.to_string())
             }
             Write::Patch { who, id, text } => {
