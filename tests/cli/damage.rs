@@ -264,7 +264,8 @@ fn damaged_configuration_of_the_store_is_damage() {
     let registry = Registry::made();
     let (data, conf) = (registry.path("data"), registry.home.path().join("data/store/conf"));
     let whole = fs::read(&conf).unwrap();
-    for byte in 0..whole.len() {
+    let mut of_others = 0;
+    for byte in (0..whole.len()).step_by(7) {
         let mut bytes = whole.clone();
         bytes[byte] ^= 1;
         fs::write(&conf, bytes).unwrap();
@@ -272,6 +273,7 @@ fn damaged_configuration_of_the_store_is_damage() {
         let (said, errors) = (stdout(&checked), stderr(&checked));
         assert!(matches!(checked.status.code(), Some(0 | 3)), "byte {byte}: {said} {errors}");
         assert!(errors.is_empty(), "byte {byte}: {errors}");
+        of_others += usize::from(said.contains("store/conf"));
         // What is refused names the store as a whole.
         if said.starts_with("the store: ") {
             assert!(said.contains(&format!("agentdex salvage --data {data}")), "byte {byte}: {said}");
@@ -280,4 +282,5 @@ fn damaged_configuration_of_the_store_is_damage() {
             assert!(served.status.code() == Some(3) && errors.contains("agentdex salvage"), "byte {byte}: {errors}");
         }
     }
+    assert!(of_others > 0, "some of it seems to be of another program");
 }

@@ -1,5 +1,8 @@
 //! Server-Sent Events (HTML Living Standard, section 9.2), read in pieces.
 
+/// The longest id of an event; a longer one is ignored.
+const MAX_ID_BYTES: usize = 4096;
+
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
@@ -96,7 +99,8 @@ impl Parser {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => self.event.kind = value.into(),
-            "id" => self.last_id = value.into(),
+            // A longer one fits into no request that would resume after it, and would be copied into each event.
+            "id" if value.len() <= MAX_ID_BYTES => self.last_id = value.into(),
             "time" => self.event.time = Some(value.into()),
             "reason" => self.event.reason = Some(value.into()),
             "data" => {
@@ -170,6 +174,13 @@ mod tests {
         let read = std::iter::from_fn(|| parser.next_block()).inspect(|block| assert_eq!(block.id.len(), 1000)).count();
         // The id is repeated by each event, but not for those that are still to be read.
         assert_eq!((read, held), (1001, 1000 + "id: \ndata\n\n".len() + 6000));
+    }
+
+    #[test]
+    fn id_that_is_too_long_is_ignored() {
+        let long = "x".repeat(MAX_ID_BYTES + 1);
+        let text = format!("id: e-1\ndata: 1\n\nid: {long}\ndata: 2\n\n");
+        assert_eq!(events_of(&[&text]), [event("e-1", "", "1"), event("e-1", "", "2")]);
     }
 
     #[test]
