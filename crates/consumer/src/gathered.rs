@@ -6,13 +6,15 @@ use serde_json::Value;
 
 use super::{Artifact, Content, Error, Event, Media, Message, Part, Result, ToolCall, ToolResult};
 
-/// Memory that an object occupies beside its members, in bytes.
-const OBJECT: usize = 128;
+/// Memory that an object occupies beside names and values, in bytes: a node of the tree that `serde_json::Map` is.
+const OBJECT: usize = 640;
 /// Memory that an entry of the index of artifacts occupies beside the id, in bytes.
 const INDEXED: usize = 64;
+/// Texts and binary content count in full, the structures around them by this divisor: an answer occupies at most as many
+/// times its limit.
+const STRUCTURE_DIVISOR: usize = 5;
 
-/// The content of the events so far. It counts as what it occupies in memory, roughly, rather than as what was received:
-/// a million empty events are not free.
+/// Content of the events so far. A million empty events are not free: the structures in memory count, too.
 #[derive(Debug)]
 pub(super) struct Gathered {
     parts: Vec<Part>,
@@ -69,7 +71,7 @@ impl Gathered {
 
     fn begin_artifact(&mut self, id: &str) -> Result<usize> {
         // The id is stored in the artifact and in the index.
-        self.budget.take(size_of::<Part>() + INDEXED + 2 * id.len())?;
+        self.budget.take(structure(size_of::<Part>() + INDEXED) + 2 * id.len())?;
         let index = self.parts.len();
         self.artifacts.insert(id.to_owned(), index);
         self.parts.push(Part::Artifact(Artifact { id: id.to_owned(), ..Artifact::default() }));
@@ -141,7 +143,7 @@ fn size_of_part(part: &Part) -> usize {
             id.len() + length(name.as_deref()) + parts.iter().map(size_of_part).sum::<usize>()
         }
     };
-    size_of::<Part>() + content
+    structure(size_of::<Part>()) + content
 }
 
 fn size_of_media(media: &Media) -> usize {
@@ -157,11 +159,16 @@ fn size_of_value(value: &Value) -> usize {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size_of_value).sum(),
         Value::Object(members) if !members.is_empty() => {
-            OBJECT + members.iter().map(|(name, value)| name.len() + size_of_value(value)).sum::<usize>()
+            structure(OBJECT) + members.iter().map(|(name, value)| name.len() + size_of_value(value)).sum::<usize>()
         }
         _ => 0,
     };
-    size_of::<Value>() + content
+    structure(size_of::<Value>()) + content
+}
+
+/// Returns what a structure of `bytes` bytes counts as.
+fn structure(bytes: usize) -> usize {
+    bytes.div_ceil(STRUCTURE_DIVISOR)
 }
 
 fn length(text: Option<&str>) -> usize {
@@ -217,12 +224,12 @@ mod tests {
             0 => Event::Text(String::new()),
             _ => Event::Thinking(String::new()),
         };
-        assert!(fitting(1 << 20, alternating) < 20_000);
+        assert!(fitting(1 << 20, alternating) < 100_000);
         for data in [json!(null), json!({}), json!([]), json!(""), json!({"": {}})] {
-            assert!(fitting(1 << 20, |_| Event::Data(data.clone())) < 20_000, "{data}");
+            assert!(fitting(1 << 20, |_| Event::Data(data.clone())) < 100_000, "{data}");
         }
-        assert!(fitting(1 << 20, |number| artifact(&number.to_string(), "", false)) < 10_000);
-        assert!(fitting(1 << 20, |_| Event::Media(Part::of_media(Media::bytes("", [])))) < 20_000);
+        assert!(fitting(1 << 20, |number| artifact(&number.to_string(), "", false)) < 50_000);
+        assert!(fitting(1 << 20, |_| Event::Media(Part::of_media(Media::bytes("", [])))) < 100_000);
     }
 
     #[test]
