@@ -68,7 +68,9 @@ impl Registry {
         // and before the others: no text is published by being the first for a moment.
         let (hidden, others): (Vec<_>, Vec<_>) =
             record.other_versions.into_iter().partition(|other| other.access.is_some());
-        let (unedited, served) = (record.unedited, record.td);
+        // A text that nothing was converted to is changed in place.
+        let takes_edits = record.original.is_some() || !record.part_of.is_empty();
+        let (unedited, served) = (record.unedited.filter(|_| takes_edits), record.td);
         let access_of_unedited = record.unedited_access.filter(|_| unedited.is_some());
         let (is_edited, text) = (unedited.is_some(), unedited.unwrap_or_else(|| served.clone()));
         let own =
