@@ -64,6 +64,94 @@ fn server_that_is_broken_is_not_searched() {
     assert_eq!(asked, [NEW]);
 }
 
+/// A site with a status and a body at each path.
+fn answering(places: &'static [(&'static str, &'static str, &'static str)]) -> Site {
+    Site::start(move |head| {
+        let path = head.split(' ').nth(1).unwrap();
+        match places.iter().find(|(place, ..)| *place == path) {
+            Some((_, "302 Found", location)) => Reply::redirect(location),
+            Some((_, "200 OK", "<html>")) => Reply::new("200 OK", &[("content-type", "text/html")], "<html>"),
+            Some((_, status, body)) => Reply::new(status, &[("content-type", "application/json")], body),
+            None => Reply::new("404 Not Found", &[], ""),
+        }
+    })
+}
+
+/// A URL as its owner gave it, the answers of its site, and the paths that are asked for until the search ends.
+type Locked = (&'static str, &'static [(&'static str, &'static str, &'static str)], &'static [&'static str]);
+
+const BELOW: &str = "/locked/.well-known/agent-card.json";
+const BELOW_OLD: &str = "/locked/.well-known/agent.json";
+const FOUND: &str = "302 Found";
+
+#[test]
+fn card_that_needs_credentials_is_not_replaced_by_that_of_another_agent() {
+    let cases: [Locked; 7] = [
+        ("/locked", &[(BELOW, "401 Unauthorized", "{}"), (NEW, "200 OK", CARD)], &["/locked", BELOW]),
+        ("/locked", &[(BELOW, "403 Forbidden", "{}"), (BELOW_OLD, "200 OK", CARD)], &["/locked", BELOW]),
+        ("/locked", &[("/locked", "401 Unauthorized", ""), (NEW, "200 OK", CARD)], &["/locked", BELOW, BELOW_OLD]),
+        ("", &[(NEW, "403 Forbidden", ""), (OLD, "200 OK", CARD)], &[NEW]),
+        (
+            "/locked",
+            &[(BELOW, FOUND, "/login?next=card"), ("/login?next=card", "200 OK", "<html>"), (NEW, "200 OK", CARD)],
+            &["/locked", BELOW, "/login?next=card"],
+        ),
+        ("/cards/a.json", &[("/cards/a.json", "401 Unauthorized", ""), (NEW, "200 OK", CARD)], &["/cards/a.json"]),
+        (BELOW, &[(BELOW, "403 Forbidden", ""), (NEW, "200 OK", CARD)], &[BELOW]),
+    ];
+    for (url, answers, expected) in cases {
+        let (result, asked) = place(&answering(answers), url);
+        let Err(Error::FetchFailed { status: Some(302 | 401 | 403), reason, .. }) = &result else {
+            panic!("{url}: {result:?}")
+        };
+        assert!(reason.contains("needs credentials") && reason.contains("as a file"), "{url}: {reason}");
+        assert_eq!(asked, expected);
+    }
+}
+
+#[test]
+fn files_of_other_formats_that_need_credentials_are_not_replaced_either() {
+    let formats = Format::imports().filter_map(|(format, import)| Some((format, import.tracking.as_ref()?)));
+    for (format, tracking) in formats {
+        for known in tracking.well_known {
+            let locked = format!("/locked{known}");
+            let site = Site::start(move |head| match head.split(' ').nth(1).unwrap() {
+                path if path == locked => Reply::new("401 Unauthorized", &[], ""),
+                path if path.starts_with("/locked") => Reply::new("404 Not Found", &[], ""),
+                _ => Reply::json(CARD),
+            });
+            let fixture = Fixture::start();
+            let tracked = block_on(fixture.registry.track(TrackRequest::new(site.url("/locked"), format)));
+            assert!(
+                matches!(&tracked, Err(Error::FetchFailed { status: Some(401), .. })),
+                "{format} {known}: {tracked:?}"
+            );
+            assert!(fixture.registry.is_empty());
+        }
+    }
+}
+
+#[test]
+fn agent_that_is_called_with_credentials_has_its_own_card() {
+    let site = answering(&[("/agent", "401 Unauthorized", ""), ("/agent/.well-known/agent.json", "200 OK", CARD)]);
+    let (source, _) = place(&site, "/agent");
+    assert_eq!(source.unwrap(), site.url("/agent/.well-known/agent.json"));
+}
+
+#[test]
+fn card_that_is_not_given_for_now_is_not_looked_for() {
+    for status in ["429 Too Many Requests", "402 Payment Required", "451 Unavailable For Legal Reasons"] {
+        let site = Site::start(move |head| match head.split(' ').nth(1).unwrap() {
+            BELOW => Reply::new(status, &[], ""),
+            NEW => Reply::json(CARD),
+            _ => Reply::new("404 Not Found", &[], ""),
+        });
+        let (result, asked) = place(&site, "/locked");
+        assert!(matches!(&result, Err(Error::FetchFailed { status: Some(_), .. })), "{status}: {result:?}");
+        assert_eq!(asked, ["/locked", BELOW]);
+    }
+}
+
 #[test]
 fn card_that_moved_to_the_place_of_a_newer_version_is_tracked_there() {
     let place = Arc::new(Mutex::new(OLD));

@@ -15,6 +15,7 @@ use crate::{
     rate_limits::{Pace, Permit, RateLimits},
     redacted_url::shown,
     resolver::{Checked, SystemResolver},
+    sign_in::is_sign_in,
     target::Target,
     tls,
 };
@@ -50,7 +51,7 @@ struct Inner {
 /// The outcome of one hop.
 enum Hop {
     Answer(Response, Target, Permit),
-    Redirect(Target),
+    Redirect(Target, StatusCode),
 }
 
 impl Fetcher {
@@ -128,10 +129,18 @@ impl Fetcher {
     async fn run(&self, attempt: &Attempt, request: &Request, validators: &Validators) -> Result<Answer> {
         let first = Target::parse(&request.url).map_err(|reason| attempt.refused(reason))?;
         let (mut target, mut known) = (first.clone(), validators.clone());
+        let mut redirected = None;
         for _ in 0..=MAX_REDIRECTS {
             match self.0.hop(attempt, target, request, &known).await? {
-                Hop::Redirect(next) => target = next,
+                Hop::Redirect(next, status) => (target, redirected) = (next, Some(status)),
                 Hop::Answer(response, at, _permit) => {
+                    if let Some(status) = redirected.filter(|_| asks_to_sign_in(&response, &at)) {
+                        let reason = format!(
+                            "the answer is {status} to {}: one has to sign in, it needs credentials",
+                            at.shown()
+                        );
+                        return Err(attempt.failed(Some(status), reason));
+                    }
                     let mut answer = self.0.read(attempt, response, &at, &known).await?;
                     if let Answer::Fetched(fetched) = &mut answer
                         && !at.is_beside(&first)
@@ -182,7 +191,8 @@ impl Inner {
         }
         let location = text(response.headers(), header::LOCATION);
         let location = location.ok_or_else(|| attempt.unexpected(response.status(), None))?;
-        at.redirect(location).map(Hop::Redirect).map_err(|reason| attempt.refused(reason))
+        let next = at.redirect(location).map_err(|reason| attempt.refused(reason))?;
+        Ok(Hop::Redirect(next, response.status()))
     }
 
     async fn resolve(&self, attempt: &Attempt, at: &Target) -> Result<Vec<IpAddr>> {
@@ -270,6 +280,11 @@ fn rate_limits(options: &Options) -> RateLimits {
         burst: 20,
         patience: options.phase_timeout,
     })
+}
+
+/// True for the page that a redirect led to in place of a document that needs credentials.
+fn asks_to_sign_in(response: &Response, at: &Target) -> bool {
+    response.status().is_success() && json_media_type(response).is_err() && is_sign_in(&at.url)
 }
 
 fn is_redirect(status: StatusCode) -> bool {

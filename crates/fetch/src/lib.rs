@@ -24,6 +24,7 @@ mod probe;
 mod rate_limits;
 mod redacted_url;
 mod resolver;
+mod sign_in;
 mod target;
 mod tls;
 
@@ -34,7 +35,7 @@ pub use self::{
     error::{BoxError, Error, Result},
     fetcher::Fetcher,
     options::{Options, Request},
-    probe::candidates,
+    probe::{Candidate, Place, candidates},
     resolver::{Resolver, Resolving},
 };
 // Shared with the other crates of agentdex; no part of the public interface.

@@ -2,28 +2,50 @@
 
 use reqwest::Url;
 
+/// A URL where the document of an agent may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The URL.
+    pub url: String,
+    /// Its relation to the URL that was asked for.
+    pub place: Place,
+}
+
+/// The relation of a candidate to the URL that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The URL itself.
+    Itself,
+    /// A well-known place below the URL.
+    Below,
+    /// A well-known place at the root of its site, where the document may be about another agent.
+    Site,
+}
+
 /// The URLs to try, in order: that of a document as it is, or of a site with its well-known places.
 ///
 /// A URL that ends in `.json` or is at a well-known place is a document. The root of a site isn't: its
 /// well-known places are tried. Anything else may be either.
 ///
 /// ```
-/// use agentdex_fetch::candidates;
+/// use agentdex_fetch::{Place, candidates};
 ///
 /// let places = ["/.well-known/agent-card.json"];
-/// assert_eq!(candidates("https://agents.example", &places), ["https://agents.example/.well-known/agent-card.json"]);
-/// assert_eq!(candidates("https://agents.example/cards/a.json", &places), ["https://agents.example/cards/a.json"]);
+/// let of = |url| candidates(url, &places).into_iter().map(|one| (one.url, one.place)).collect::<Vec<_>>();
+/// let card = |site: &str| format!("{site}/.well-known/agent-card.json");
+/// assert_eq!(of("https://agents.example"), [(card("https://agents.example"), Place::Below)]);
+/// assert_eq!(of("https://agents.example/cards/a.json"), [("https://agents.example/cards/a.json".into(), Place::Itself)]);
 /// assert_eq!(
-///     candidates("https://agents.example/a?b", &places),
+///     of("https://agents.example/a?b"),
 ///     [
-///         "https://agents.example/a?b",
-///         "https://agents.example/a/.well-known/agent-card.json",
-///         "https://agents.example/.well-known/agent-card.json",
+///         ("https://agents.example/a?b".into(), Place::Itself),
+///         (card("https://agents.example/a"), Place::Below),
+///         (card("https://agents.example"), Place::Site),
 ///     ]
 /// );
 /// ```
-pub fn candidates(url: &str, well_known: &[&str]) -> Vec<String> {
-    let itself = || vec![url.to_owned()];
+pub fn candidates(url: &str, well_known: &[&str]) -> Vec<Candidate> {
+    let itself = || vec![Candidate { url: url.to_owned(), place: Place::Itself }];
     let Ok(mut site) = Url::parse(url) else { return itself() };
     if site.cannot_be_a_base() || site.path().ends_with(".json") || site.path().contains("/.well-known/") {
         return itself();
@@ -32,17 +54,17 @@ pub fn candidates(url: &str, well_known: &[&str]) -> Vec<String> {
     let path = site.path().trim_end_matches('/').to_owned();
     site.set_query(None);
     site.set_fragment(None);
-    let place = |path: &str, place: &str| {
+    let at = |path: &str, known: &str, place: Place| {
         let mut url = site.clone();
-        url.set_path(&format!("{path}{place}"));
-        url.to_string()
+        url.set_path(&format!("{path}{known}"));
+        Candidate { url: url.to_string(), place }
     };
-    let below = well_known.iter().map(|known| place(&path, known));
+    let below = well_known.iter().map(|known| at(&path, known, Place::Below));
     if is_root && !well_known.is_empty() {
         return below.collect();
     }
     // The URL may be where the agent is called, which has its documents at the root of the site.
-    let of_site = well_known.iter().filter(|_| !path.is_empty()).map(|known| place("", known));
+    let of_site = well_known.iter().filter(|_| !path.is_empty()).map(|known| at("", known, Place::Site));
     itself().into_iter().chain(below).chain(of_site).collect()
 }
 
@@ -53,7 +75,7 @@ mod tests {
     #[test]
     fn documents_and_sites_are_told_apart() {
         let places = ["/.well-known/a.json", "/.well-known/b.json"];
-        let of = |url: &str| candidates(url, &places);
+        let of = |url: &str| candidates(url, &places).into_iter().map(|one| one.url).collect::<Vec<_>>();
         let root = ["https://x.example/.well-known/a.json", "https://x.example/.well-known/b.json"];
         assert_eq!(of("https://x.example"), root);
         assert_eq!(of("https://x.example/#part"), root);
@@ -73,6 +95,7 @@ mod tests {
         {
             assert_eq!(of(document), [document]);
         }
-        assert_eq!(candidates("https://x.example", &[]), ["https://x.example"]);
+        let itself = Candidate { url: "https://x.example".into(), place: Place::Itself };
+        assert_eq!(candidates("https://x.example", &[]), [itself]);
     }
 }

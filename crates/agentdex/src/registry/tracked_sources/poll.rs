@@ -240,9 +240,16 @@ pub(super) fn well_known(format: Format) -> &'static [&'static str] {
     format.tracking().map_or(&[], |tracking| tracking.well_known)
 }
 
+/// True if a server gives the document to those alone who have credentials: it says so, or redirects to where one signs in.
+pub(super) fn needs_credentials(error: &Error) -> bool {
+    matches!(error, Error::FetchFailed { status: Some(300..=399 | 401 | 403), .. })
+}
+
 /// True if the document may be at another place of the site in spite of a failure.
 pub(super) fn may_be_elsewhere(error: &Error) -> bool {
     match error {
+        // Payment, a proxy, time, a rate, and a law keep a document from being given; it is there all the same.
+        Error::FetchFailed { status: Some(402 | 407 | 408 | 425 | 429 | 451), .. } => false,
         Error::FetchFailed { status, .. } => status.is_some_and(|status| status < 500),
         Error::InvalidSource { .. }
         | Error::OtherFormat { .. }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, Result, Timestamp,
     convert::Format,
-    fetch::{candidates, is_same_url, shown},
+    fetch::{Candidate, Place, candidates, is_same_url, shown},
     registry::{Import, Imported, Registry, expiry::ttl_out_of_range},
     signature::{TrustedKeys, Verification, verify},
     store::Expiry,
@@ -220,22 +220,37 @@ impl Registry {
 
     /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
     /// already, if one does and the request names no other.
+    ///
+    /// What needs credentials at the URL or below it is not looked for at the root of the site, whose document may be
+    /// about another agent.
     async fn fetch_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Result<New> {
-        let mut first_failure = None;
-        for url in candidates(&request.url, poll::well_known(request.format)) {
+        let mut failure = None;
+        let mut is_locked = false;
+        for Candidate { url, place } in candidates(&request.url, poll::well_known(request.format)) {
+            if is_locked && place == Place::Site {
+                break;
+            }
             let id = match &request.id {
                 Some(id) => Some(id.clone()),
                 None => self.known_sources(tracker, &url, request.format)?.id().map(str::to_owned),
             };
             match tracker.poller.fetch_new(&url, request.format, id.as_deref(), now).await {
                 Ok(document) => return Ok(New { url, id, document }),
+                Err(error) if poll::needs_credentials(&error) => {
+                    // The URL itself may be where the agent is called; its document may need none.
+                    if place != Place::Itself {
+                        return Err(say_how_to_register(error));
+                    }
+                    is_locked = true;
+                    failure = Some(say_how_to_register(error));
+                }
                 Err(error) if poll::may_be_elsewhere(&error) => {
-                    first_failure.get_or_insert(error);
+                    failure.get_or_insert(error);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(first_failure.unwrap_or_else(|| no_fetcher(&request.url)))
+        Err(failure.unwrap_or_else(|| no_fetcher(&request.url)))
     }
 
     /// The Things for which a URL is tracked already, of those that the caller sees and may change.
@@ -336,6 +351,17 @@ impl KnownSources {
     fn id(&self) -> Option<&str> {
         self.own.first().or(self.others.first()).map(String::as_str)
     }
+}
+
+/// The failure to fetch a document that needs credentials, with what to do.
+fn say_how_to_register(error: Error) -> Error {
+    let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
+    let why = if matches!(status, Some(401 | 403)) { ": it needs credentials" } else { "" };
+    let reason = format!(
+        "{reason}{why}; the registry sends no credentials: register the document itself, as a file, or the URL of one that \
+         anybody may read"
+    );
+    Error::FetchFailed { url, status, reason, retry_after, source }
 }
 
 fn no_fetcher(url: &str) -> Error {
