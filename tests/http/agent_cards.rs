@@ -231,3 +231,32 @@ fn python_sdk_resolves_cards_from_the_registry() {
     let Some(read) = run_python(RESOLVER, &lines) else { return };
     assert_eq!(read, "Echo 1 1\nFerry 6 2\nVault 3 1\nFerry 2 2\n");
 }
+
+#[test]
+fn export_has_nothing_that_an_edit_took_out() {
+    let skill = |id: &str, text: &str| json!({"id": id, "name": text, "description": format!("{text} at length"), "tags": [text]});
+    let of = |skills: Value| {
+        json!({
+            "name": "Desk", "description": "Answers", "version": "1.0.0", "url": "https://desk.example/a2a",
+            "protocolVersion": "0.3.0", "capabilities": {}, "defaultInputModes": ["text/plain"],
+            "defaultOutputModes": ["text/plain"], "skills": skills,
+        })
+    };
+    let registry = with_card(&of(json!([skill("falcon", "Falcon")])).to_string());
+    registry.patch("/things/urn:card", r#"{"actions": null, "lmos:capabilities": null}"#).expect(204);
+    for version in ["", "?version=0.3", "?version=1.0"] {
+        let problem = card(&registry, version).problem(409, "not-expressible");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("edits=false") && !detail.to_lowercase().contains("falcon"), "{detail}");
+    }
+    card(&registry, "?edits=false").expect(200);
+
+    let registry = with_card(&of(json!([skill("faq", "Questions"), skill("falcon", "Falcon")])).to_string());
+    let mut edited = registry.get("/things/urn:card").json();
+    edited["actions"].as_object_mut().unwrap().remove("falcon");
+    edited["lmos:capabilities"].as_array_mut().unwrap().pop();
+    registry.put("/things/urn:card", edited.to_string()).expect(204);
+    let exported = card(&registry, "").expect(200);
+    assert!(!exported.text().to_lowercase().contains("falcon"), "{}", exported.text());
+    assert_eq!(exported.json()["skills"], json!([skill("faq", "Questions")]));
+}

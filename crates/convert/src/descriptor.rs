@@ -215,6 +215,8 @@ impl Export {
     /// whose value importing it doesn't give is a warning `edit-not-expressed`. Members that only a registry sets don't
     /// count.
     ///
+    /// What the edit took out of the Thing is in no document: where one would still have such a text, it is refused.
+    ///
     /// ```
     /// use agentdex_convert::{Format, ImportOptions, Input};
     ///
@@ -233,7 +235,8 @@ impl Export {
     /// ```
     ///
     /// # Errors
-    /// Those of the parser of the original.
+    /// [`Error::NotExpressible`](crate::Error::NotExpressible) where a text that the edit took out would remain; those of the
+    /// parser of the original.
     pub fn with_edits(
         &self,
         original: &Input<'_>,

@@ -97,13 +97,15 @@ fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
         thing.as_object_mut().map(|members| members.remove("a2a:signatures"));
         thing
     };
+    let has_signatures = |thing: &Value| thing.get("a2a:signatures").is_some();
+    let are_removed = has_signatures(edit.base) && !has_signatures(edit.edited);
     let (base, edited) = (unsigned(edit.base), unsigned(edit.edited));
     let edit = Edit { base: &base, edited: &edited, ..*edit };
     let mut rendition = through_export(Format::A2a, &edit, PLACES, |thing, original| {
         let generation = Card::parse(original.as_bytes())?.generation();
         Ok(serde_json::from_slice(&from_thing(thing, generation)?.bytes).unwrap_or_default())
     })?;
-    if rendition.bytes != edit.original.bytes {
+    if are_removed || rendition.bytes != edit.original.bytes {
         drop_signatures(&mut rendition);
     }
     Ok(rendition)

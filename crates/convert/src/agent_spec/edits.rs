@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Configuration, Profile, Protocol, export,
+    Configuration, Profile, Protocol,
+    export::{self, DESCRIPTION},
     findings::{Findings, Spot},
     reading,
     references::as_reference,
@@ -90,7 +91,7 @@ pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
     if original.pointer(&metadata).is_some_and(|metadata| metadata.get(EDITS).is_some()) {
         let edits = nested(&format!("{metadata}/{EDITS}"), Some(&json!([])));
         let without = merged(search.original(), &edits, &nested(&metadata, Some(&json!({}))));
-        search.restart(without);
+        search.replace(without);
     }
     if export::from_thing(edit.base).is_ok_and(|exported| exported == original) {
         search.merge(|thing| export::from_thing(thing).ok());
@@ -103,11 +104,22 @@ pub(super) fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
     search.put("/description", &format!("{root}/description"));
     // Others may be what something is called by.
     search.replace_texts(&["description", "lmos:description", "href"]);
+    search.drop_removed_texts();
+    if search.has_removed_texts() {
+        search.put("/title", &format!("{root}/name"));
+    }
     keep_in_metadata(&mut search, &metadata);
     if !search.is_complete() {
         let found = std::mem::replace(&mut search.best, exact);
         keep_in_metadata(&mut search, &metadata);
         search.take_nearer(found);
+    }
+    if search.has_removed_texts()
+        && original.pointer(&metadata).is_some_and(|metadata| metadata.get(DESCRIPTION).is_some())
+    {
+        // The description in it is of before.
+        let exported = export::from_thing(edit.edited)?;
+        search.replace(exported.to_string());
     }
     finish(search, edit)
 }
@@ -163,7 +175,7 @@ fn keep_in_metadata(search: &mut Search<'_>, metadata: &str) {
 
 fn finish(search: Search<'_>, edit: &Edit<'_>) -> Result<Rendition> {
     let is_changed = search.best.json != search.original();
-    let Rendition { bytes, warnings } = search.finish();
+    let Rendition { bytes, warnings } = search.finish_without_removed_texts()?;
     let bytes = match is_changed {
         true => stored::in_syntax(String::from_utf8_lossy(&bytes).into_owned(), edit.original.syntax)?.bytes,
         false => edit.original.bytes.to_vec(),

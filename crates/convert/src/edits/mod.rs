@@ -6,19 +6,22 @@
 
 mod change;
 mod merge;
+mod removed_texts;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::Value;
 
+use self::removed_texts::all_texts;
 pub(crate) use self::{
     change::{Change, What, changes, changes_with_moves, distance, pointer},
     merge::merged,
+    removed_texts::RemovedTexts,
 };
 use crate::{
-    Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result,
+    Error, Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result,
     descriptor::Edit,
     redaction::Node,
     td::{Violation, internal::parse_json},
@@ -127,13 +130,6 @@ impl<'e> Search<'e> {
             change.apply(&mut thing);
         }
         Some(thing)
-    }
-
-    /// Begins with another document than the original, if it can be imported.
-    pub(crate) fn restart(&mut self, json: String) {
-        if let Some(attempt) = self.attempt(json) {
-            self.best = attempt;
-        }
     }
 
     /// True if the best document has all of the edit.
@@ -276,6 +272,57 @@ impl<'e> Search<'e> {
         }
     }
 
+    /// Takes a document instead of the best one, if it can be imported.
+    pub(crate) fn replace(&mut self, json: String) {
+        if let Some(attempt) = self.attempt(json) {
+            self.best = attempt;
+        }
+    }
+
+    /// True if the best document has a text that the edit took out of the Thing.
+    pub(crate) fn has_removed_texts(&self) -> bool {
+        let removed = RemovedTexts::between(self.base, self.edited);
+        let is_found = |constant: &HashSet<String>| removed.find_in(&self.best.json, constant).is_some();
+        !removed.is_empty() && is_found(&HashSet::new()) && is_found(&constant_texts(self.format, self.edited))
+    }
+
+    /// The best document, unless it has a text that the edit took out of the Thing. That isn't in the error, since whoever
+    /// reads it may not know the text.
+    ///
+    /// # Errors
+    /// [`Error::NotExpressible`]
+    pub(crate) fn finish_without_removed_texts(self) -> Result<Rendition> {
+        if !self.has_removed_texts() {
+            return Ok(self.finish());
+        }
+        let (format, noun) = (self.format.name(), self.format.descriptor().noun);
+        let reason = format!(
+            "an edit took something out of the description that would still be in the document: {noun} has no form for what \
+             the description is now; ask for the document as it was imported (`edits=false`, `--without-edits`), or for another \
+             format"
+        );
+        Err(Error::NotExpressible { format, reason })
+    }
+
+    /// Drops what the edit took out of the Thing from the best document: of the members and elements that have such a text, the
+    /// smallest without which importing the document gives more of the edit.
+    pub(crate) fn drop_removed_texts(&mut self) {
+        let removed = RemovedTexts::between(self.base, self.edited);
+        while !removed.is_empty() && !self.is_spent() {
+            let json = self.best.json.clone();
+            let Some(path) = removed.find_in(&json, &HashSet::new()) else { return };
+            let document: Value = serde_json::from_str(&json).unwrap_or_default();
+            let is_dropped = (1..=path.len()).rev().any(|length| {
+                let mut without = document.clone();
+                path.get(..length).is_some_and(|path| remove(&mut without, path))
+                    && self.take(merged(&json, &document, &without), None)
+            });
+            if !is_dropped {
+                return;
+            }
+        }
+    }
+
     /// The best document, with a warning for each change that it doesn't have.
     pub(crate) fn finish(self) -> Rendition {
         let noun = self.format.descriptor().noun;
@@ -288,6 +335,19 @@ impl<'e> Search<'e> {
         };
         let warnings = self.missing().into_iter().map(warning).collect();
         Rendition { bytes: self.best.json.into_bytes(), warnings }
+    }
+}
+
+/// Removes a member or an element. False where there is no such place.
+fn remove(document: &mut Value, path: &[String]) -> bool {
+    let Some((last, parents)) = path.split_last() else { return false };
+    match document.pointer_mut(&pointer(parents)) {
+        Some(Value::Object(members)) => members.remove(last).is_some(),
+        Some(Value::Array(elements)) => {
+            let index = last.parse().ok().filter(|index: &usize| *index < elements.len());
+            index.map(|index| elements.remove(index)).is_some()
+        }
+        _ => false,
     }
 }
 
@@ -313,13 +373,33 @@ pub(crate) fn through_export(
 ) -> Result<Rendition> {
     let mut search = Search::new(format, edit)?;
     let original = search.original().to_owned();
-    match document_of(edit.base, &original) {
+    let before = document_of(edit.base, &original);
+    match &before {
         Ok(_) => search.merge(|thing| document_of(thing, &original).ok()),
         // No document of the format can be made of such a Thing, though it was made of one.
         Err(_) => search.merge_places(places),
     }
     search.replace_texts(&["title", "description", "lmos:description", "href"]);
-    Ok(search.finish())
+    if search.has_removed_texts()
+        && let (Ok(before), Ok(after)) = (before, document_of(edit.edited, &original))
+    {
+        search.replace(merged(&original, &before, &after));
+    }
+    search.finish_without_removed_texts()
+}
+
+/// The texts of the documents that the Thing as it is now becomes: those that aren't its own are words of the format.
+fn constant_texts(format: Format, edited: &Value) -> HashSet<String> {
+    let mut texts = HashSet::new();
+    let Some(export) = format.export() else { return texts };
+    let versions = export.versions.iter().map(|version| Some(*version)).chain([None]);
+    for made in versions.filter_map(|version| export.from_thing(edited, version).ok()) {
+        let document: Value = serde_json::from_slice(&made.bytes).unwrap_or_default();
+        all_texts(&document, &mut |text| {
+            texts.insert(text.to_owned());
+        });
+    }
+    texts
 }
 
 impl Search<'_> {

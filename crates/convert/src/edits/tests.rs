@@ -2,13 +2,14 @@
 
 mod collections;
 mod documents;
+mod removed;
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
 use self::documents::*;
 use super::{RULE, change::changes};
-use crate::{Format, ImportOptions, Input, Rendition};
+use crate::{Error, Format, ImportOptions, Input, Rendition};
 
 fn options() -> ImportOptions {
     ImportOptions::of_fetched(Some("urn:example:edited"), None)
@@ -22,11 +23,27 @@ fn imported(format: Format, document: &[u8], options: &ImportOptions) -> Value {
 
 /// The document with an edit, which was checked: importing it gives the edited Thing, but for what warnings say.
 fn exported(format: Format, document: &str, options: &ImportOptions, edit: impl FnOnce(&mut Value)) -> Rendition {
+    exported_or_refused(format, document, options, edit).unwrap_or_else(|| panic!("{format}: refused"))
+}
+
+/// The same; none if something that the edit took out would remain.
+fn exported_or_refused(
+    format: Format,
+    document: &str,
+    options: &ImportOptions,
+    edit: impl FnOnce(&mut Value),
+) -> Option<Rendition> {
     let base = imported(format, document.as_bytes(), options);
     let mut edited = base.clone();
     edit(&mut edited);
-    let exported =
-        format.export().unwrap().with_edits(&Input::json(document.as_bytes()), options, &base, &edited).unwrap();
+    let exported = format.export().unwrap().with_edits(&Input::json(document.as_bytes()), options, &base, &edited);
+    let exported = match exported {
+        Err(Error::NotExpressible { reason, .. }) => {
+            assert!(reason.contains("edits=false"), "{reason}");
+            return None;
+        }
+        exported => exported.unwrap(),
+    };
     let again = imported(format, &exported.bytes, options);
     let missing: Vec<String> = changes(&again, &edited).iter().map(super::Change::pointer).collect();
     let warned: Vec<String> = exported
@@ -36,7 +53,7 @@ fn exported(format: Format, document: &str, options: &ImportOptions, edit: impl 
         .map(|warning| warning.pointer.clone())
         .collect();
     assert_eq!(missing, warned, "{}", String::from_utf8_lossy(&exported.bytes));
-    exported
+    Some(exported)
 }
 
 fn text(rendition: &Rendition) -> &str {
@@ -178,7 +195,7 @@ proptest! {
         support in any::<bool>(), removed in prop::option::of(any::<Index>()), added in any::<bool>(),
     ) {
         let (format, document, pointers) = document.get(DOCUMENTS);
-        let exported = exported(*format, document, &options(), |thing| {
+        let exported = exported_or_refused(*format, document, &options(), |thing| {
             for picked in &picked {
                 let pointer: &&str = picked.get(pointers);
                 let place = thing.pointer_mut(pointer).unwrap();
@@ -198,6 +215,8 @@ proptest! {
                 entries.push(json!({"lmos:id": "more", "lmos:name": "more", "lmos:version": "2.0.0", "lmos:tags": []}));
             }
         });
+        prop_assert!(exported.is_some() || removed.is_some(), "{format}: refused, and nothing was taken out");
+        let Some(exported) = exported else { return Ok(()) };
         prop_assert!(!support || *format == Format::AgentSpec || exported.warnings.iter().any(|w| w.pointer == "/support"));
         prop_assert!(*format != Format::AgentSpec || exported.warnings.is_empty(), "{:?}", exported.warnings);
     }
@@ -315,19 +334,20 @@ fn one_part_of_an_edit_that_has_no_place_takes_nothing_along() {
 }
 
 #[test]
-fn long_description_is_no_server_json() {
+fn long_description_is_cut_in_server_json() {
     let edited = exported(Format::McpServer, SERVER, &options(), |thing| {
         thing["description"] = "x".repeat(101).into();
         thing["version"]["instance"] = "2.0.0".into();
     });
     assert_eq!(edited.warnings.len(), 1);
-    assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1));
-    let edited = exported(Format::McpServer, SERVER, &options(), |thing| {
+    let cut = format!("{}…", "x".repeat(99));
+    assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1).replace("Tells the weather", &cut));
+    // The former title would remain.
+    let edited = exported_or_refused(Format::McpServer, SERVER, &options(), |thing| {
         thing["title"] = "x".repeat(101).into();
         thing["version"]["instance"] = "2.0.0".into();
     });
-    assert_eq!(edited.warnings[0].pointer, "/title");
-    assert_eq!(text(&edited), SERVER.replacen("\"1.0.0\"", "\"2.0.0\"", 1));
+    assert_eq!(edited, None);
 }
 
 #[test]
