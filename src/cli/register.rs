@@ -62,8 +62,9 @@ pub(super) struct Arguments {
     /// new one
     #[arg(long)]
     new_id: bool,
-    /// Replace also an agent that has nothing in common with the one that gets its id: neither title, description, capability
-    /// nor address. A description then drops all that it replaces: the original, other versions, edits and tracking
+    /// Replace an agent even if it has nothing in common with the one that gets its id (neither title, description, capability
+    /// nor address), or if a document in another format lacks its actions, forms or security. Drops everything that is
+    /// replaced: the original, other versions, edits and tracking
     #[arg(long)]
     replace: bool,
     /// Print one JSON object a file or URL
@@ -311,13 +312,20 @@ impl Registration<'_> {
         let mut parameters = self.with_ttl(self.arguments.mapping.parameters(*format, false));
         parameters.extend(id.as_deref().map(|id| ("id", id)));
         parameters.extend((id.is_some() || self.arguments.replace).then_some(("if_exists", "replace")));
+        parameters.extend(self.replacing());
         self.client.import(format.name(), document, components, &parameters).await
     }
 
     async fn import_url(&self, url: &str) -> client::Result<Imported> {
         let mut parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
         parameters.extend(self.arguments.replace.then_some(("if_exists", "replace")));
+        parameters.extend(self.replacing());
         self.client.import_url(self.fetched.name(), url, &parameters).await
+    }
+
+    /// The parameter that lets an import drop what is there.
+    fn replacing(&self) -> Option<(&'static str, &'static str)> {
+        self.arguments.replace.then_some(("replace", "true"))
     }
 
     fn with_ttl<'s>(&'s self, mut parameters: Vec<(&'static str, &'s str)>) -> Vec<(&'static str, &'s str)> {

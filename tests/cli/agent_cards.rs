@@ -206,6 +206,28 @@ fn registered_capability_file_is_had_back() {
 }
 
 #[test]
+fn own_export_in_another_format_replaces_an_agent_only_when_asked_to() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let registered =
+        run(&["register", &example("a2a/recipes.json"), "--id", "urn:test:recipes", "--url", server.url()]);
+    assert!(registered.status.success(), "{}", stderr(&registered));
+    let export = |format: &str| run(&["export", "--format", format, "urn:test:recipes", "--url", server.url()]);
+    let (card, file) =
+        (stdout(&export("a2a")), write(folder.path(), "file.json", stdout(&export("lmos-capabilities"))));
+    let refused = run(&["register", &file, "--url", server.url()]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    for words in ["its original (format a2a)", "the actions ", "--replace"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(stdout(&export("a2a")), card);
+    let replaced = run(&["register", &file, "--replace", "--url", server.url()]);
+    assert_eq!(stdout(&replaced), "replaced urn:test:recipes\n", "{}", stderr(&replaced));
+    assert_eq!(export("a2a").status.code(), Some(1));
+}
+
+#[test]
 fn what_is_odd_is_told_when_a_card_is_registered() {
     let (_data, server) = server();
     let mut odd = card("Odd");

@@ -21,6 +21,7 @@ mod import;
 mod imports;
 mod jsonpath;
 mod list;
+mod lossy_imports;
 mod mcp_servers;
 mod namespaces;
 mod node_wot;

@@ -178,6 +178,36 @@ await run({
     await page.close();
   },
 
+  async "a document of another format asks before it drops what is there"() {
+    const { ids: [id] } = await (await call("POST", "/import/a2a", await (await fetch(`${site}/card.json`)).text(), "application/json")).json();
+    const of = `/things/${encodeURIComponent(id)}`;
+    const file = await (await fetch(`${url}${of}/lmos-capabilities`)).text();
+    const page = await open(`${url}/#/add`);
+    await page.waitForSelector("#document");
+    const sent = [];
+    page.on("request", (request) => request.url().includes("replace=true") && sent.push(request.url()));
+    await page.$eval("#document", (area, text) => {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    }, file);
+    await shows(page, ".outcome", "an A2A agent card");
+    await shows(page, ".outcome", "actions: rhyme");
+    assert.ok(await page.$eval("button.primary", (button) => button.disabled));
+    await click(page, ".outcome button.danger");
+    await shows(page, "dialog[open]", "actions: rhyme");
+    await click(page, "dialog[open] button[value=no]");
+    assert.deepEqual(sent, []);
+    assert.ok((await fetch(`${url}${of}/agent-card`)).ok);
+    await click(page, ".outcome button.danger");
+    await click(page, "dialog[open] button.danger");
+    await click(page, "button.primary:not(:disabled)");
+    await click(page, "dialog[open] button.danger");
+    await shows(page, ".outcome", "Replaced");
+    assert.equal((await fetch(`${url}${of}/agent-card`)).status, 409);
+    await call("DELETE", of);
+    await page.close();
+  },
+
   async "agents by their URLs, in the format that is found there"() {
     const page = await open(`${url}/#/add`);
     await page.waitForSelector("#url");

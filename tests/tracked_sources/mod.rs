@@ -5,6 +5,7 @@ mod changes;
 mod checks;
 mod expiry;
 mod failures;
+mod formats;
 mod keys;
 mod others;
 mod own_members;

@@ -6,7 +6,7 @@ use crate::{
     access::Namespace,
     change::{Precondition, Seq},
     convert,
-    td::{self, Report},
+    td::{self, Losses, Report},
 };
 
 pub use crate::td::BoxError;
@@ -308,6 +308,21 @@ pub enum Error {
         /// The Thing.
         id: String,
     },
+    /// An import in another format would drop what the Thing has.
+    #[error(
+        "importing {id:?} from this document (format {format}) would drop {}; give the new one another id, or drop that on \
+         purpose (`replace=true`, `--replace`)", dropped(original.as_deref(), losses)
+    )]
+    LossyImport {
+        /// The Thing.
+        id: String,
+        /// The format of the document that is imported.
+        format: String,
+        /// The format of the original that would be dropped, if one would.
+        original: Option<String>,
+        /// Content of the Thing that the one of the document lacks.
+        losses: Box<Losses>,
+    },
     /// The Thing has no such version.
     #[error("{id:?} has no version {version:?}; GET its `versions` lists them")]
     NoSuchVersion {
@@ -477,6 +492,7 @@ impl Error {
             Error::PartOfDocument { .. } => "part-of-document",
             Error::Unrelated { .. } => "unrelated",
             Error::HiddenVersions { .. } => "hidden-versions",
+            Error::LossyImport { .. } => "lossy-import",
             Error::NoSuchVersion { .. } => "no-such-version",
             Error::Contended { .. } => "contended",
             Error::InvalidQuery { .. } => "invalid-query",
@@ -641,6 +657,15 @@ impl From<crate::fetch::Error> for Error {
             fetch::Error::InvalidSetting { origin, message } => Error::InvalidSetting { origin, message },
             other => Error::NotSerializable { source: other.into() },
         }
+    }
+}
+
+/// Names what an import would drop.
+fn dropped(original: Option<&str>, losses: &Losses) -> String {
+    match original.map(|format| format!("its original (format {format})")) {
+        None => losses.to_string(),
+        Some(original) if losses.is_empty() => original,
+        Some(original) => format!("{original}, {losses}"),
     }
 }
 

@@ -58,6 +58,9 @@ pub enum IfExists {
 pub struct Import {
     conversion: Conversion,
     if_exists: IfExists,
+    replace: bool,
+    /// True to drop the versions of the document but this one, as polls of its source do.
+    is_sole: bool,
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
@@ -71,6 +74,8 @@ impl Import {
         Import {
             conversion,
             if_exists: IfExists::default(),
+            replace: false,
+            is_sole: false,
             ttl: None,
             dry_run: false,
             actor: None,
@@ -82,6 +87,36 @@ impl Import {
     /// Replaces or refuses what is there.
     pub fn if_exists(mut self, if_exists: IfExists) -> Import {
         self.if_exists = if_exists;
+        self
+    }
+
+    /// Lets an import in another format drop what the Thing has: its original, affordances, forms, and security definitions.
+    /// Otherwise nothing is imported: [`Error::LossyImport`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{
+    ///     Error,
+    ///     convert::{Format, ImportOptions, Input},
+    ///     registry::Import,
+    /// };
+    ///
+    /// let of = |format: Format, document: &[u8]| -> agentdex::Result<Import> {
+    ///     let import = format.import().expect("it is converted");
+    ///     Ok(Import::new(import.to_things(&Input::json(document), &ImportOptions::default())?))
+    /// };
+    /// let server = br#"{"name": "com.example/clock", "description": "Clock", "version": "1.0.0",
+    ///     "remotes": [{"type": "streamable-http", "url": "https://clock.example/mcp"}]}"#;
+    /// let id = registry.import_blocking(of(Format::McpServer, server)?)?.things.remove(0).id;
+    /// let file = registry.export(&id, Format::LmosCapabilities, None)?;
+    /// let import = of(Format::LmosCapabilities, &file.bytes)?;
+    /// assert!(matches!(registry.import_blocking(import.clone()), Err(Error::LossyImport { .. })));
+    /// registry.import_blocking(import.replace(true))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replace(mut self, replace: bool) -> Import {
+        self.replace = replace;
         self
     }
 
@@ -111,6 +146,12 @@ impl Import {
 }
 
 impl Import {
+    /// Drops all other versions of the Thing, if it is to be the only one.
+    pub(super) fn sole(mut self, is_sole: bool) -> Import {
+        self.is_sole = is_sole;
+        self
+    }
+
     /// Adds the result of the check of its card to the first Thing, as `agentdex:signature`. A check with
     /// the same result as the one before changes nothing.
     pub fn signed(mut self, verification: Option<Verification>) -> Import {
@@ -165,8 +206,8 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::InvalidSource`] where two of the
-    /// Things have one id; else those of [`Registry::write`].
+    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits it;
+    /// [`Error::InvalidSource`] where two of the Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
         let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
         for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
@@ -190,13 +231,22 @@ impl Registry {
         note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
     ) -> Result<Imported> {
         let verification = import.verification;
-        let Import { conversion: Conversion { mut things, warnings }, if_exists, ttl, dry_run, actor, access, .. } =
-            import;
+        let Import {
+            conversion: Conversion { mut things, warnings },
+            if_exists,
+            replace,
+            is_sole,
+            ttl,
+            dry_run,
+            actor,
+            access,
+            ..
+        } = import;
         refuse_repeated_ids(&things)?;
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
-        let mut declared = Declared::of(&things, false)?;
+        let mut declared = Declared::of(&things, is_sole)?.only_lossless(!replace);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
                 self.prepare_import(thing, if_exists, ttl, None, declared.next(if_exists))?;
@@ -323,6 +373,8 @@ pub(super) struct Declared {
     /// True if the document has no version but this one.
     is_sole: bool,
     parts: Vec<String>,
+    /// True to refuse a document in another format that would drop what its Thing has.
+    only_lossless: bool,
     /// The number of declarations that were taken.
     taken: usize,
 }
@@ -337,7 +389,11 @@ impl Declared {
             thing.description.value().get("version")?.get("instance")?.as_str().map(str::to_owned)
         };
         let version = things.first().and_then(instance).filter(|_| !is_sole);
-        Ok(Declared { document, version, is_sole, parts, taken: 0 })
+        Ok(Declared { document, version, is_sole, parts, only_lossless: true, taken: 0 })
+    }
+
+    fn only_lossless(self, only_lossless: bool) -> Declared {
+        Declared { only_lossless, ..self }
     }
 
     /// The next one.
@@ -352,6 +408,7 @@ impl Declared {
             expected: None,
             is_sole: self.is_sole,
             only_related: if_exists == IfExists::ReplaceRelated,
+            only_lossless: self.only_lossless,
             ..OwnDeclaration::default()
         })
     }

@@ -79,8 +79,12 @@ impl Applier<'_> {
         let (served, was_part) = (declarations.0.first().cloned(), declarations.is_part());
         let is_import = particulars.original.is_some();
         let version = self.settle_versions(id, &mut declarations, &own, is_import)?;
+        let lossless_in = particulars.original.map(|original| original.format.as_str()).filter(|_| own.only_lossless);
         let is_plain = edits.is_none() && old.declarations.is_empty() && own.edited.is_none();
         if declarations.0.is_empty() && version.is_none() && is_plain {
+            if let Some(format) = lossless_in {
+                self.check_lossless(id, live, (format, &[]), &description.text)?;
+            }
             return self.replace(particulars, live, description, actor);
         }
         if was_part {
@@ -91,6 +95,7 @@ impl Applier<'_> {
         let access = self.author.access.applied_to(&live.access);
         self.check_member(id, &access)?;
         self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
+        let kept: Vec<Seq> = declarations.0.iter().map(|declaration| declaration.base).collect();
         let mut brought = Some(Brought::new(Declarer::Itself, version, description, particulars.original));
         let inherited = match served.filter(|_| edits.is_some() && is_import) {
             Some(served) => self.inherited(&served, live, &access)?,
@@ -115,6 +120,9 @@ impl Applier<'_> {
             }
             (_, brought) => self.rendered((id, live), (access, expiry), declarations, edits, brought)?,
         };
+        if let Some(format) = lossless_in {
+            self.check_lossless(id, live, (format, &kept), &next.text)?;
+        }
         let outcome = self.serve(id, live, next, actor)?;
         if matches!(outcome, Outcome::Updated(_)) {
             // It was of what was imported before.

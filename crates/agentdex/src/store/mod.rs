@@ -52,6 +52,7 @@ mod local_state;
 mod log;
 mod logged;
 mod logged_change;
+mod lossy_import;
 mod namespaces;
 mod open;
 mod options;

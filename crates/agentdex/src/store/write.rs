@@ -113,6 +113,8 @@ pub struct Edited {
     pub text: String,
     /// Its capability keys.
     pub capabilities: Vec<String>,
+    /// True to refuse an original in another format that would drop what the record has ([`crate::Error::LossyImport`]).
+    pub only_lossless: bool,
 }
 
 impl Declares {

@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// Query parameters of an import in any format.
-pub(super) const COMMON_PARAMETERS: [&str; 6] = ["if_exists", "ttl", "dry_run", "visibility", "namespace", "versions"];
+pub(super) const COMMON_PARAMETERS: [&str; 7] =
+    ["if_exists", "replace", "ttl", "dry_run", "visibility", "namespace", "versions"];
 
 /// The endpoint that imports documents of a format.
 pub(super) struct ImportPath {

@@ -115,6 +115,7 @@ async fn check(context: &Context, request: &HttpRequest, card: td::Document) -> 
 #[derive(Debug, Clone)]
 struct Terms {
     if_exists: IfExists,
+    replace: bool,
     ttl: Option<u64>,
     dry_run: bool,
     access: AccessRequest,
@@ -126,6 +127,7 @@ impl Terms {
             [("related", IfExists::ReplaceRelated), ("replace", IfExists::Replace), ("refuse", IfExists::Refuse)];
         Ok(Terms {
             if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
+            replace: parameters.flag("replace")?,
             ttl: parameters.number("ttl", 0)?,
             dry_run: parameters.flag("dry_run")?,
             access: parameters.access()?,
@@ -135,6 +137,7 @@ impl Terms {
     fn import(&self, conversion: Conversion) -> Import {
         Import::new(conversion)
             .if_exists(self.if_exists)
+            .replace(self.replace)
             .ttl(self.ttl)
             .dry_run(self.dry_run)
             .with_access(self.access.clone())
@@ -143,6 +146,7 @@ impl Terms {
     fn track(&self, url: &str, format: Format) -> TrackRequest {
         TrackRequest::new(url, format)
             .if_exists(self.if_exists)
+            .replace(self.replace)
             .ttl(self.ttl)
             .dry_run(self.dry_run)
             .with_access(self.access.clone())

@@ -132,6 +132,7 @@ pub(super) async fn stop(context: Data<Context>, request: HttpRequest) -> Result
         super::schemas::FormRefusals,
         super::schemas::ImportRefusals,
         super::schemas::FetchRefusals,
+        (status = 409, description = "`lossy-import`: the document would drop an original in another format", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn refresh(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {

@@ -224,8 +224,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "id-mismatch"
         | "invalid-query" => StatusCode::BAD_REQUEST,
         "body-too-large" => StatusCode::PAYLOAD_TOO_LARGE,
-        "not-expressible" | "already-exists" => StatusCode::CONFLICT,
-        "part-of-document" | "unrelated" | "hidden-versions" => StatusCode::CONFLICT,
+        "not-expressible" | "already-exists" | "part-of-document" => StatusCode::CONFLICT,
+        "lossy-import" | "unrelated" | "hidden-versions" => StatusCode::CONFLICT,
         "not-found" | "no-such-version" | "no-such-action" | "not-tracked" => StatusCode::NOT_FOUND,
         "precondition-failed" => StatusCode::PRECONDITION_FAILED,
         "access-refused" | "not-owner" | "not-member" => StatusCode::FORBIDDEN,
@@ -265,6 +265,9 @@ impl Problem {
             Error::NoSuchAction { id, action, .. } => json!({"id": id, "action": action}),
             Error::PartOfDocument { id, documents } => json!({"id": id, "documents": documents}),
             Error::Unrelated { id, title } => json!({"id": id, "existingTitle": title}),
+            Error::LossyImport { id, format, original, losses } => {
+                json!({"id": id, "format": format, "originalFormat": original, "dropped": losses.to_members()})
+            }
             Error::NoSuchVersion { id, version } => json!({"id": id, "version": version}),
             Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
             Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),

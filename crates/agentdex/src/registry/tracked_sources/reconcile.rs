@@ -31,6 +31,8 @@ pub(super) struct Loaded {
     pub source: Tracked,
     /// With the text that the source gave, without edits.
     record: Record,
+    /// The version that the source gave, if there are others beside it.
+    version: Option<String>,
     pub original: Original,
 }
 
@@ -41,11 +43,18 @@ impl Registry {
         let (metadata, record, original) = (store.metadata(id)?, store.find(id)?, store.original(id)?);
         let (Some(metadata), Some(mut record), Some(original)) = (metadata, record, original) else { return Ok(None) };
         record.text = self.unedited(&record)?;
-        Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, original }))
+        let declared = store.declared(id)?.and_then(|declared| declared.declarations.into_iter().next());
+        let version = declared.and_then(|(served, ..)| served.version);
+        Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, version, original }))
     }
 
     /// Writes the result of a poll, and when the next one is due. A failure is returned once it is written.
-    pub(super) async fn reconcile(&self, before: &Tracked, polled: Polled, now: Timestamp) -> Result<RefreshResult> {
+    pub(super) async fn reconcile(
+        &self,
+        before: &Tracked,
+        mut polled: Polled,
+        now: Timestamp,
+    ) -> Result<RefreshResult> {
         let id = &before.id;
         let Some(tracker) = &self.0.network.tracker else { return Ok(RefreshResult::Stopped) };
         // The source wasn't asked: that proves nothing about it.
@@ -68,6 +77,8 @@ impl Registry {
             match self.commit_all(writes, author, false).await {
                 // Somebody else was faster: try again on what is stored now.
                 Err(Error::PreconditionFailed { .. }) => continue,
+                // What is there stays, and the source's state says why.
+                Err(error @ Error::LossyImport { .. }) => polled = Polled::Failed(error),
                 Err(error) => return Err(error),
                 Ok((effects, _)) => {
                     tracker.schedule_as_stored(&self.0.store, id);
@@ -201,7 +212,8 @@ impl Registry {
         let Prepared { mut write, .. } = self.prepare_patch(&loaded.record, &patch)?;
         if let Operation::Put { original, declares, .. } = &mut write.operation {
             *original = Some(loaded.original.clone());
-            *declares = Declares::Itself(OwnDeclaration { is_sole: true, ..OwnDeclaration::default() });
+            *declares =
+                Declares::Itself(OwnDeclaration { version: loaded.version.clone(), ..OwnDeclaration::default() });
         }
         Ok(vec![write])
     }

@@ -10,6 +10,7 @@ pub struct TrackRequest {
     pub(super) format: Format,
     pub(super) id: Option<String>,
     pub(super) if_exists: IfExists,
+    pub(super) replace: bool,
     pub(super) ttl: Option<u64>,
     pub(super) dry_run: bool,
     pub(super) actor: Option<String>,
@@ -24,6 +25,7 @@ impl TrackRequest {
             format,
             id: None,
             if_exists: IfExists::default(),
+            replace: false,
             ttl: None,
             dry_run: false,
             actor: None,
@@ -40,6 +42,13 @@ impl TrackRequest {
     /// Sets the rule for Things that exist already: they are replaced, or the request is refused.
     pub fn if_exists(mut self, if_exists: IfExists) -> TrackRequest {
         self.if_exists = if_exists;
+        self
+    }
+
+    /// Lets a document in another format drop what its Thing has, as [`Import::replace`](crate::registry::Import::replace)
+    /// does, and also other versions of the Thing. That holds for this request; a later poll drops nothing in another format.
+    pub fn replace(mut self, replace: bool) -> TrackRequest {
+        self.replace = replace;
         self
     }
 

@@ -303,6 +303,8 @@ impl TrackRequest {
     fn to_import(&self, document: &NewDocument, ttl: Option<u64>) -> Import {
         Import::new(document.conversion.clone())
             .if_exists(self.if_exists)
+            .replace(self.replace)
+            .sole(self.replace)
             .ttl(ttl)
             .dry_run(self.dry_run)
             .actor(self.actor.clone())

@@ -5,7 +5,7 @@ import { signIn } from "./access.js";
 import { abilities, header } from "./agent.js";
 import { announce, ask, e, failure, h, into, plural, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
-import { changes, fate, origin, present, told, write } from "./effects.js";
+import { changes, fate, losses, origin, present, told, wouldDrop, write } from "./effects.js";
 import { feed } from "./live.js";
 import { lineOf, lines } from "./locate.js";
 
@@ -289,8 +289,18 @@ class AddView extends HTMLElement {
 			this.button.disabled = false;
 			if (this.edited) this.compare(there.get(this.edited)?.version);
 		} catch (error) {
-			if (this.round === round) refill(this.outcome, failure(error));
+			if (this.round !== round) return;
+			if (!wouldDrop(error)) return refill(this.outcome, failure(error));
+			this.offerToReplace(error, () => this.foresee({ ...target, replace: true }, { things, warnings }, round));
 		}
+	}
+
+	/** Says what registering would drop; what drops it is done once that was asked for. */
+	offerToReplace({ document }, replace) {
+		const round = this.round;
+		const lost = () => losses(document, this.formats);
+		const asked = async () => (await ask(e("div", lost()), "Replace it", "Keep what is there", "danger")) && this.round === round && replace();
+		refill(this.outcome, h(".note", { role: "note" }, lost()), h("button.danger", { type: "button", onclick: asked }, "Replace it all the same…"));
 	}
 
 	/** Says so if the agent is no longer what it was when its editing began. */
@@ -335,7 +345,7 @@ class AddView extends HTMLElement {
 	}
 
 	/** Tries a URL in each format that agents serve, the one that the registry recognizes first. */
-	async fetched() {
+	async fetched(replace = false) {
 		const url = this.url.value.trim();
 		if (!url) return;
 		const round = (this.round = {});
@@ -347,7 +357,7 @@ class AddView extends HTMLElement {
 		let format = tracked.find(({ name }) => name === "a2a") ?? tracked[0];
 		for (let tries = 0; ; tries += 1) {
 			const { id } = this.said(format);
-			const target = { path: format.import, body: { url }, options: id ? { id } : {} };
+			const target = { path: format.import, body: { url }, options: id ? { id } : {}, replace };
 			try {
 				const { things, warnings } = await write(target, { dry: true });
 				if (this.round !== round) return;
@@ -361,8 +371,10 @@ class AddView extends HTMLElement {
 					format = other;
 					continue;
 				}
-				if (this.round === round) refill(this.report, e("p", e("span.badge.bad", "refused")), failure(error));
-				return;
+				if (this.round !== round) return;
+				if (!wouldDrop(error)) return refill(this.report, e("p", e("span.badge.bad", "refused")), failure(error));
+				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, "."));
+				return this.offerToReplace(error, () => this.fetched(true));
 			}
 		}
 	}
@@ -380,6 +392,7 @@ class AddView extends HTMLElement {
 			this.done(done, target, things, there);
 		} catch (error) {
 			this.button.disabled = false;
+			if (wouldDrop(error)) return await (target.body.url ? this.fetched() : this.check());
 			if (error.status !== 412 && error.document?.code !== "already-exists") return refill(this.outcome, failure(error));
 			if (target.id === this.edited) return await this.merge();
 			await (target.body.url ? this.fetched() : this.check());

@@ -11,7 +11,7 @@ const EDITED = { before: "Changes", after: "Saved" };
 
 // A Thing Description is put to its id, anything else is posted to the import of its format.
 /** Writes what was checked, or asks what that would do. Returns each agent with the effect on it. */
-export async function write({ path, id, body, type, options = {} }, { dry, conditions, isNew }) {
+export async function write({ path, id, body, type, options = {}, replace }, { dry, conditions, isNew }) {
 	const query = new URLSearchParams(dry ? { ...options, dry_run: true } : options);
 	if (path === "things") {
 		if (id === undefined) {
@@ -23,6 +23,7 @@ export async function write({ path, id, body, type, options = {} }, { dry, condi
 	}
 	// What is replaced was shown before.
 	query.set("if_exists", isNew ? "refuse" : "replace");
+	if (replace) query.set("replace", "true");
 	const { value } = await send("POST", `${path}?${query}`, body, type);
 	const { ids, created, updated, originalUpdated, removed, things = [], warnings } = value;
 	const effectOn = (id) => created.includes(id) ? "created" : updated.includes(id) ? "updated" : originalUpdated.includes(id) ? "original-updated" : "unchanged";
@@ -55,6 +56,19 @@ export function fate({ source, format }, formats) {
 	const noun = formats.find(({ name }) => name === format)?.noun ?? "a document";
 	return e("p.note", "This agent was imported from ", noun, source ? [" at ", link(source), ", which is polled for changes"] : "",
 		". What you change here is an edit over that document: it holds when the document ", source ? "changes" : "is imported again", ", and exports have it.");
+}
+
+const KINDS = { actions: "actions", properties: "properties", events: "events", forms: "forms", securityDefinitions: "security definitions" };
+
+/** True of the refusal to drop what an agent has. */
+export const wouldDrop = (error) => error.document?.code === "lossy-import";
+
+/** What an agent would lose by an import, in words. */
+export function losses({ id, originalFormat, dropped }, formats) {
+	const noun = formats.find(({ name }) => name === originalFormat)?.noun ?? originalFormat;
+	const original = originalFormat ? [e("li", `the document that it was imported from, ${noun}`)] : [];
+	const kinds = Object.entries(dropped).map(([kind, names]) => e("li.t", `${KINDS[kind] ?? kind}: ${names.join(", ")}`));
+	return [e("p", "What is registered as ", e("code.t", id), " has what this document lacks. Replacing it drops"), e("ul", original, kinds)];
 }
 
 /** What a write does to each agent, in words: before it is done with what differs, afterwards with links. */

@@ -49,7 +49,8 @@ pub(in crate::http) enum ThingRefusals {
 /// Refusals of imports.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ConflictRefusals {
-    /// One of the Things is there already.
+    /// `already-exists`: one of the Things is there; `unrelated`: the one that is there is something else; `lossy-import`: it has
+    /// what the document would drop.
     #[response(status = 409, content_type = "application/problem+json")]
     AlreadyExists(Problem),
 }

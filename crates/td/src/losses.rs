@@ -1,0 +1,285 @@
+//! `Losses`: what one description of a Thing has and another one lacks.
+
+use std::{collections::HashSet, fmt};
+
+use serde_json::{Map, Value, json};
+
+type Object = Map<String, Value>;
+
+/// The most names of a kind in a message, and the most characters of each.
+const MOST_NAMED: usize = 20;
+const LONGEST_NAME: usize = 200;
+
+/// Affordances, forms, and security definitions that one Thing Description has and another one lacks.
+///
+/// A form is the same if it has the same URL, operations, subprotocol, content type, and members of its protocol. A security definition is
+/// the same under another name. The scheme `auto` says nothing, so it isn't missed.
+///
+/// ```
+/// use agentdex_td::Losses;
+/// use serde_json::json;
+///
+/// let before = json!({"actions": {"forecast": {"forms": [{"href": "https://weather.example/"}]}, "warn": {}}});
+/// let after = json!({"actions": {"forecast": {"forms": [{"href": "https://weather.example/v2"}]}}});
+/// let losses = Losses::between(&before, &after);
+/// assert_eq!(losses.to_string(), "the action warn and the form of actions.forecast to https://weather.example/");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Names of actions.
+    pub actions: Vec<String>,
+    /// Names of properties.
+    pub properties: Vec<String>,
+    /// Names of events.
+    pub events: Vec<String>,
+    /// Forms of affordances that are kept and of the Thing itself, such as `actions.forecast to https://weather.example/`.
+    pub forms: Vec<String>,
+    /// Names of security definitions.
+    pub security_definitions: Vec<String>,
+}
+
+impl Losses {
+    /// Returns what `before` has and `after` lacks.
+    pub fn between(before: &Value, after: &Value) -> Losses {
+        let (before, after) = (Thing::new(before), Thing::new(after));
+        let mut losses = Losses::default();
+        losses.actions = losses.missing_affordances("actions", &before, &after);
+        losses.properties = losses.missing_affordances("properties", &before, &after);
+        losses.events = losses.missing_affordances("events", &before, &after);
+        losses.add_forms("", before.members, after.members, [&before, &after]);
+        losses.security_definitions = missing_definitions(&before, &after);
+        losses
+    }
+
+    /// True if nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        self.kinds().iter().all(|(_, names)| names.is_empty())
+    }
+
+    /// The first names of each kind under the member of a description that the kind is in; without kinds of which none is
+    /// missing.
+    pub fn to_members(&self) -> Map<String, Value> {
+        let members = ["actions", "properties", "events", "forms", "securityDefinitions"];
+        let missing = members.into_iter().zip(self.kinds()).filter(|(_, (_, names))| !names.is_empty());
+        missing.map(|(member, (_, names))| (member.to_owned(), first(names).collect())).collect()
+    }
+
+    fn kinds(&self) -> [(&'static str, &[String]); 5] {
+        [
+            ("action", &self.actions),
+            ("property", &self.properties),
+            ("event", &self.events),
+            ("form", &self.forms),
+            ("security definition", &self.security_definitions),
+        ]
+    }
+
+    /// The names of missing affordances of a kind. Forms of those that are there are compared.
+    fn missing_affordances(&mut self, kind: &str, before: &Thing<'_>, after: &Thing<'_>) -> Vec<String> {
+        let mut missing = Vec::new();
+        for (name, was) in before.object(kind).into_iter().flatten() {
+            match after.object(kind).and_then(|all| all.get(name)) {
+                None => missing.push(name.clone()),
+                Some(is) => {
+                    let place = format!("{kind}.{name}");
+                    self.add_forms(&place, was.as_object(), is.as_object(), [before, after]);
+                }
+            }
+        }
+        missing
+    }
+
+    fn add_forms(&mut self, place: &str, was: Option<&Object>, is: Option<&Object>, things: [&Thing<'_>; 2]) {
+        let [before, after] = things;
+        let known: HashSet<String> = forms(is).map(|form| after.key(place, form)).collect();
+        let missing = forms(was).filter(|form| !known.contains(&before.key(place, form)));
+        let place = if place.is_empty() { "the Thing" } else { place };
+        self.forms.extend(missing.map(|form| format!("{place} to {}", text(form, "href").unwrap_or_default())));
+    }
+}
+
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = self.kinds().into_iter().filter(|(_, names)| !names.is_empty());
+        let parts: Vec<String> = missing.map(|(kind, names)| part(kind, names)).collect();
+        match parts.as_slice() {
+            [] => f.write_str("nothing"),
+            [only] => f.write_str(only),
+            [rest @ .., last] => write!(f, "{} and {last}", rest.join(", ")),
+        }
+    }
+}
+
+/// The first names of one kind, with the number of others.
+fn part(kind: &str, names: &[String]) -> String {
+    let plural = match kind.strip_suffix('y') {
+        _ if names.len() == 1 => kind.to_owned(),
+        Some(start) => format!("{start}ies"),
+        None => format!("{kind}s"),
+    };
+    let of = if kind == "form" { " of" } else { "" };
+    let shown: Vec<String> = first(names).collect();
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("the {plural}{of} {}{more}", shown.join(", "))
+}
+
+fn first(names: &[String]) -> impl Iterator<Item = String> {
+    names.iter().take(MOST_NAMED).map(|name| name.chars().take(LONGEST_NAME).collect())
+}
+
+/// A description that is compared.
+struct Thing<'t> {
+    members: Option<&'t Object>,
+    base: &'t str,
+}
+
+impl<'t> Thing<'t> {
+    fn new(description: &'t Value) -> Thing<'t> {
+        let members = description.as_object();
+        Thing { members, base: members.and_then(|members| text(members, "base")).unwrap_or_default() }
+    }
+
+    fn object(&self, name: &str) -> Option<&'t Object> {
+        self.members?.get(name)?.as_object()
+    }
+
+    /// The identity of a form, with the defaults of TD 1.1, section 5.4.
+    fn key(&self, place: &str, form: &Object) -> String {
+        let href = text(form, "href").unwrap_or_default();
+        let is_absolute = href
+            .split_once(':')
+            .is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)));
+        let base = if is_absolute { "" } else { self.base };
+        let mut operations: Vec<&str> = match form.get("op") {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+            _ => default_operations(place),
+        };
+        operations.sort_unstable();
+        let content_type = text(form, "contentType").unwrap_or("application/json");
+        // Members of the protocol, such as the method of HTTP or the topic of MQTT.
+        let binding: Object = form
+            .iter()
+            .filter(|(name, _)| name.contains(':'))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        json!([base, href, operations, content_type, text(form, "subprotocol"), binding]).to_string()
+    }
+}
+
+fn default_operations(place: &str) -> Vec<&'static str> {
+    match place.split('.').next() {
+        Some("actions") => vec!["invokeaction"],
+        Some("properties") => vec!["readproperty", "writeproperty"],
+        Some("events") => vec!["subscribeevent", "unsubscribeevent"],
+        _ => Vec::new(),
+    }
+}
+
+fn missing_definitions(before: &Thing<'_>, after: &Thing<'_>) -> Vec<String> {
+    let (was, is) = (before.object("securityDefinitions"), after.object("securityDefinitions"));
+    let known: HashSet<String> = is.into_iter().flatten().map(|(_, definition)| definition.to_string()).collect();
+    let states_something = |definition: &Value| definition.get("scheme").is_none_or(|scheme| scheme != "auto");
+    let missing = was
+        .into_iter()
+        .flatten()
+        .filter(|(_, definition)| states_something(definition) && !known.contains(&definition.to_string()));
+    missing.map(|(name, _)| name.clone()).collect()
+}
+
+fn forms(owner: Option<&Object>) -> impl Iterator<Item = &Object> {
+    let forms = owner.and_then(|owner| owner.get("forms")).and_then(Value::as_array);
+    forms.into_iter().flatten().filter_map(Value::as_object)
+}
+
+fn text<'o>(owner: &'o Object, name: &str) -> Option<&'o str> {
+    owner.get(name).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent() -> Value {
+        json!({
+            "base": "https://a.example/", "forms": [{"href": "all", "op": "readallproperties"}],
+            "actions": {"run": {"forms": [{"href": "run"}, {"href": "https://b.example/run", "subprotocol": "a2a"}]}, "stop": {}},
+            "properties": {"state": {"forms": [{"href": "state", "op": ["readproperty", "writeproperty"]}]}},
+            "events": {"done": {"forms": [{"href": "done"}]}},
+            "securityDefinitions": {"key": {"scheme": "apikey", "in": "header"}, "any": {"scheme": "auto"}},
+        })
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_not_missing() {
+        let mut other = agent();
+        assert!(Losses::between(&other, &other).is_empty());
+        other["actions"]["run"]["forms"][0] =
+            json!({"contentType": "application/json", "href": "run", "op": ["invokeaction"]});
+        other["properties"]["state"]["forms"][0] = json!({"href": "state", "op": ["writeproperty", "readproperty"]});
+        other["securityDefinitions"] = json!({"renamed": {"in": "header", "scheme": "apikey"}});
+        other["title"] = "Another".into();
+        assert_eq!(Losses::between(&agent(), &other), Losses::default());
+    }
+
+    #[test]
+    fn each_kind_is_missed_by_name() {
+        let cases: [(fn(&mut Value), &str, Value); 8] = [
+            (
+                |agent| drop(agent["actions"].as_object_mut().unwrap().remove("stop")),
+                "the action stop",
+                json!({"actions": ["stop"]}),
+            ),
+            (|agent| agent["properties"] = json!({}), "the property state", json!({"properties": ["state"]})),
+            (|agent| agent["events"] = json!({}), "the event done", json!({"events": ["done"]})),
+            (
+                |agent| agent["actions"]["run"]["forms"][1]["subprotocol"] = "mcp".into(),
+                "the form of actions.run to https://b.example/run",
+                json!({"forms": ["actions.run to https://b.example/run"]}),
+            ),
+            (
+                |agent| agent["actions"]["run"]["forms"][0]["htv:methodName"] = "PUT".into(),
+                "the form of actions.run to run",
+                json!({"forms": ["actions.run to run"]}),
+            ),
+            (
+                |agent| agent["forms"] = json!([]),
+                "the form of the Thing to all",
+                json!({"forms": ["the Thing to all"]}),
+            ),
+            (
+                |agent| agent["events"]["done"]["forms"][0]["mqv:filter"] = "done/other".into(),
+                "the form of events.done to done",
+                json!({"forms": ["events.done to done"]}),
+            ),
+            (
+                |agent| agent["securityDefinitions"]["key"]["in"] = "query".into(),
+                "the security definition key",
+                json!({"securityDefinitions": ["key"]}),
+            ),
+        ];
+        for (change, words, members) in cases {
+            let mut after = agent();
+            change(&mut after);
+            let losses = Losses::between(&agent(), &after);
+            assert_eq!((losses.to_string().as_str(), Value::from(losses.to_members())), (words, members));
+        }
+        let mut moved = agent();
+        moved["base"] = "https://other.example/".into();
+        assert_eq!(Losses::between(&agent(), &moved).forms.len(), 4, "relative URLs lead elsewhere");
+        let nothing = Losses::between(&agent(), &Value::Null);
+        let words = "the actions run, stop, the property state, the event done, the form of the Thing to all and the security \
+                     definition key";
+        assert_eq!(nothing.to_string(), words);
+    }
+
+    #[test]
+    fn message_is_short_whatever_is_missing() {
+        let actions: Object = (0..1000).map(|number| ("x".repeat(1000) + &number.to_string(), json!({}))).collect();
+        let losses = Losses::between(&json!({"actions": actions}), &json!({}));
+        assert_eq!(losses.actions.len(), 1000);
+        assert!(losses.to_string().len() < 5000 && losses.to_string().ends_with(" and 980 more"));
+        assert_eq!(losses.to_members()["actions"].as_array().unwrap().len(), 20);
+    }
+}

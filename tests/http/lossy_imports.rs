@@ -1,0 +1,255 @@
+//! Imports in another format than that of the agent: they drop nothing unless they are meant to.
+
+use std::{fs, path::Path, thread};
+
+use agentdex::{
+    Error,
+    convert::{Format, ImportOptions, Input},
+    registry::Import,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestRegistry};
+
+/// A document of each format that is imported.
+const DOCUMENTS: [(&str, &str); 5] = [
+    ("a2a", "a2a/recipes.json"),
+    ("agent-spec", "agent-spec/support.json"),
+    ("mcp-server", "mcp/server.json"),
+    ("lmos-capabilities", "lmos/capabilities.json"),
+    ("aos", "aos/travel.json"),
+];
+const JSON: &str = "application/json";
+
+fn example(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(path)).unwrap()
+}
+
+fn import(registry: &TestRegistry, format: &str, query: &str, document: &[u8]) -> Answer {
+    registry.call("POST", &format!("/import/{format}{query}")).body(JSON, document).send()
+}
+
+/// An agent in one of the formats, or a description by hand; its id.
+fn register(registry: &TestRegistry, format: &str) -> String {
+    match DOCUMENTS.iter().find(|(name, _)| *name == format) {
+        Some((_, path)) => {
+            let body = import(registry, format, "", example(path).as_bytes()).expect(201).json();
+            body["ids"][0].as_str().unwrap().to_owned()
+        }
+        None => {
+            let description: Value = serde_json::from_str(&example("agents/smart-home.json")).unwrap();
+            let id = description["id"].as_str().unwrap().to_owned();
+            registry.put(&format!("/things/{id}"), description.to_string()).expect(201);
+            id
+        }
+    }
+}
+
+fn path(id: &str) -> String {
+    format!("/things/{}", id.replace('/', "%2F"))
+}
+
+fn export(registry: &TestRegistry, id: &str, format: &str) -> Answer {
+    let name = if format == "a2a" { "agent-card" } else { format };
+    registry.get(&format!("{}/{name}", path(id)))
+}
+
+/// All that is known of an agent: its description, versions, and documents in all formats.
+fn state(registry: &TestRegistry, id: &str) -> Vec<String> {
+    let read = |end: &str| registry.get(&format!("{}{end}", path(id))).expect(200);
+    let mut thing = read("").json();
+    thing["registration"].as_object_mut().unwrap().remove("retrieved");
+    let own = [thing.to_string(), read("/versions").text().to_owned()];
+    let documents = DOCUMENTS.iter().map(|(format, _)| export(registry, id, format).text().to_owned());
+    own.into_iter().chain(documents).collect()
+}
+
+#[test]
+fn no_format_drops_what_came_in_another() {
+    let (mut pairs, mut refused) = (0, 0);
+    for from in ["td", "a2a", "agent-spec", "mcp-server", "lmos-capabilities", "aos"] {
+        for (to, document) in DOCUMENTS.iter().filter(|(to, _)| *to != from) {
+            let registry = TestRegistry::start();
+            let id = register(&registry, from);
+            let exported = export(&registry, &id, to);
+            let is_own = exported.status == 200;
+            // What can't be exported is something else in that format.
+            let document = if is_own { exported.body } else { example(document).into_bytes() };
+            pairs += 1;
+            let before = state(&registry, &id);
+            let last = registry.registry().last_seq();
+            // What the relation to the agent is has no say in it.
+            let queries = ["&if_exists=replace", "&if_exists=replace&dry_run=true", "", "&if_exists=related"];
+            for query in queries.into_iter().take(if is_own { 4 } else { 2 }) {
+                let answer = import(&registry, to, &format!("?id={id}{query}"), &document);
+                if answer.status == 200 {
+                    assert_eq!((from, lost(&before, &state(&registry, &id))), ("td", false), "{from} to {to}{query}");
+                    continue;
+                }
+                refused += 1;
+                let problem = answer.problem(409, "lossy-import");
+                assert_eq!((&problem["id"], &problem["format"]), (&json!(id), &json!(to)), "{problem}");
+                // A higher version leaves the original beside it, and serves less.
+                let is_ended = problem["originalFormat"] == from;
+                assert!(is_ended || problem["dropped"] != json!({}), "{from} to {to}: {problem}");
+                assert!(is_ended || from == "td" || !is_own, "{from} to {to}: {problem}");
+                let detail = problem["detail"].as_str().unwrap();
+                assert!(["`replace=true`", "`--replace`"].iter().all(|remedy| detail.contains(remedy)), "{detail}");
+                assert_eq!(
+                    (state(&registry, &id), registry.registry().last_seq()),
+                    (before.clone(), last),
+                    "{from} to {to}{query}"
+                );
+            }
+            import(&registry, to, &format!("?id={id}&if_exists=replace&replace=true"), &document).expect(200);
+            assert!(!is_own || export(&registry, &id, to).expect(200).body == document, "{from} to {to}");
+        }
+    }
+    println!("{pairs} pairs of formats, {refused} imports refused");
+    assert!(pairs == 25 && refused >= 50, "{pairs} pairs, {refused} refused");
+}
+
+/// True if the description lacks an affordance, form or security definition of before.
+fn lost(before: &[String], after: &[String]) -> bool {
+    let parse = |state: &[String]| serde_json::from_str::<Value>(&state[0]).unwrap();
+    !agentdex::td::Losses::between(&parse(before), &parse(after)).is_empty()
+}
+
+#[test]
+fn refusal_names_what_would_be_dropped() {
+    let registry = TestRegistry::start();
+    let id = register(&registry, "a2a");
+    let file = export(&registry, &id, "lmos-capabilities").expect(200);
+    let problem = import(&registry, "lmos-capabilities", "", &file.body).problem(409, "lossy-import");
+    let thing = registry.get(&path(&id)).json();
+    let names = |member: &str| -> Vec<&String> { thing[member].as_object().unwrap().keys().collect() };
+    assert_eq!(problem["dropped"]["actions"], json!(names("actions")));
+    assert_eq!(problem["dropped"]["securityDefinitions"], json!(names("securityDefinitions")));
+    let detail = problem["detail"].as_str().unwrap();
+    for word in ["format a2a", "format lmos-capabilities", names("actions")[0], names("securityDefinitions")[0]] {
+        assert!(detail.contains(word), "{detail} doesn't say {word}");
+    }
+}
+
+#[test]
+fn same_format_replaces_as_before() {
+    let registry = TestRegistry::start();
+    let id = register(&registry, "a2a");
+    let mut card: Value = serde_json::from_str(&example("a2a/recipes.json")).unwrap();
+    card["skills"].as_array_mut().unwrap().pop();
+    let answer = import(&registry, "a2a", "", card.to_string().as_bytes()).expect(200).json();
+    assert_eq!(answer["updated"], json!([id]));
+}
+
+#[test]
+fn description_by_hand_keeps_its_actions_unless_the_document_has_them() {
+    let registry = TestRegistry::start();
+    let card: Value = serde_json::from_str(&example("a2a/recipes.json")).unwrap();
+    let converted = registry.call("POST", "/convert").body(JSON, card.to_string()).send().expect(200).json();
+    let mut by_hand = converted["things"][0].clone();
+    let id = by_hand["id"].as_str().unwrap().to_owned();
+    registry.put(&path(&id), by_hand.to_string()).expect(201);
+    // The document has all of it.
+    import(&registry, "a2a", "", card.to_string().as_bytes()).expect(200);
+    registry.delete(&path(&id)).expect(204);
+    by_hand["actions"]["extra"] = json!({"forms": [{"href": "https://recipes.example/extra"}]});
+    registry.put(&path(&id), by_hand.to_string()).expect(201);
+    let problem = import(&registry, "a2a", "", card.to_string().as_bytes()).problem(409, "lossy-import");
+    assert_eq!((&problem["dropped"], &problem["originalFormat"]), (&json!({"actions": ["extra"]}), &Value::Null));
+}
+
+#[test]
+fn part_of_documents_is_not_taken_from_them_by_another_format() {
+    let registry = TestRegistry::start();
+    let agent = |id: &str| {
+        json!({
+            "component_type": "Agent", "id": id, "name": id, "description": "Does it", "inputs": [], "outputs": [],
+            "system_prompt": "p", "llm_config": {"component_type": "OllamaConfig", "id": format!("llm-{id}"), "name": "m",
+                "url": "https://m.example", "model_id": "m"},
+        })
+    };
+    let team = |id: &str| {
+        json!({
+            "component_type": "Swarm", "agentspec_version": "25.4.2", "id": id, "name": id, "inputs": [], "outputs": [],
+            "first_agent": {"$component_ref": "solo"},
+            "relationships": [[{"$component_ref": "solo"}, {"$component_ref": "other"}]],
+            "$referenced_components": {"solo": agent("solo"), "other": agent("other")},
+        })
+    };
+    for id in ["one", "two"] {
+        import(&registry, "agent-spec", "?nested=true", team(id).to_string().as_bytes()).expect(201);
+    }
+    for id in ["urn:agentspec:local:solo", "urn:agentspec:local:one"] {
+        let before = state(&registry, id);
+        let file = json!({"id": id, "capabilities": [{"name": "x", "version": "1.0.0"}]}).to_string();
+        let problem =
+            import(&registry, "lmos-capabilities", "?if_exists=replace", file.as_bytes()).problem(409, "lossy-import");
+        assert_eq!(problem["originalFormat"], "agent-spec");
+        assert_eq!(state(&registry, id), before);
+        assert_eq!(registry.get("/things").json().as_array().unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn version_in_another_format_lies_beside_what_is_there() {
+    let registry = TestRegistry::start();
+    let server = |version: &str| {
+        json!({
+            "name": "com.example/w", "description": "d", "version": version,
+            "remotes": [{"type": "streamable-http", "url": "https://w.example/mcp"}],
+        })
+    };
+    let id = "urn:agentdex:mcp:com.example%2Fw";
+    import(&registry, "mcp-server", "", server("2.0.0").to_string().as_bytes()).expect(201);
+    let agent = |version: &str| {
+        let provider = json!({"name": "x", "url": "https://x.example"});
+        json!({"id": "urn:agentdex:mcp:com.example/w", "name": "com.example/w", "version": version, "instructions": "", "provider": provider})
+    };
+    // Nothing is dropped by a lower version, which isn't served.
+    let import_agent = |version: &str| {
+        let query = format!("?if_exists=replace&id={id}");
+        import(&registry, "aos", &query, agent(version).to_string().as_bytes())
+    };
+    import_agent("1.0.0").expect(200);
+    assert_eq!(registry.get(&path(id)).json()["version"]["instance"], "2.0.0");
+    let problem = import_agent("3.0.0").problem(409, "lossy-import");
+    assert_eq!(
+        (&problem["originalFormat"], problem["dropped"]["actions"].is_array()),
+        (&Value::Null, true),
+        "{problem}"
+    );
+    // The same version would end the original.
+    assert_eq!(import_agent("2.0.0").problem(409, "lossy-import")["originalFormat"], "mcp-server");
+    assert_eq!(registry.get(&format!("{}/versions", path(id))).json().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn of_two_formats_at_once_one_wins_and_the_other_is_refused() {
+    let registry = TestRegistry::start();
+    let card = example("a2a/recipes.json");
+    let importing = |format: Format, document: &[u8], id: &str| {
+        let mut options = ImportOptions::default();
+        options.set(format, "id", id).unwrap();
+        Import::new(format.import().unwrap().to_things(&Input::json(document), &options).unwrap())
+    };
+    for round in 0..20 {
+        let id = format!("urn:example:{round}");
+        let file = json!({"capabilities": [{"name": "recipes", "version": "1.0.0"}]}).to_string();
+        let imports =
+            [importing(Format::A2a, card.as_bytes(), &id), importing(Format::LmosCapabilities, file.as_bytes(), &id)];
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let running: Vec<_> = imports
+                .map(|import| {
+                    let registry = registry.registry();
+                    let import = import.if_exists(agentdex::registry::IfExists::Replace);
+                    scope.spawn(move || registry.import_blocking(import))
+                })
+                .into_iter()
+                .collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let refused = outcomes.iter().filter(|one| matches!(one, Err(Error::LossyImport { .. }))).count();
+        let done = outcomes.iter().filter(|one| one.is_ok()).count();
+        assert_eq!((done, refused), (1, 1), "{outcomes:?}");
+    }
+}
