@@ -63,8 +63,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     new_id: bool,
     /// Replace an agent even if it has nothing in common with the one that gets its id (neither title, description, capability
-    /// nor address), or if a document in another format lacks its actions, forms or security. Drops everything that is
-    /// replaced: the original, other versions, edits and tracking
+    /// nor address), or if a document in another format lacks its actions, forms or security. A Thing Description then
+    /// also drops the original, other versions, edits and tracking
     #[arg(long)]
     replace: bool,
     /// Print one JSON object a file or URL
