@@ -24,7 +24,7 @@ use super::{
     layout,
     local::WRITE_AFTER,
     overlay::{Overlay, Sealed},
-    queue::{Queue, Round, Signal},
+    queue::{Queue, Round, Signal, Waiting},
     recent::RecentEntry,
     reply::Reply,
     snapshot::Snapshot,
@@ -107,7 +107,7 @@ impl Committer {
             signal.set_done();
             signal
         } else {
-            queue.push(transaction, reply.clone(), self.view.options.group_size)
+            queue.push(transaction, reply.clone())
         };
         drop(queue);
         Ticket { committer: self.clone(), reply, signal, is_attended: false }
@@ -197,7 +197,7 @@ impl Committer {
     fn next_errand(&self) -> Option<Errand> {
         let mut queue = self.queue();
         loop {
-            if !queue.is_led && !queue.rounds.is_empty() && (queue.is_unattended || queue.is_closing) {
+            if !queue.is_led && !queue.is_empty() && (queue.is_unattended || queue.is_closing) {
                 (queue.is_led, queue.is_unattended) = (true, false);
                 return Some(Errand::Lead);
             }
@@ -223,7 +223,7 @@ impl Committer {
         }
     }
 
-    /// Waits for a round on this thread, and commits if nobody else does.
+    /// Waits for a transaction on this thread, and commits if nobody else does.
     fn wait(&self, signal: &Signal) {
         let mut queue = self.queue();
         while !signal.is_done() {
@@ -240,10 +240,11 @@ impl Committer {
         }
     }
 
-    /// Commits round after round up to one's own, then hands over. Whoever calls it has set `is_led`.
+    /// Commits round after round until one's own transaction is among them, then hands over. Whoever calls it has set
+    /// `is_led`.
     fn lead(&self, own: Option<&Signal>) {
         for _ in 0..ROUNDS_LED {
-            let Some(round) = self.queue().rounds.pop_front() else { break };
+            let Some(round) = self.queue().next_round(self.view.options.group_size) else { break };
             self.commit_round(round);
             if own.is_some_and(Signal::is_done) {
                 break;
@@ -251,10 +252,10 @@ impl Committer {
         }
         let mut queue = self.queue();
         queue.is_led = false;
-        match queue.rounds.front() {
-            Some(round) if round.signal.has_waiting() => round.signal.condvar.notify_one(),
-            None if !queue.is_closing => {}
-            _ => {
+        match queue.next_leader() {
+            Some(leader) => leader.condvar.notify_one(),
+            None if queue.is_empty() && !queue.is_closing => {}
+            None => {
                 queue.is_unattended = true;
                 self.background.notify_one();
             }
@@ -263,8 +264,12 @@ impl Committer {
 
     /// Commits a round and tells all who wait for it; nobody is left waiting, whatever happens.
     fn commit_round(&self, round: Round) {
-        let Round { signal, transactions, .. } = round;
-        let (writes, replies): (Vec<_>, Vec<_>) = transactions.into_iter().unzip();
+        let (mut writes, mut replies, mut signals) = (Vec::new(), Vec::new(), Vec::new());
+        for Waiting { transaction, reply, signal, .. } in round {
+            writes.push(transaction);
+            replies.push(reply);
+            signals.push(signal);
+        }
         // sled panics where it finds its own invariants broken.
         let outcomes = catch_unwind(AssertUnwindSafe(|| self.work().commit(&self.view, writes)));
         let mut outcomes = outcomes.unwrap_or_else(|_| {
@@ -274,9 +279,9 @@ impl Committer {
         outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Applied::default()));
         let wakers: Vec<_> = replies.iter().zip(outcomes).filter_map(|(reply, outcome)| reply.fill(outcome)).collect();
         let queue = self.queue();
-        signal.set_done();
+        signals.iter().for_each(|signal| signal.set_done());
         drop(queue);
-        signal.condvar.notify_all();
+        signals.iter().for_each(|signal| signal.condvar.notify_all());
         wakers.into_iter().for_each(std::task::Waker::wake);
     }
 

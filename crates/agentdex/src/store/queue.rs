@@ -1,7 +1,10 @@
-//! `Queue`: the transactions that wait for a commit, in rounds that share one.
+//! `Queue`: the transactions that wait for a commit.
+//!
+//! Owners take turns, weighted by bytes: whoever submits much doesn't hold up the others. The transactions of one owner keep
+//! their order. A commit takes a [`Round`] of them.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc, Condvar,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -13,15 +16,22 @@ use super::{
     reply::Reply,
     write::{Transaction, Write},
 };
+use crate::access::Owner;
 
-/// The most bytes of descriptions and originals that are gathered into a round.
+/// Size of the descriptions and originals that fill a round, in bytes.
 const ROUND_BYTES: usize = 4 * 1024 * 1024;
+/// Cost of a transaction beside its bytes.
+const TRANSACTION_COST: usize = 1024;
+/// Cost of what an owner commits in a turn, while others wait.
+const TURN: usize = 128 * 1024;
 
-/// The rounds that wait for a commit, and the state that decides which thread commits them. Its lock is never held
+/// The transactions that wait for a commit, and the state that decides which thread commits them. Its lock is never held
 /// during a commit.
 #[derive(Default)]
 pub(super) struct Queue {
-    pub rounds: VecDeque<Round>,
+    lines: HashMap<Option<Owner>, Line>,
+    /// Owners of the lines, whose turn it is first.
+    turns: VecDeque<Option<Owner>>,
     /// True if somebody commits; nobody else does then.
     pub is_led: bool,
     /// True if somebody waits who can't commit: the committer's own thread has to.
@@ -32,14 +42,26 @@ pub(super) struct Queue {
     pub is_closing: bool,
 }
 
-/// Transactions that share a commit.
-pub(super) struct Round {
+/// Transactions of one owner, in their order; there is at least one.
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    /// Cost of what it may still commit in this turn.
+    credit: usize,
+}
+
+/// A transaction that waits for a commit.
+pub(super) struct Waiting {
+    pub transaction: Transaction,
+    pub reply: Arc<Reply>,
     pub signal: Arc<Signal>,
-    pub transactions: Vec<(Transaction, Arc<Reply>)>,
     bytes: usize,
 }
 
-/// Tells all who wait for a round at once. Goes with the lock of the queue.
+/// Transactions that share a commit.
+pub(super) type Round = Vec<Waiting>;
+
+/// Tells whoever waits for a transaction that it is committed. Goes with the lock of the queue.
 #[derive(Default)]
 pub(super) struct Signal {
     pub condvar: Condvar,
@@ -71,16 +93,133 @@ impl Signal {
 }
 
 impl Queue {
-    /// Appends a transaction, to the last round if it has room.
-    pub fn push(&mut self, transaction: Transaction, reply: Arc<Reply>, group_size: usize) -> Arc<Signal> {
-        let bytes: usize = transaction.writes.iter().map(Write::bytes).sum();
-        let is_full = |round: &Round| round.transactions.len() >= group_size || round.bytes >= ROUND_BYTES;
-        if self.rounds.back().is_none_or(is_full) {
-            self.rounds.push_back(Round { signal: Arc::default(), transactions: Vec::new(), bytes: 0 });
+    /// Appends a transaction to those of its owner.
+    pub fn push(&mut self, transaction: Transaction, reply: Arc<Reply>) -> Arc<Signal> {
+        let bytes = transaction.writes.iter().map(Write::bytes).sum();
+        let (owner, signal) = (transaction.author.caller.owner().cloned(), Arc::<Signal>::default());
+        if !self.lines.contains_key(&owner) {
+            self.turns.push_back(owner.clone());
         }
-        let Some(round) = self.rounds.back_mut() else { return Arc::default() };
-        round.bytes += bytes;
-        round.transactions.push((transaction, reply));
-        round.signal.clone()
+        let line = self.lines.entry(owner).or_default();
+        line.waiting.push_back(Waiting { transaction, reply, signal: signal.clone(), bytes });
+        signal
+    }
+
+    /// True if no transaction waits.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// Takes the transactions of the next commit, at most `most`; `None` if none waits.
+    pub fn next_round(&mut self, most: usize) -> Option<Round> {
+        let (mut round, mut bytes) = (Round::new(), 0);
+        while round.len() < most.max(1) && bytes < ROUND_BYTES {
+            let Some(waiting) = self.next() else { break };
+            bytes += waiting.bytes;
+            round.push(waiting);
+        }
+        (!round.is_empty()).then_some(round)
+    }
+
+    /// The transaction whose turn it is.
+    fn next(&mut self) -> Option<Waiting> {
+        let is_shared = self.turns.len() > 1;
+        loop {
+            let owner = self.turns.front()?;
+            let line = self.lines.get_mut(owner)?;
+            let cost = line.waiting.front().map_or(0, |first| first.bytes + TRANSACTION_COST);
+            if is_shared && line.credit < cost {
+                line.credit += TURN;
+                self.turns.rotate_left(1);
+                continue;
+            }
+            line.credit = line.credit.saturating_sub(cost);
+            let next = line.waiting.pop_front();
+            if line.waiting.is_empty() {
+                self.lines.remove(owner);
+                self.turns.pop_front();
+            }
+            return next;
+        }
+    }
+
+    /// The signal of a transaction whose thread can commit: one that is first among those of its owner.
+    pub fn next_leader(&self) -> Option<&Signal> {
+        let first = self.turns.iter().filter_map(|owner| self.lines.get(owner)?.waiting.front());
+        first.map(|first| &*first.signal).find(|signal| signal.has_waiting())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        access::{AccessRequest, Caller, Principal, Role},
+        change::Precondition,
+        store::{Author, Declares, Expiry, Operation},
+    };
+
+    fn push(queue: &mut Queue, owner: &str, id: String, bytes: usize) {
+        let principal =
+            Principal { owner: owner.parse().unwrap(), role: Role::Register, key: String::new(), expires: None };
+        let operation = Operation::Put {
+            text: "x".repeat(bytes),
+            patch: None,
+            original: None,
+            created: None,
+            capabilities: Vec::new(),
+            expiry: Expiry::default(),
+            declares: Declares::itself(),
+        };
+        let write = Write { id, precondition: Precondition::Any, operation, actor: None };
+        let author = Author::new(Caller::Principal(Arc::new(principal)), AccessRequest::default());
+        queue.push(Transaction::new(author, vec![write]), Arc::default());
+    }
+
+    fn ids(round: &Round) -> Vec<&str> {
+        round.iter().map(|waiting| waiting.transaction.writes[0].id.as_str()).collect()
+    }
+
+    #[test]
+    fn whoever_submits_little_does_not_wait_for_whoever_submits_much() {
+        let mut queue = Queue::default();
+        (0..200).for_each(|number| push(&mut queue, "eve", format!("eve{number}"), 1_000_000));
+        push(&mut queue, "bob", "bob0".to_owned(), 500);
+        push(&mut queue, "bob", "bob1".to_owned(), 500);
+        let first = queue.next_round(256).unwrap();
+        let ids = ids(&first);
+        assert!(ids.starts_with(&["bob0", "bob1"]) || ids.contains(&"bob1"), "{ids:?}");
+        assert!(first.len() < 10, "a round has about 4 MiB");
+    }
+
+    #[test]
+    fn owners_share_by_bytes_and_keep_their_order() {
+        let mut queue = Queue::default();
+        (0..400).for_each(|number| push(&mut queue, "large", format!("large {number:03}"), 99 * 1024));
+        (0..4_000).for_each(|number| push(&mut queue, "small", format!("small {number:04}"), 9 * 1024));
+        let mut committed: Vec<String> = Vec::new();
+        let mut bytes = [0, 0];
+        while bytes[0] + bytes[1] < 20 * 1024 * 1024 {
+            for waiting in queue.next_round(256).unwrap() {
+                let id = waiting.transaction.writes[0].id.clone();
+                bytes[usize::from(id.starts_with("small"))] += waiting.bytes;
+                committed.push(id);
+            }
+        }
+        let [large, small] = bytes.map(|bytes| bytes as f64);
+        assert!((0.8..1.25).contains(&(large / small)), "{bytes:?}");
+        for owner in ["large", "small"] {
+            let own: Vec<&String> = committed.iter().filter(|id| id.starts_with(owner)).collect();
+            assert!(own.is_sorted(), "{own:?}");
+        }
+    }
+
+    #[test]
+    fn one_owner_alone_has_full_rounds() {
+        let mut queue = Queue::default();
+        (0..1_000).for_each(|number| push(&mut queue, "eve", format!("eve{number}"), 100));
+        let rounds: Vec<usize> = std::iter::from_fn(|| queue.next_round(256)).map(|round| round.len()).collect();
+        assert_eq!(rounds, [256, 256, 256, 232]);
+        assert!(queue.is_empty());
     }
 }
