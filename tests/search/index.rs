@@ -232,3 +232,27 @@ fn what_is_hidden_is_neither_found_nor_counted() {
         assert_eq!(ids.len() as u64, total, "{query}");
     }
 }
+
+#[test]
+fn a_description_is_searched_up_to_256_kib_and_its_names_first() {
+    let filler = |bytes: usize| "lorem ".repeat(bytes / 6);
+    let long = format!("{} inside {} outside", filler(250_000), filler(20_000));
+    let long =
+        extended(thing("urn:long", "Harbour", &long), json!({"actions": {"payBill": {"description": "beyond"}}}));
+    let encoded = "q".repeat(900_000);
+    let index = TestIndex::with(&[long, thing("urn:word", "Encoded", &format!("before {encoded} after"))]);
+    let found = |query: &str| index.index.ids(Some(query), &Filters::default(), &[]).expect("ids");
+    for (query, expected) in [
+        ("harbour", &["urn:long"][..]),
+        ("inside", &["urn:long"]),
+        ("outside", &[]),
+        ("beyond", &[]),
+        ("payBill", &["urn:long"]),
+        ("capability:payBill", &["urn:long"]),
+        ("before", &["urn:word"]),
+        ("after", &[]),
+        (&encoded[..4_000], &[]),
+    ] {
+        assert_eq!(found(query), expected, "{}", &query[..query.len().min(20)]);
+    }
+}

@@ -30,6 +30,8 @@ use crate::{
 
 /// Weight of titles and names of capabilities: the number of times that each is indexed.
 const NAME_WEIGHT: usize = 4;
+/// Maximum size of the texts of a description that are searched, in bytes: one description costs no more than many.
+const MOST_TEXT: usize = 256 * 1024;
 /// Longer values are neither filtered by nor counted.
 const LONGEST_VALUE: usize = 1024;
 /// Values of a facet beyond these are neither filtered by nor counted.
@@ -46,11 +48,14 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let capabilities = capabilities(thing);
     let mut writer = EntryWriter::new(fields, entry.terms, default_language(thing));
     writer.add(fields.id, entry.id);
+    // Where there is too much text, names count more than prose.
     writer.add_titles(thing);
-    writer.add_affordances(thing);
+    writer.add_action_names(thing);
     writer.add_declared_capabilities(thing);
-    writer.add_terms_of_formats(thing);
     writer.add_metadata(thing);
+    writer.add_descriptions(thing);
+    writer.add_affordances(thing);
+    writer.add_terms_of_formats(thing);
     writer.add_filters(thing, &capabilities, entry.format);
     writer.add_moments(entry.moments);
     for term in entry.access.map(sight::terms_of).unwrap_or_default() {
@@ -66,6 +71,8 @@ struct EntryWriter<'a> {
     terms: &'a [SearchTerm],
     document: TantivyDocument,
     bytes: usize,
+    /// Bytes of text that are still searched.
+    text_left: usize,
     /// That of texts without a tag.
     language: Option<Language>,
     prose: WordTokenizer,
@@ -84,6 +91,7 @@ impl<'a> EntryWriter<'a> {
             terms,
             document: TantivyDocument::default(),
             bytes: 0,
+            text_left: MOST_TEXT,
             language,
             prose: WordTokenizer::prose(),
             names: WordTokenizer::names(),
@@ -128,12 +136,21 @@ impl<'a> EntryWriter<'a> {
         self.names.language = language;
     }
 
+    /// The part of a text that is searched.
+    fn searched<'t>(&mut self, text: &'t str) -> &'t str {
+        let text = text.get(..text.floor_char_boundary(self.text_left)).unwrap_or_default();
+        self.text_left -= text.len();
+        text
+    }
+
     fn add_name(&mut self, text: &str) {
+        let text = self.searched(text);
         self.words.read(&mut self.prose, text);
         self.text.add(&self.words, NAME_WEIGHT);
     }
 
     fn add_prose(&mut self, text: &str) {
+        let text = self.searched(text);
         self.words.read(&mut self.prose, text);
         self.text.add(&self.words, 1);
     }
@@ -141,10 +158,16 @@ impl<'a> EntryWriter<'a> {
     fn add_titles(&mut self, thing: &Object<'_>) {
         for (tag, title) in translations(thing, "title", "titles") {
             self.set_language(tag);
-            self.add_name(title);
+            let title = self.searched(title);
+            self.words.read(&mut self.prose, title);
+            self.text.add(&self.words, NAME_WEIGHT);
             self.words.read(&mut self.names, title);
             self.title.add(&self.words, 1);
         }
+        self.set_language(None);
+    }
+
+    fn add_descriptions(&mut self, thing: &Object<'_>) {
         for (tag, description) in translations(thing, "description", "descriptions") {
             self.set_language(tag);
             self.add_prose(description);
@@ -153,19 +176,32 @@ impl<'a> EntryWriter<'a> {
         self.set_language(None);
     }
 
+    /// The names and titles of actions, which are capabilities.
+    fn add_action_names(&mut self, thing: &Object<'_>) {
+        let actions = thing.get("actions").and_then(Node::as_object);
+        for (name, action) in actions.into_iter().flat_map(Object::iter) {
+            self.add_name(name);
+            for (tag, title) in
+                action.as_object().into_iter().flat_map(|action| translations(action, "title", "titles"))
+            {
+                self.set_language(tag);
+                self.add_name(title);
+            }
+            self.set_language(None);
+        }
+    }
+
     fn add_affordances(&mut self, thing: &Object<'_>) {
-        for (kind, is_capability) in [("properties", false), ("actions", true), ("events", false)] {
+        for (kind, is_named) in [("properties", false), ("actions", true), ("events", false)] {
             let affordances = thing.get(kind).and_then(Node::as_object);
             for (name, affordance) in affordances.into_iter().flat_map(Object::iter) {
-                if is_capability {
-                    self.add_name(name)
-                } else {
-                    self.add_prose(name)
+                if !is_named {
+                    self.add_prose(name);
                 }
                 let Some(affordance) = affordance.as_object() else { continue };
-                for (tag, title) in translations(affordance, "title", "titles") {
+                for (tag, title) in translations(affordance, "title", "titles").filter(|_| !is_named) {
                     self.set_language(tag);
-                    if is_capability { self.add_name(title) } else { self.add_prose(title) }
+                    self.add_prose(title);
                 }
                 for (tag, description) in translations(affordance, "description", "descriptions") {
                     self.set_language(tag);

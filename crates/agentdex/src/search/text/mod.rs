@@ -26,6 +26,8 @@ pub(super) const ENCODED: &str = "encoded";
 
 /// Longer words are no words, but encoded data.
 const LONGEST_WORD: usize = 80;
+/// Longer words, in bytes as they are written, aren't even normalized: a megabyte without a space costs nothing.
+const LONGEST_WRITTEN: usize = 255;
 /// Names with more parts than this have no whole.
 const MOST_PARTS: usize = 8;
 
@@ -178,10 +180,12 @@ impl WordStream<'_> {
         let written = self.text.get(part.clone()).unwrap_or_default();
         word.clear();
         form.clear();
-        if let Some(language) = language {
-            language.append_form(written, form);
+        if written.len() <= LONGEST_WRITTEN {
+            if let Some(language) = language {
+                language.append_form(written, form);
+            }
+            stems::normalize_into(written, word);
         }
-        stems::normalize_into(written, word);
         token.offset_from = part.start;
         token.offset_to = part.end;
         token.position = self.position;
@@ -196,8 +200,10 @@ impl WordStream<'_> {
         let WordTokenizer { token, parts, word, form, .. } = &mut *self.tokenizer;
         word.clear();
         form.clear();
-        for part in parts.iter() {
-            stems::normalize_into(self.text.get(part.clone()).unwrap_or_default(), word);
+        if parts.iter().map(Range::len).sum::<usize>() <= LONGEST_WRITTEN {
+            for part in parts.iter() {
+                stems::normalize_into(self.text.get(part.clone()).unwrap_or_default(), word);
+            }
         }
         token.offset_from = parts.first().map_or(0, |part| part.start);
         token.offset_to = parts.last().map_or(0, |part| part.end);
@@ -300,6 +306,20 @@ mod tests {
             ("+dewett", 4),
         ];
         assert_eq!(words, expected.map(|(word, position)| (word.to_owned(), position)));
+    }
+
+    #[test]
+    fn long_words_are_left_out_and_keep_their_place() {
+        let longest = "a".repeat(LONGEST_WORD);
+        let is_known = |word: &str| !texts(word).is_empty();
+        assert!(is_known(&longest) && !is_known(&(longest.clone() + "a")));
+        let encoded = "q".repeat(1_000_000);
+        assert_eq!(words(&format!("weather {encoded} agent")), [("weather".into(), 0), ("agent".into(), 2)]);
+        assert_eq!(texts(&format!("get_{encoded}")), ["get"]);
+        let german = WordTokenizer { language: Language::of_tag("de"), ..WordTokenizer::prose() };
+        let mut words = Vec::new();
+        german.clone().token_stream(&encoded).process(&mut |token| words.push(token.text.clone()));
+        assert_eq!(words, [""; 0]);
     }
 
     #[test]
