@@ -7,6 +7,7 @@ mod events;
 mod groups;
 mod lifecycle;
 mod protocol;
+mod queries;
 mod retained;
 mod sessions;
 mod stalled;

@@ -106,7 +106,7 @@ proptest! {
             filed.insert(number, Arc::new(SavedQuery::new(Some(text), filters.clone()).unwrap()));
         }
         let matching: Vec<Vec<u32>> =
-            things.iter().map(|thing| filed.matching(&document(thing)).unwrap().0).collect();
+            things.iter().map(|thing| filed.matching(&document(thing)).0).collect();
         for (number, (text, filters)) in (0..).zip(&queries) {
             let found = searched.index.ids(Some(text), filters, &[]).unwrap();
             let matched: Vec<String> = things
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// What a registration costs is decided by how many queries have to be asked, not by how many there are.
+/// What a registration costs is decided by how many queries may match, not by how many there are.
 #[test]
 fn few_of_many_queries_are_asked() {
     // A word for each number, of letters alone: others are words with parts.
@@ -147,7 +147,7 @@ fn few_of_many_queries_are_asked() {
         ),
         json!({"tags": ["beta"], "lmos:capabilities": [{"lmos:id": "capability6"}]}),
     );
-    let (matching, asked) = filed.matching(&document(&thing)).unwrap();
+    let (matching, steps) = filed.matching(&document(&thing));
     assert_eq!(matching, [4, 5, 6, 7, 8]);
-    assert!(asked <= 4, "{asked} queries were asked");
+    assert!(steps <= 20, "{steps} steps");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::server::{
     Message, Server,
     Who::{self, Admin, Alice, Bob, Carol, Dana, Nobody},
-    agent, connect_to, disconnect, messages_up_to, read_up_to,
+    agent, connect_to, disconnect, messages_up_to, query_messages_up_to, read_up_to,
 };
 use crate::{
     mqtt::{broker::Broker, support::has_mosquitto},
@@ -422,7 +422,7 @@ fn query_tells_nobody_which_words_a_hidden_text_has() {
                 let events = read_up_to(stream, &end).into_iter();
                 kinds.extend(events.filter(|event| event.data.contains(&id)).map(|event| event.kind));
             }
-            let messages = messages_up_to(&mut client, &end);
+            let messages = query_messages_up_to(&mut client, &end, Some("bob%2Fguess"));
             kinds[2].extend(messages.iter().filter_map(|message| {
                 let topic = message.topic.replace("%3A", ":");
                 let levels = topic.strip_prefix("agentdex/queries/bob%2Fguess/")?;

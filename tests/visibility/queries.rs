@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::server::{
     Message, Server,
     Who::{self, Admin, Alice, Bob, Carol, Dana, Nobody},
-    agent, disconnect, messages_up_to, read_up_to,
+    agent, disconnect, messages_up_to, query_messages_up_to, read_up_to,
 };
 
 /// A word of Alice's query, which no agent and no other query has.
@@ -222,12 +222,12 @@ fn messages_of_a_query_are_for_those_who_see_it() {
         }
     };
     for (who, mut client) in live {
-        is_told(who, "live", &messages_up_to(&mut client, &end));
+        is_told(who, "live", &query_messages_up_to(&mut client, &end, Some("common")));
         disconnect(client);
     }
     for who in Who::ALL {
-        is_told(who, "resumed", &server.resume_session(who, "own"));
-        is_told(who, "shared", &server.resume_session(who, "shared"));
+        is_told(who, "resumed", &server.resume_session_with(who, "own", Some("common")));
+        is_told(who, "shared", &server.resume_session_with(who, "shared", Some("common")));
     }
 }
 
@@ -295,7 +295,8 @@ fn words_of_a_hidden_query_are_nowhere() {
         );
     }
     assert!(server.last() > before);
-    assert!(format!("{:?}", server.resume_session(Alice, "words")).contains(TOPIC));
+    let alices = server.resume_session_with(Alice, "words", Some("alice%2Ftides"));
+    assert!(format!("{alices:?}").contains(TOPIC));
     let log = server.restart_after(|_| {});
     assert!(log.contains("/queries/tides"), "requests are logged: {log}");
     assert!(!log.contains(WORD), "{log}");

@@ -220,7 +220,7 @@ impl Server {
         let number = self.ends.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         // It comes last where ids are in order.
         let id = format!("urn:zz:end:{number:06}");
-        self.put(Who::Admin, &id, &agent(&id, "the end of merger and blue", "end"), "").expect(201);
+        self.put(Who::Admin, &id, &agent(&id, "the end of merger, blue and ocean", "end"), "").expect(201);
         id
     }
 
@@ -283,10 +283,15 @@ impl Server {
 
     /// The messages that a session gets that was away.
     pub fn resume_session(&self, who: Who, client_id: &str) -> Vec<Message> {
+        self.resume_session_with(who, client_id, None)
+    }
+
+    /// The same, with those of saved queries up to the last one by its level, which the end matches.
+    pub fn resume_session_with(&self, who: Who, client_id: &str, query: Option<&str>) -> Vec<Message> {
         let end = self.put_end();
         let (mut client, is_present) = self.connect(who, client_id);
         assert!(is_present, "the session of {who} is gone");
-        let messages = messages_up_to(&mut client, &end);
+        let messages = query_messages_up_to(&mut client, &end, query);
         disconnect(client);
         messages
     }
@@ -333,10 +338,16 @@ pub fn disconnect(mut client: Client) {
 
 /// The messages of a client up to the description of an agent that everybody sees.
 pub fn messages_up_to(client: &mut Client, end: &str) -> Vec<Message> {
+    query_messages_up_to(client, end, None)
+}
+
+/// The same, and up to the event of that agent for the saved query with this level: those of queries come later.
+pub fn query_messages_up_to(client: &mut Client, end: &str, query: Option<&str>) -> Vec<Message> {
     let (mut messages, deadline) = (Vec::new(), Instant::now() + PATIENCE);
-    let end = format!("agentdex/things/{end}");
+    let mut missing = vec![format!("agentdex/things/{end}")];
+    missing.extend(query.map(|query| format!("agentdex/queries/{query}/thing_created/{end}")));
     loop {
-        assert!(Instant::now() < deadline, "{end} did not come after {messages:?}");
+        assert!(Instant::now() < deadline, "{missing:?} did not come after {messages:?}");
         let packet = client.receive();
         if packet.kind != PUBLISH {
             continue;
@@ -346,9 +357,9 @@ pub fn messages_up_to(client: &mut Client, end: &str) -> Vec<Message> {
             client.acknowledge(packet.publish_id());
         }
         let payload = payload(&packet.body[2 + topic.len()..], packet.flags & 6 != 0);
-        let is_end = topic.replace("%3A", ":") == end;
+        missing.retain(|missing| *missing != topic.replace("%3A", ":"));
         messages.push(Message { topic, payload });
-        if is_end {
+        if missing.is_empty() {
             return messages;
         }
     }

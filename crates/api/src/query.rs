@@ -83,6 +83,10 @@ pub struct NamedQuery {
     /// When it was saved as it is.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub saved: Timestamp,
+    /// Number of changes that the query wasn't compared with yet, where it is too costly to keep up: its events come late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub behind: Option<u64>,
 }
 
 fn is_public(visibility: &Visibility) -> bool {

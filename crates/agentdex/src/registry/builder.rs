@@ -144,6 +144,7 @@ impl Builder {
             queries,
             keys: Keys::open(&store)?,
             namespaces: Namespaces::new(&store),
+            backlog: Default::default(),
             denials: Default::default(),
             store,
             options: self.options,

@@ -29,9 +29,11 @@ impl Registry {
     /// Writes all of it or nothing; what became of the first.
     pub(super) async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<Committed> {
         let id = writes.first().map_or_else(String::new, |first| first.id.clone());
+        let bytes = writes.iter().map(store::Write::bytes).sum();
         let ticket = self.submit(writes, commit.author.clone(), commit.dry_run);
         let applied = if commit.may_block { ticket.wait() } else { ticket.await };
         let applied = applied.map_err(|error| self.as_seen(error))?;
+        self.count(bytes, &applied, commit.dry_run);
         let (effect, seq) = effects(&applied).first().copied().ok_or(Error::NotFound { id })?;
         Ok(Committed { effect, seq, remarks: applied.remarks })
     }
@@ -54,8 +56,18 @@ impl Registry {
         author: Author,
         dry_run: bool,
     ) -> Result<(Vec<(Effect, Seq)>, Vec<Remark>)> {
+        let bytes = writes.iter().map(store::Write::bytes).sum();
         let applied = self.submit(writes, author, dry_run).await.map_err(|error| self.as_seen(error))?;
+        self.count(bytes, &applied, dry_run);
         Ok((effects(&applied), applied.remarks))
+    }
+
+    /// Counts what was written and has to be indexed.
+    fn count(&self, bytes: usize, applied: &store::Applied, dry_run: bool) {
+        let last = effects(applied).iter().map(|(_, seq)| *seq).max();
+        if let Some(last) = last.filter(|_| !dry_run) {
+            self.note_written(bytes, last);
+        }
     }
 
     fn submit(&self, writes: Vec<store::Write>, author: Author, dry_run: bool) -> Ticket {

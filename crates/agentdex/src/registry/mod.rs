@@ -6,6 +6,7 @@
 
 mod audit;
 mod authentication;
+mod backlog;
 pub mod backup;
 mod builder;
 #[cfg(feature = "guardian")]
@@ -192,6 +193,8 @@ struct Inner {
     keys: Keys,
     /// The namespaces, whose members see what several owners share.
     namespaces: Namespaces,
+    /// Writes that aren't indexed yet, by owner.
+    backlog: backlog::Backlog,
     /// Counts of recent denials.
     denials: denials::Denials,
     store: Store,
@@ -365,6 +368,11 @@ impl Registry {
         let sees_everything = self.grants().is_none();
         let mut metrics = Vec::new();
         if sees_everything {
+            metrics.push(Metric {
+                name: "agentdex_delayed_queries",
+                help: "Saved queries and queries of event streams that are too costly to keep up with the log.",
+                value: self.0.queries.delayed() as u64,
+            });
             metrics.push(Metric {
                 name: "agentdex_expired_things_total",
                 help: "Things that have expired and were purged.",

@@ -6,6 +6,7 @@ use std::{
 };
 
 use agentdex_api::{Mode, NamedQuery, QueryName, QueryParameters};
+use tokio::sync::watch;
 
 use super::{
     Registry,
@@ -15,7 +16,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    access::{Access, AccessRequest, Visibility},
+    access::{Access, AccessRequest, Owner, Visibility},
+    change::Seq,
     search::{Search, saved::SavedQuery},
     store::{LoggedChange, StoredQuery},
 };
@@ -147,7 +149,7 @@ impl Registry {
                 let query = self.with_threshold(query)?;
                 let compiled = self.compile(&query)?;
                 queries.check_room_for(&key)?;
-                let watched = queries.watch(compiled.clone());
+                let watched = queries.watch(compiled.clone(), key.owner.clone());
                 self.find_matching(&compiled, &watched)?;
                 (query, watched)
             }
@@ -170,14 +172,19 @@ impl Registry {
 
     /// The query of that name, if the caller sees it.
     pub fn saved_query(&self, name: impl Into<QueryName>) -> Option<NamedQuery> {
-        self.find_saved(name.into()).map(|saved| saved.stored.named)
+        self.find_saved(name.into()).map(|saved| self.reported(saved))
     }
 
     /// The saved queries that the caller sees, by name.
     pub fn saved_queries(&self) -> Vec<NamedQuery> {
         let (all, grants) = (self.0.queries.all_named().into_iter(), self.grants());
         let seen = all.filter(|saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access)));
-        seen.map(|saved| saved.stored.named).collect()
+        seen.map(|saved| self.reported(saved)).collect()
+    }
+
+    /// A saved query with how far it is behind.
+    fn reported(&self, saved: Saved) -> NamedQuery {
+        NamedQuery { behind: self.0.queries.behind(&saved), ..saved.stored.named }
     }
 
     /// True if the caller sees a saved query, which is there as it was.
@@ -283,7 +290,7 @@ impl Registry {
         }
         let compiled = self.compile(&self.with_threshold(query.clone())?)?;
         queries.forget_idle(Instant::now());
-        let watched = queries.watch(compiled.clone());
+        let watched = queries.watch(compiled.clone(), self.1.owner().cloned());
         self.find_matching(&compiled, &watched)?;
         if !queries.keep_for_streams(key, &watched) {
             let message = "event streams have 1000 different queries; save the query, or try later".to_owned();
@@ -292,24 +299,59 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// The events that a change as a reader sees it is for the saved queries that the caller sees. Reads the log up to the change
-    /// where nobody has.
+    /// The events that a change as a reader sees it is for the saved queries that the caller sees. Blocks until these were
+    /// compared with the change.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
     pub fn saved_query_events(&self, change: &LoggedChange) -> Result<Vec<SavedQueryEvent>> {
         let grants = self.grants();
-        self.0.queries.named_events(change, |access| grants.as_ref().is_none_or(|grants| grants.see(access)))
+        let is_seen = |saved: &Saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access));
+        self.0.queries.read_up_to(change.seq, is_seen)?;
+        self.0.queries.named_events(change, is_seen)
     }
 
-    /// The same for all saved queries, whoever sees them: for messages that are made once for all readers, each of whom is
-    /// sent those of the queries that it [sees](Registry::sees_query).
+    /// The events that a change as a reader sees it is for the saved queries that the caller sees and that are `relevant` by
+    /// owner and name, in the order of their numbers. Compares nothing: see [`Registry::queries_position`].
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
     #[doc(hidden)]
-    pub fn query_events_for_all(&self, change: &LoggedChange) -> Result<Vec<SavedQueryEvent>> {
-        self.0.queries.named_events(change, |_| true)
+    pub fn known_query_events(
+        &self,
+        change: &LoggedChange,
+        relevant: impl Fn(Option<&Owner>, &str) -> bool,
+    ) -> Result<Vec<SavedQueryEvent>> {
+        self.0.queries.named_events(change, self.relevant(relevant))
+    }
+
+    /// The last change that all saved queries were compared with which the caller sees and which are `relevant`.
+    #[doc(hidden)]
+    pub fn queries_position(&self, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> Seq {
+        self.0.queries.position_of_all(self.relevant(relevant))
+    }
+
+    /// The position up to which events may be missing of saved queries that the caller sees and that are `relevant`, if it
+    /// lies beyond `after`.
+    #[doc(hidden)]
+    pub fn query_events_lost_after(&self, after: Seq, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> Option<Seq> {
+        let forgotten = self.0.queries.forgotten();
+        (after < forgotten && self.0.queries.has_relevant(self.relevant(relevant))).then_some(forgotten)
+    }
+
+    /// Moves whenever saved queries were compared with further changes.
+    #[doc(hidden)]
+    pub fn queries_progress(&self) -> watch::Receiver<u64> {
+        self.0.queries.progress()
+    }
+
+    fn relevant(&self, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> impl Fn(&Saved) -> bool {
+        let grants = self.grants();
+        move |saved: &Saved| {
+            let named = &saved.stored.named;
+            grants.as_ref().is_none_or(|grants| grants.see(&saved.access))
+                && relevant(named.owner.as_ref(), &named.name)
+        }
     }
 
     /// Reads the saved queries, and starts to find out what they match.
@@ -325,7 +367,10 @@ impl Registry {
                 continue;
             };
             match self.compile(&stored.named.query) {
-                Ok(compiled) => drop(queries.name(Saved::new(stored, queries.watch(compiled)))),
+                Ok(compiled) => {
+                    let watched = queries.watch(compiled, owner);
+                    queries.name(Saved::new(stored, watched));
+                }
                 Err(error) => {
                     tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
                 }
@@ -334,6 +379,7 @@ impl Registry {
         if queries.all_named().is_empty() {
             return Ok(());
         }
+        queries.lose_past();
         let registry = Arc::downgrade(&self.0);
         let start = move || {
             // What they match is read from the index, which may have to be built first.

@@ -21,6 +21,8 @@ pub(super) const ANY_TENANT: &str = "*";
 const SEPARATOR: char = '\u{0}';
 /// The most versions of one name that are read.
 const MOST_VERSIONS: usize = 10_000;
+/// Beginning of the message about a value that is meant as a range of versions of a Thing and can't be read.
+const EXPECTED_OF_THING: &str = "a version is asked for alone or";
 
 /// Returns the term that a capability in a version is indexed as: its name regardless of case, and the version.
 pub(super) fn term(name: &str, version: &str) -> String {
@@ -64,7 +66,7 @@ pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Op
         // What is no version comes by arrival, the served one first.
         return Ok(latest.filter(|latest| number(latest).is_some()).or(versions.first()).copied());
     }
-    let Some(range) = read_range(asked, "a version is asked for alone or")? else { return Ok(None) };
+    let Some(range) = read_range(asked, EXPECTED_OF_THING)? else { return Ok(None) };
     let is_in = |version: &&&str| number(version).is_some_and(|number| range.contains(&number));
     Ok(versions.iter().filter(is_in).max_by_key(|version| number(version)).copied())
 }
@@ -74,7 +76,7 @@ pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Op
 /// # Errors
 /// [`Error::InvalidQuery`] where it is meant as a range, but can't be read.
 pub(super) fn of_things(searcher: &Searcher, field: Field, value: &str) -> Result<Option<Versions>> {
-    let Some(range) = read_range(value, "a version is asked for alone or")? else { return Ok(None) };
+    let Some(range) = read_range(value, EXPECTED_OF_THING)? else { return Ok(None) };
     let mut found = Versions::default();
     find(searcher, field, "", &range, &mut found).map_err(index_error("looking versions up"))?;
     Ok(Some(found))
@@ -110,6 +112,43 @@ fn find(searcher: &Searcher, field: Field, from: &str, range: &Range, found: &mu
         }
     }
     Ok(())
+}
+
+/// Versions in a range, as terms of a field: those with a common beginning that go on with a version in the range.
+#[derive(Debug)]
+pub(super) struct VersionTerms {
+    from: Box<str>,
+    range: Range,
+}
+
+impl VersionTerms {
+    /// Reads `name@range`; `None` where nothing after an `@` is a range.
+    ///
+    /// # Errors
+    /// As [`Ranged::read`].
+    pub fn of_capability(value: &str) -> Result<Option<VersionTerms>> {
+        Ok(Ranged::read(value)?.map(|Ranged { name, range }| VersionTerms { from: term(name, "").into(), range }))
+    }
+
+    /// Reads a range of versions of Things; `None` where the value isn't one.
+    ///
+    /// # Errors
+    /// As [`of_things`].
+    pub fn of_thing(value: &str) -> Result<Option<VersionTerms>> {
+        let range = read_range(value, EXPECTED_OF_THING)?;
+        Ok(range.map(|range| VersionTerms { from: "".into(), range }))
+    }
+
+    /// The beginning of all of these terms.
+    pub fn from(&self) -> &str {
+        &self.from
+    }
+
+    /// True if one of the terms with that beginning is that of a version in the range.
+    pub fn has_any<'t>(&self, terms: impl Iterator<Item = &'t str>) -> bool {
+        let versions = terms.take(MOST_VERSIONS).filter_map(|term| term.strip_prefix(&*self.from));
+        versions.filter_map(semantic_version).any(|version| self.range.contains(&version))
+    }
 }
 
 /// True if text begins as a range does and not as the domain of an address may, such as 163.com.

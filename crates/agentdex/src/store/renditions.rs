@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Number of slots in a change.
-const SLOTS: usize = 6;
+const SLOTS: usize = 8;
 
 /// The place of one encoding in every change.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// The slot of that number, and the size of its renditions in bytes. Event streams have 0 and 1, MQTT has 2 to 5.
+    /// The slot of that number, and the size of its renditions in bytes. Event streams have 0 and 1, MQTT has 2 to 7.
     pub const fn numbered(index: usize, bytes: fn(&T) -> usize) -> Slot<T> {
         assert!(index < SLOTS, "there are no more slots");
         Slot { index, bytes }

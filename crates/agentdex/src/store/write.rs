@@ -203,7 +203,7 @@ pub struct Write {
 
 impl Write {
     /// About how many bytes it stores.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match &self.operation {
             Operation::Put { text, patch, original, declares, .. } => {
                 text.len()

@@ -24,11 +24,13 @@ use tokio::sync::Mutex;
 
 use super::{
     audit,
+    backpressure::Pacer,
     blocking::blocking,
     body,
     context::Context,
     formats::explain,
     lines::{Line, LineBuffer},
+    pace::Turn,
     parameters::Parameters,
     problem::Problem,
     thing,
@@ -106,7 +108,8 @@ pub(super) fn write_lines(
 ) -> Result<HttpResponse, Problem> {
     body::check_type(request, &body::LINES)?;
     let failures = Rc::new(Failures::default());
-    let groups = Groups::new(body::decoded(request, payload)?, line_limit, failures.clone());
+    let pacer = Pacer::new(&context, request);
+    let groups = Groups::new(body::decoded(request, payload)?, line_limit, failures.clone(), pacer);
     let (turns, registry) = (Arc::new(Mutex::new(())), context.registry(request));
     let is_audited = context.options.access.authentication;
     let store = Arc::new(async move |registry: &Registry, line: Bytes| {
@@ -116,12 +119,16 @@ pub(super) fn write_lines(
         }
         result
     });
-    let results = groups.into_stream().map(move |group| {
+    let results = groups.into_stream().map(move |(group, paced)| {
         let (registry, turns, store) = (registry.clone(), turns.clone(), store.clone());
         async move {
             // Groups are submitted one after the other, in the order that they are polled in here.
             let turn = turns.lock_owned().await;
-            blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn)))).await
+            let written =
+                blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn))));
+            let written = written.await;
+            drop(paced);
+            written
         }
     });
     let results = results.buffered(GROUPS_AT_ONCE).map(move |group| {
@@ -263,30 +270,34 @@ struct Groups {
     ended: bool,
     /// True if no further lines are processed, whether they have arrived or not.
     stopped: bool,
+    /// Holds up a batch of whoever holds up the searches of others.
+    pacer: Pacer,
 }
 
 impl Groups {
-    fn new(payload: body::Decoded, maximum: usize, failures: Rc<Failures>) -> Groups {
-        Groups { payload, buffer: LineBuffer::new(maximum), failures, ended: false, stopped: false }
+    fn new(payload: body::Decoded, maximum: usize, failures: Rc<Failures>, pacer: Pacer) -> Groups {
+        Groups { payload, buffer: LineBuffer::new(maximum), failures, ended: false, stopped: false, pacer }
     }
 
-    fn into_stream(self) -> impl Stream<Item = Vec<Line>> {
+    fn into_stream(self) -> impl Stream<Item = (Vec<Line>, Turn)> {
         stream::unfold(self, |mut groups| async move { groups.next().await.map(|group| (group, groups)) })
     }
 
-    /// The next group. After too many failures it is one line, with the problem that ends the batch.
-    async fn next(&mut self) -> Option<Vec<Line>> {
+    /// Returns the next group, with the turn to write it; waits for the turn and for the first of its lines. After too many
+    /// failures it is one line, with the problem that ends the batch.
+    async fn next(&mut self) -> Option<(Vec<Line>, Turn)> {
         if self.stopped {
             return None;
         }
         let room = self.failures.room().await;
+        let turn = self.pacer.turn().await;
         let mut group = self.read(room.clamp(1, GROUP_LINES)).await;
         if let (0, Some((_, line))) = (room, group.first_mut()) {
             *line = Err(too_many_failures());
             self.stopped = true;
         }
         self.failures.begin(group.len());
-        (!group.is_empty()).then_some(group)
+        (!group.is_empty()).then_some((group, turn))
     }
 
     /// Reads at most this many lines; waits only for the first of them.

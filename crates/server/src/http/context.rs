@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     caller, host::Hosts, limits::Places, listening::Listening, metrics::Metrics, network::Network, options::Options,
-    problem::Problem, rates::Rates, stop::Stopped,
+    pace::Pace, problem::Problem, rates::Rates, stop::Stopped,
 };
 use crate::{
     Epoch, Error, Position, Registry, Seq,
@@ -28,6 +28,7 @@ pub(super) struct Context {
     /// Event streams, long polls, and MQTT over WebSocket.
     pub(super) streams: Arc<Places>,
     pub(super) rates: Rates,
+    pub(super) pace: Pace,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
     /// Stop detection for a server that the API is mounted into, which doesn't announce its stop; none for a
@@ -55,6 +56,7 @@ impl Context {
             connections: options.limits.connection_places(),
             streams: options.limits.stream_places(),
             rates: Rates::new(options.limits.requests_per_second),
+            pace: Pace::default(),
             metrics: Metrics::default(),
             network: Network::default(),
             listening: None,

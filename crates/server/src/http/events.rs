@@ -249,6 +249,8 @@ struct Subscription {
     /// As the client sees it.
     registry: Registry,
     durable: watch::Receiver<Seq>,
+    /// Moves whenever queries were compared with further changes; none where there is no query.
+    compared: Option<watch::Receiver<u64>>,
     selected: Selected,
     position: Seq,
     /// True if anything was sent: the first block carries the `retry` field.
@@ -275,6 +277,7 @@ impl Subscription {
         let mut subscription = Subscription {
             registry,
             durable: context.durable(),
+            compared: selected.query.as_ref().map(QueryEvents::progress),
             selected,
             position: Seq::ZERO,
             has_begun: false,
@@ -311,11 +314,16 @@ impl Subscription {
                 return Ok(Some(if std::mem::replace(&mut self.has_begun, true) { chunk } else { first(&chunk) }));
             }
             self.durable.borrow_and_update();
+            if let Some(compared) = &mut self.compared {
+                compared.borrow_and_update();
+            }
             if !self.read().await? {
+                let is_ahead = !self.ahead.is_empty();
                 tokio::select! {
-                    // What is durable when the server stops is still sent.
+                    // What is durable when the server stops is still sent, unless a query has to be compared with it first.
                     biased;
-                    changed = self.durable.changed() => if changed.is_err() { return Ok(None) },
+                    changed = self.durable.changed(), if !is_ahead => if changed.is_err() { return Ok(None) },
+                    () = moved(&mut self.compared), if is_ahead => {}
                     () = self.open.stopped.wait() => return Ok(None),
                     () = tokio::time::sleep_until(silent_until) => self.beat(),
                 }
@@ -326,8 +334,28 @@ impl Subscription {
         }
     }
 
-    /// Reads on in the log; whether there was more.
+    /// Reads on in the log; whether there was more that can be sent: changes that the query wasn't compared with wait.
     async fn read(&mut self) -> crate::Result<bool> {
+        if self.ahead.is_empty() {
+            self.read_ahead().await?;
+        }
+        if let (Some(query), Some(_)) = (&self.selected.query, self.ahead.front())
+            && !query.is_known_after(self.position)
+        {
+            self.ahead.clear();
+            self.resync();
+        }
+        Ok(self.has_next() || !self.pending.is_empty())
+    }
+
+    /// True if the next entry that was read can be sent.
+    fn has_next(&self) -> bool {
+        let is_compared =
+            |entry: &Logged| self.selected.query.as_ref().is_none_or(|query| entry.seq() <= query.position());
+        self.ahead.front().is_some_and(is_compared)
+    }
+
+    async fn read_ahead(&mut self) -> crate::Result<()> {
         let (registry, position) = (self.registry.clone(), self.position);
         match registry.cached_entries(position, AT_ONCE) {
             Some(entries) => self.ahead.extend(entries),
@@ -340,24 +368,14 @@ impl Subscription {
                 self.ahead.extend(read.entries);
             }
         }
-        if let (Some(query), Some(last)) = (self.selected.query.clone(), self.ahead.back().map(Logged::seq)) {
-            let compare = move || {
-                query.read_up_to(last)?;
-                Ok(query.is_known_after(position))
-            };
-            if !blocking(compare).await? {
-                self.ahead.clear();
-                self.resync();
-            }
-        }
-        Ok(!self.ahead.is_empty() || !self.pending.is_empty())
+        Ok(())
     }
 
     /// The next chunk of what was read, as far as it is selected.
     fn take_in(&mut self) -> crate::Result<Option<Bytes>> {
         let mut chunk = BytesMut::new();
         while let Some(event) = self.next_event()? {
-            if chunk.is_empty() && ((self.ahead.is_empty() && self.current.is_none()) || event.len() >= CHUNK) {
+            if chunk.is_empty() && ((!self.has_next() && self.current.is_none()) || event.len() >= CHUNK) {
                 return Ok(Some(event));
             }
             chunk.extend_from_slice(&event);
@@ -372,6 +390,9 @@ impl Subscription {
     fn next_event(&mut self) -> crate::Result<Option<Bytes>> {
         loop {
             let Some(current) = &mut self.current else {
+                if !self.has_next() {
+                    return Ok(None);
+                }
                 let Some(entry) = self.ahead.pop_front() else { return Ok(None) };
                 self.current = Some(Current { seq: entry.seq(), seen: self.registry.seen(&entry), held: None });
                 continue;
@@ -410,6 +431,15 @@ impl Subscription {
         self.position = last;
         let data = json!({"oldest": oldest.to_string(), "last": self.position_at(last).to_string()});
         self.pending.push_back(encode(self.position_at(last), "resync", &data.to_string()).into());
+    }
+}
+
+/// Waits until queries were compared with further changes; forever where there is no query.
+async fn moved(compared: &mut Option<watch::Receiver<u64>>) {
+    match compared {
+        // The sender lives as long as the query, which the stream holds.
+        Some(compared) => drop(compared.changed().await),
+        None => std::future::pending().await,
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     address::{base_path, thing_path},
+    backpressure::Pacer,
     blocking::blocking,
     body::WARNINGS,
     context::Context,
@@ -43,6 +44,7 @@ impl ImportPath {
         let known: Vec<&str> = own.chain(COMMON_PARAMETERS).collect();
         let parameters = Parameters::parse(&request, &known)?;
         let (terms, options) = (Terms::of(&parameters)?, self.options(&parameters)?);
+        let _turn = Pacer::new(&context, &request).turn().await;
         let sent = self.read(&context, &request, payload).await?;
         let imported = match sent {
             Sent::Url(url) => {

@@ -1,4 +1,7 @@
 //! The log as messages: each change is turned into topics and payloads once, which it carries for all readers.
+//!
+//! There are two lanes, which a reader follows at a position of its own each: the messages of saved queries are known only
+//! once the queries were compared with the change, which nobody waits for who reads the others.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -14,10 +17,10 @@ use super::{
 };
 use crate::{
     Registry, Result,
-    access::Caller,
+    access::{Caller, Owner},
     change::{Epoch, Position, Seq},
-    registry::QueryId,
-    store::{Logged, LoggedChange, Slot},
+    registry::{QueryId, SavedQueryEvent},
+    store::{ChangeOrigin, Logged, LoggedChange, Slot},
 };
 
 /// The number of entries that are read from the log at once.
@@ -63,6 +66,53 @@ impl Family {
     }
 }
 
+/// Messages that are read in the order of the log, at one position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// What a change itself says.
+    Plain,
+    /// What changes mean for saved queries.
+    Queries,
+}
+
+/// Levels of saved queries in topics, of which a reader wants the messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct QueryLevels {
+    /// True if all are wanted.
+    pub all: bool,
+    /// The levels that are wanted, ascending.
+    pub levels: Vec<Box<str>>,
+}
+
+impl QueryLevels {
+    fn has(&self, level: &str) -> bool {
+        self.levels.binary_search_by(|wanted| (**wanted).cmp(level)).is_ok()
+    }
+
+    /// True if none is wanted.
+    pub fn is_empty(&self) -> bool {
+        !self.all && self.levels.is_empty()
+    }
+
+    /// Adds the level of a filter; `None`: all.
+    pub fn add(&mut self, level: Option<&str>) {
+        let Some(level) = level else {
+            self.all = true;
+            return;
+        };
+        if let Err(at) = self.levels.binary_search_by(|wanted| (**wanted).cmp(level)) {
+            self.levels.insert(at, level.into());
+        }
+    }
+}
+
+/// A reader, and the saved queries whose messages it wants.
+#[derive(Clone, Copy)]
+pub(super) struct Audience<'a> {
+    pub reader: &'a Registry,
+    pub wanted: &'a QueryLevels,
+}
+
 /// One message of a change.
 #[derive(Debug)]
 pub(super) struct Message {
@@ -90,6 +140,11 @@ impl Message {
         self.query.is_none_or(|query| reader.sees_query(query))
     }
 
+    /// The level of the saved query that it is of; `None` if it is of none.
+    pub fn query_level(&self, topics: &Topics) -> Option<&str> {
+        (self.family == Family::Query).then(|| self.own_level(topics))
+    }
+
     pub fn key(&self, topics: &Topics) -> MessageKey {
         MessageKey { family: self.family, level: self.own_level(topics).into() }
     }
@@ -115,8 +170,21 @@ impl Message {
 const EVENT: Slot<Payload> = Slot::numbered(2, payload_size);
 const THING: Slot<Described> = Slot::numbered(3, |described| size_of::<Described>() + described.payload.len());
 /// Slots in which a change carries its messages: the endpoint and the publisher may have other topics.
-pub(super) const ENDPOINT_MESSAGES: Slot<Messages> = Slot::numbered(4, messages_size);
-pub(super) const PUBLISHER_MESSAGES: Slot<Messages> = Slot::numbered(5, messages_size);
+pub(super) const ENDPOINT_MESSAGES: Slots = Slots::numbered(4, 5);
+pub(super) const PUBLISHER_MESSAGES: Slots = Slots::numbered(6, 7);
+
+/// The slots of both lanes.
+pub(super) struct Slots {
+    plain: Slot<Messages>,
+    queries: Slot<Messages>,
+}
+
+impl Slots {
+    const fn numbered(plain: usize, queries: usize) -> Slots {
+        let (plain, queries) = (Slot::numbered(plain, messages_size), Slot::numbered(queries, messages_size));
+        Slots { plain, queries }
+    }
+}
 
 /// The messages of a change, in the order they are published in.
 #[derive(Debug)]
@@ -178,18 +246,18 @@ pub(super) enum Next {
 pub(super) struct Feed {
     registry: Registry,
     topics: Topics,
-    messages: Slot<Messages>,
+    slots: Slots,
     events: CloudEvents,
     durable: watch::Receiver<Seq>,
 }
 
 impl Feed {
-    /// A feed that has its messages in a slot of its own.
-    pub fn new(registry: Registry, topics: Topics, messages: Slot<Messages>) -> Feed {
+    /// A feed that has its messages in slots of its own.
+    pub fn new(registry: Registry, topics: Topics, slots: Slots) -> Feed {
         let events = CloudEvents::new(registry.registry_id());
         // Whoever is shown something brings a registry of its own.
         let registry = registry.as_caller(Caller::Anonymous);
-        Feed { durable: registry.durable(), registry, topics, messages, events }
+        Feed { durable: registry.durable(), registry, topics, slots, events }
     }
 
     pub fn registry(&self) -> &Registry {
@@ -234,30 +302,94 @@ impl Feed {
         self.registry.entry(seq)
     }
 
-    /// The messages of a change, in the order they are published in.
-    pub fn messages(&self, change: &LoggedChange) -> Arc<Messages> {
-        let messages = change.rendition(&self.messages, || self.messages_of(change));
-        // Another endpoint of the same process may have another prefix; its messages are not ours.
-        let is_ours = messages.first().is_none_or(|message| self.topics.is_event(&message.topic));
-        if is_ours { messages } else { Arc::new(self.messages_of(change)) }
+    /// The entry of the log after `seq` whose messages in a lane are known: those of the saved queries that an audience sees
+    /// and wants.
+    pub fn next_in(&self, lane: Lane, seq: Seq, audience: Audience<'_>) -> Result<Next> {
+        if lane == Lane::Plain {
+            return self.after(seq);
+        }
+        if seq == self.last_seq() {
+            return Ok(Next::Nothing);
+        }
+        let Audience { reader, wanted } = audience;
+        let is_wanted =
+            |owner: Option<&Owner>, name: &str| wanted.all || wanted.has(&self.topics.query_level(owner, name));
+        // Read before what is forgotten: what may be missing by then isn't taken for known.
+        let compared = reader.queries_position(is_wanted);
+        if let Some(resume) = reader.query_events_lost_after(seq, is_wanted) {
+            return Ok(Next::Lost { resume });
+        }
+        match self.after(seq)? {
+            Next::Entry(entry) if entry.seq() > compared => Ok(Next::Nothing),
+            next => Ok(next),
+        }
     }
 
-    fn messages_of(&self, change: &LoggedChange) -> Messages {
+    /// True if no change that an entry is for readers can have messages in a lane.
+    pub fn is_silent(&self, lane: Lane, entry: &Logged, audience: Audience<'_>) -> bool {
+        let is_silent = |change: &Arc<LoggedChange>| self.messages(lane, change, audience).is_empty();
+        lane == Lane::Queries && entry.change().is_some_and(is_silent)
+    }
+
+    /// The messages of a change in a lane, in the order they are published in. Those of saved queries are known once
+    /// [`Feed::next_in`] has the change.
+    pub fn messages(&self, lane: Lane, change: &LoggedChange, audience: Audience<'_>) -> Arc<Messages> {
+        match lane {
+            Lane::Plain => {
+                let messages = change.rendition(&self.slots.plain, || self.plain_messages(change));
+                self.own(messages, || self.plain_messages(change))
+            }
+            Lane::Queries => {
+                if let Some(messages) = change.find_rendition(&self.slots.queries) {
+                    return self.own(messages, || self.query_messages(change, audience));
+                }
+                // Read first: only what was known of all queries before is all of it.
+                let is_all = self.registry.as_caller(Caller::Trusted).queries_position(|_, _| true) >= change.seq;
+                let messages = self.query_messages(change, audience);
+                if is_all { change.rendition(&self.slots.queries, || messages) } else { Arc::new(messages) }
+            }
+        }
+    }
+
+    /// Messages that a change carries, unless another endpoint of the same process, with another prefix, made them.
+    fn own(&self, messages: Arc<Messages>, make: impl FnOnce() -> Messages) -> Arc<Messages> {
+        let is_own = messages.first().is_none_or(|message| self.topics.has_prefix_of(&message.topic));
+        if is_own { messages } else { Arc::new(make()) }
+    }
+
+    fn plain_messages(&self, change: &LoggedChange) -> Messages {
         let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
         let capabilities = change
             .capability_keys()
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
             .map(|topic| Message::new(Family::Capability, topic));
         let thing = Message::new(Family::Thing, self.topics.thing(&change.id));
-        let queries = self.registry.query_events_for_all(change).unwrap_or_else(|error| {
+        Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).collect())
+    }
+
+    /// The messages of saved queries, in the order of their levels.
+    fn query_messages(&self, change: &LoggedChange, audience: Audience<'_>) -> Messages {
+        let Audience { reader, wanted } = audience;
+        let events = match change.origin() {
+            // Such a change is one of this reader alone: what it doesn't want isn't compared.
+            ChangeOrigin::Membership(_) => reader.known_query_events(change, |owner, name| {
+                wanted.all || wanted.has(&self.topics.query_level(owner, name))
+            }),
+            ChangeOrigin::Entry | ChangeOrigin::Update => {
+                self.registry.as_caller(Caller::Trusted).known_query_events(change, |_, _| true)
+            }
+        };
+        let events = events.unwrap_or_else(|error| {
             tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
             Vec::new()
         });
-        let queries = queries.into_iter().map(|event| {
+        let message = |event: SavedQueryEvent| {
             let topic = self.topics.query(event.owner.as_ref(), &event.name, event.kind, &change.id);
             Message { query: Some(event.query), ..Message::new(Family::Query, topic) }
-        });
-        Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).chain(queries).collect())
+        };
+        let mut messages: Vec<Message> = events.into_iter().map(message).collect();
+        messages.sort_by(|one, other| one.query_level(&self.topics).cmp(&other.query_level(&self.topics)));
+        Messages::new(messages.into())
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,

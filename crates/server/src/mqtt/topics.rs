@@ -80,9 +80,16 @@ impl Topics {
         format!("{}/events/{kind}/{}", self.prefix, encode(id))
     }
 
-    /// True if a topic is one of [`Topics::event`].
-    pub(super) fn is_event(&self, topic: &str) -> bool {
-        topic.strip_prefix(self.prefix.as_str()).is_some_and(|rest| rest.starts_with("/events/"))
+    /// True if a topic of a change has this prefix.
+    pub(super) fn has_prefix_of(&self, topic: &str) -> bool {
+        let rest = topic.strip_prefix(self.prefix.as_str());
+        rest.is_some_and(|rest| rest.starts_with("/events/") || rest.starts_with("/queries/"))
+    }
+
+    /// The level of a saved query.
+    pub(super) fn query_level(&self, owner: Option<&Owner>, name: &str) -> String {
+        let query = owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}"));
+        encode(&query).to_string()
     }
 
     /// Returns the topic of the event for subscribers of a capability; none if the key is over 256 bytes or empty.
@@ -106,8 +113,7 @@ impl Topics {
     /// # Ok::<(), agentdex::Error>(())
     /// ```
     pub fn query(&self, owner: Option<&Owner>, name: &str, kind: MatchKind, id: &str) -> String {
-        let query = owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}"));
-        format!("{}/queries/{}/{kind}/{}", self.prefix, encode(&query), encode(id))
+        format!("{}/queries/{}/{kind}/{}", self.prefix, self.query_level(owner, name), encode(id))
     }
 
     /// The level of decisions.

@@ -4,7 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
 
-use super::follower::{Durability, Follower, changed};
+use super::{
+    follower::{Durability, Follower, changed},
+    stop::Stop,
+};
 use crate::{
     Result,
     access::Visibility,
@@ -60,8 +63,8 @@ impl Follower for FlagsFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
-        for thing in changed(&self.store, changes) {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
+        for thing in changed(&self.store, changes, stop) {
             let (id, record) = thing?;
             match record {
                 Some(record) => put(&record, |named| self.shared.change(|names| names.put(named))),

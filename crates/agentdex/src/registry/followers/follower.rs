@@ -1,14 +1,18 @@
 //! The trait of followers of the log, and their status.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use agentdex_api as api;
 
+use super::stop::Stop;
 use crate::{
     Result,
     change::{Position, Seq},
     store::{LoggedChange, Record, Store},
 };
+
+/// Interval at which an idle follower polls the log.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Something that is derived from the log and can be rebuilt from the records.
 ///
@@ -24,17 +28,24 @@ pub(in crate::registry) trait Follower: Send {
     /// Where that can't be said now.
     fn position(&mut self) -> Result<Option<Position>>;
 
-    /// Takes in changes, oldest first. A change may come again.
+    /// Applies changes, oldest first. A change may come again. Once `stop` is requested, the change that is being applied
+    /// is the last: the follower can be committed at the position before all of them, and be dropped.
     ///
     /// # Errors
-    /// Whatever keeps it from doing so; it is tried again later.
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()>;
+    /// [`crate::Error::ShuttingDown`] once `stop` is requested. Any other error is one after which the changes are applied
+    /// again later.
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()>;
 
     /// Makes what was applied count, with the position that was reached.
     ///
     /// # Errors
     /// As [`Follower::apply`].
     fn commit(&mut self, position: Position, durability: Durability) -> Result<()>;
+
+    /// Interval at which it polls the log while it has nothing to do.
+    fn tick(&self) -> Duration {
+        TICK
+    }
 
     /// Looks now and then whether what it shows is whole. It is called often.
     ///
@@ -63,15 +74,19 @@ pub(in crate::registry) enum Inspected {
     Damaged,
 }
 
-/// The Things that changes are about, each once and as it is now; none where it is gone.
+/// The Things that changes are about, each once and as it is now; none where it is gone. Fails once `stop` is requested.
 pub(in crate::registry) fn changed<'c>(
     store: &'c Store,
     changes: &'c [Arc<LoggedChange>],
+    stop: &'c Stop,
 ) -> impl Iterator<Item = Result<(&'c str, Option<Record>)>> {
     let mut ids: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
-    ids.into_iter().map(|id| Ok((id, store.find_unpurged(id)?)))
+    ids.into_iter().map(|id| {
+        stop.check()?;
+        Ok((id, store.find_unpurged(id)?))
+    })
 }
 
 /// The failure that a commit must survive.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::follower::{Durability, Follower};
+use super::{
+    follower::{Durability, Follower},
+    stop::Stop,
+};
 use crate::{
     Result,
     change::Position,
@@ -31,8 +34,12 @@ impl Follower for GuardianFollower {
         Ok(Some(self.position))
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
-        self.agents.apply(changes)
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
+        for change in changes {
+            stop.check()?;
+            self.agents.apply(change)?;
+        }
+        Ok(())
     }
 
     fn commit(&mut self, position: Position, _: Durability) -> Result<()> {

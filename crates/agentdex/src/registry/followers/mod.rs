@@ -13,6 +13,7 @@ mod queries;
 mod runner;
 mod search;
 mod shapes;
+mod stop;
 mod taken_in;
 mod unseen;
 mod vectors;
@@ -93,7 +94,7 @@ impl Followers {
         self.running.iter().for_each(|running| running.shared.waiting.expire(now));
     }
 
-    /// Lets each take in what is left, commit durably, and end.
+    /// Stops each after the change that it applies: it commits durably and ends, however far behind it is.
     pub(super) fn stop(&self) {
         self.running.iter().for_each(|running| running.shared.waiting.stop());
         for running in &self.running {

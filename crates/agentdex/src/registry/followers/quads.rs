@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
 use super::{
     follower::{Durability, Follower, changed},
     runner::Shared,
+    stop::Stop,
     taken_in::TakenIn,
     unseen::Unseen,
 };
@@ -21,6 +22,8 @@ use crate::{
 
 /// Number of descriptions in a portion, which are parsed in parallel.
 const RECORDS_AT_ONCE: usize = 128;
+/// Size of the descriptions that fill a portion, in bytes: a stop waits for the current one.
+const BYTES_AT_ONCE: usize = 1024 * 1024;
 /// Number of portions that are sorted together during a rebuild: statements that aren't sorted yet take more memory.
 const PORTIONS_IN_A_SEGMENT: usize = 16;
 
@@ -159,14 +162,17 @@ impl Follower for QuadFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
         let store = self.store.clone();
-        let mut things = changed(&store, changes).peekable();
+        let mut things = changed(&store, changes, stop).peekable();
         while things.peek().is_some() {
-            let mut records = Vec::new();
-            for thing in things.by_ref().take(RECORDS_AT_ONCE) {
+            let (mut records, mut bytes) = (Vec::new(), 0);
+            while let Some(thing) = things.next_if(|_| records.len() < RECORDS_AT_ONCE && bytes < BYTES_AT_ONCE) {
                 match thing? {
-                    (_, Some(record)) => records.push(record),
+                    (_, Some(record)) => {
+                        bytes += record.text.len();
+                        records.push(record);
+                    }
                     (id, None) => {
                         self.accesses.changed.push((id.to_owned(), None));
                         self.statements.remove(id);
@@ -189,7 +195,12 @@ impl Follower for QuadFollower {
         self.statements = QuadStore::new();
         self.accesses = Accesses { is_all: true, ..Accesses::default() };
         for portion in 1_usize.. {
-            let part: Vec<Record> = records.take(RECORDS_AT_ONCE).collect::<Result<_>>()?;
+            let (mut part, mut bytes) = (Vec::new(), 0);
+            while part.len() < RECORDS_AT_ONCE && bytes < BYTES_AT_ONCE {
+                let Some(record) = records.next().transpose()? else { break };
+                bytes += record.text.len();
+                part.push(record);
+            }
             if part.is_empty() {
                 break;
             }
@@ -223,7 +234,7 @@ mod tests {
             let (was_private, is_narrower) = (text == "public again", text == "private");
             let expected = (was_private || is_narrower, is_narrower);
             assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), expected, "before {text}");
-            follower.apply(&[change]).unwrap();
+            follower.apply(&[change], &Stop::default()).unwrap();
             follower.commit(end(), Durability::Process).unwrap();
             let is_private = text == "private";
             assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (is_private, false), "after {text}");

@@ -1,14 +1,24 @@
 //! Saved queries as a follower: they are compared with changes also where nobody listens.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::follower::{Durability, Follower};
+use super::{
+    follower::{Durability, Follower, Inspected},
+    stop::Stop,
+};
 use crate::{
     Result,
     change::Position,
     registry::queries::Queries,
     store::{LoggedChange, Record, Store},
 };
+
+/// Interval at which the log is polled while there are queries, and while there are none.
+const SHORT_TICK: Duration = Duration::from_millis(5);
+const LONG_TICK: Duration = Duration::from_millis(50);
 
 /// Compares changes with queries. Where it starts is where queries start.
 pub(in crate::registry) struct QueriesFollower {
@@ -32,8 +42,20 @@ impl Follower for QueriesFollower {
         Ok(Some(self.position))
     }
 
-    fn apply(&mut self, _: &[Arc<LoggedChange>]) -> Result<()> {
-        self.queries.read_on()
+    fn apply(&mut self, _: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
+        self.queries.read_on(|| stop.is_requested())?;
+        stop.check()
+    }
+
+    /// Events of queries are waited for.
+    fn tick(&self) -> Duration {
+        if self.queries.has_any() { SHORT_TICK } else { LONG_TICK }
+    }
+
+    /// Lets delayed queries catch up, which is due whenever there is time.
+    fn inspect(&mut self) -> Result<Inspected> {
+        self.queries.catch_up()?;
+        Ok(Inspected::Nothing)
     }
 
     fn commit(&mut self, position: Position, _: Durability) -> Result<()> {

@@ -20,8 +20,6 @@ use crate::{
 
 /// The most changes that are applied before it looks who waits.
 const CHANGES_AT_ONCE: usize = 512;
-/// Interval at which an idle follower polls the log.
-const TICK: Duration = Duration::from_millis(50);
 /// A commit comes at the latest so long after the first change that it has,
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
 /// or, while there is a backlog and nobody waits for less, so long: fewer and larger commits are less work,
@@ -52,13 +50,19 @@ struct Progressing {
     status: FollowerStatus,
     /// The [`LogReader::ordinal`] of its position, once it was counted.
     ordinal: Option<i64>,
+    /// The last change that it has applied, whether or not it shows the effect already.
+    applied: Option<Seq>,
 }
 
 impl Shared {
     pub(super) fn new(name: &'static str, log: LogReader) -> Shared {
         let state = FollowerState::Following;
         let status = FollowerStatus { name, state, seq: None, lag: 0, failures: 0, rebuilds: 0 };
-        Shared { waiting: Waiting::default(), log, status: Mutex::new(Progressing { status, ordinal: None }) }
+        Shared {
+            waiting: Waiting::default(),
+            log,
+            status: Mutex::new(Progressing { status, ordinal: None, applied: None }),
+        }
     }
 
     pub(in crate::registry) fn status(&self) -> FollowerStatus {
@@ -85,14 +89,26 @@ impl Shared {
         self.waiting.wait(target, timeout)
     }
 
+    /// The last change that the follower has applied, whose effect is shown as soon as somebody waits for it; `None` while it
+    /// fails or is rebuilt.
+    pub(in crate::registry) fn applied(&self) -> Option<Seq> {
+        let progressing = self.lock();
+        progressing.applied.filter(|_| progressing.status.state == FollowerState::Following)
+    }
+
+    fn set_applied(&self, seq: Seq) {
+        self.lock().applied = Some(seq);
+    }
+
     fn set_state(&self, state: FollowerState) {
         self.lock().status.state = state;
     }
 
     fn reached(&self, seq: Seq, ordinal: Option<i64>) {
         {
-            let Progressing { status, ordinal: reached } = &mut *self.lock();
+            let Progressing { status, ordinal: reached, applied } = &mut *self.lock();
             (status.seq, *reached) = (Some(seq), ordinal);
+            *applied = (*applied).max(Some(seq));
             status.state = FollowerState::Following;
         }
         self.waiting.reached(seq);
@@ -155,7 +171,7 @@ impl Runner {
         }
     }
 
-    /// Follows until it is to stop.
+    /// Follows the log until a stop is requested.
     pub fn run(mut self) {
         loop {
             let followed = catch_unwind(AssertUnwindSafe(|| self.follow()));
@@ -203,13 +219,16 @@ impl Runner {
         let mut progress = self.at(position)?;
         let mut is_behind = true;
         loop {
-            let pause = if is_behind { Duration::ZERO } else { TICK };
-            let is_stopping = self.shared.waiting.sleep(progress.applied, pause);
-            is_behind = self.take_in(&mut progress)?;
-            self.shared.waiting.expire(Instant::now());
-            if is_stopping && !is_behind {
+            let pause = if is_behind { Duration::ZERO } else { self.follower.tick() };
+            if self.shared.waiting.sleep(progress.applied, pause) {
                 return self.commit(&mut progress, Durability::System);
             }
+            is_behind = match self.take_in(&mut progress) {
+                // The next start goes on from before the changes of which some were applied.
+                Err(Error::ShuttingDown) if self.shared.waiting.stop_request().is_requested() => true,
+                is_behind => is_behind?,
+            };
+            self.shared.waiting.expire(Instant::now());
         }
     }
 
@@ -242,8 +261,9 @@ impl Runner {
         if let Some(last) = entries.last() {
             // Who is a member of what is nothing to them: they show everything.
             let changes: Vec<Arc<LoggedChange>> = entries.iter().filter_map(|entry| entry.change().cloned()).collect();
-            self.follower.apply(&changes)?;
+            self.follower.apply(&changes, self.shared.waiting.stop_request())?;
             (progress.applied, progress.ordinal) = (last.seq(), progress.ordinal + entries.len() as i64);
+            self.shared.set_applied(progress.applied);
             let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
             progress.uncommitted = Some((since, count + entries.len()));
         }
@@ -331,10 +351,10 @@ impl<R: Iterator<Item = Result<Record>>> Iterator for Counted<'_, R> {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Result<Record>> {
+        if let Err(stopped) = self.shared.waiting.stop_request().check() {
+            return Some(Err(stopped));
+        }
         if self.done.is_multiple_of(RECORDS_AT_ONCE) {
-            if self.shared.waiting.is_stopping() {
-                return Some(Err(Error::ShuttingDown));
-            }
             self.shared.waiting.expire(Instant::now());
             self.shared.set_state(FollowerState::Rebuilding { done: self.done, total: self.total });
         }
@@ -376,7 +396,7 @@ mod tests {
     use super::*;
     use crate::{
         change::Precondition,
-        registry::followers::Followers,
+        registry::followers::{Followers, stop::Stop},
         store::{Declares, Expiry, Gaps, Operation, Write},
     };
 
@@ -406,10 +426,10 @@ mod tests {
             Ok(self.position)
         }
 
-        fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
+        fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
             let _ = self.applied.send(changes.iter().map(|change| change.seq).collect());
             match self.next.recv().unwrap_or(Next::Apply) {
-                Next::Apply => Ok(()),
+                Next::Apply => stop.check(),
                 Next::Fail => Err(Error::Index { doing: "writing", source: "the disk is full".into() }),
                 Next::Panic => panic!("a puppet has no strings"),
             }
@@ -548,14 +568,29 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_with_everything_committed_durably() {
+    fn it_stops_with_what_was_applied_committed_durably() {
         let stage = Stage::set();
         stage.write(3);
-        (0..20).for_each(|_| stage.go(Next::Apply));
+        let applied = stage.puppet.wait(nth(3), LONG);
+        (0..3).for_each(|_| stage.go(Next::Apply));
+        assert_eq!(pollster::block_on(applied), Waited::Reached(nth(3)));
         stage.followers.stop();
         assert_eq!(stage.commits.lock().unwrap().last(), Some(&(nth(3), Durability::System)));
         let status = stage.puppet.status();
         assert_eq!((status.state, status.lag), (FollowerState::Stopped, 0));
         assert_eq!(pollster::block_on(stage.puppet.wait(Seq(9), LONG)), Waited::Stopped);
+    }
+
+    #[test]
+    fn it_stops_within_the_current_changes_however_far_behind() {
+        let stage = Stage::set();
+        stage.write(2_000);
+        let first = stage.applied();
+        stage.puppet.waiting.stop();
+        stage.go(Next::Apply);
+        stage.followers.stop();
+        assert!(stage.applied.try_recv().is_err(), "it goes on after {first:?}");
+        assert_eq!(stage.commits.lock().unwrap().last(), Some(&(Seq::ZERO, Durability::System)));
+        assert_eq!(stage.puppet.status().state, FollowerState::Stopped);
     }
 }

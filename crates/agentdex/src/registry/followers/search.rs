@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     follower::{Durability, Follower, Inspected, changed},
+    stop::Stop,
     unseen::Unseen,
 };
 use crate::{
@@ -299,17 +300,19 @@ impl Follower for SearchFollower {
         Ok(Some(position))
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
         self.search.read_on()?;
         let (index, mut writer) = self.take_open()?;
-        for thing in changed(&self.store, changes) {
-            match thing? {
-                (_, Some(record)) => put(&mut writer, &record)?,
-                (id, None) => writer.delete(id)?,
-            }
+        let mut apply = |(id, record): (&str, Option<Record>)| match record {
+            Some(record) => put(&mut writer, &record),
+            None => writer.delete(id),
+        };
+        let applied = changed(&self.store, changes, stop).try_for_each(|thing| apply(thing?));
+        // What was applied before a stop may be committed; after another error the writer is of no use.
+        if matches!(applied, Ok(()) | Err(Error::ShuttingDown)) {
+            self.open = Some((index, writer));
         }
-        self.open = Some((index, writer));
-        Ok(())
+        applied
     }
 
     fn commit(&mut self, position: Position, durability: Durability) -> Result<()> {

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::{
     follower::{Durability, Follower, changed},
+    stop::Stop,
     taken_in::TakenIn,
 };
 use crate::{
@@ -65,8 +66,8 @@ impl Follower for ShapesFollower {
         Ok(self.position)
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
-        for thing in changed(&self.store, changes) {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
+        for thing in changed(&self.store, changes, stop) {
             let (id, record) = thing?;
             let shapes = record.as_ref().map(|record| shapes(&record.text)).transpose()?;
             // Locked for each Thing alone: searches don't wait for all of them.
@@ -115,7 +116,7 @@ mod tests {
             // The shapes are those of before; who may see them is too.
             let was_private = text == "public again";
             assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (was_private, false), "before {text}");
-            follower.apply(&[change]).unwrap();
+            follower.apply(&[change], &Stop::default()).unwrap();
             let is_private = text == "private";
             assert_eq!((is_hidden(Some(&Grants::default())), is_hidden(None)), (is_private, false), "after {text}");
             assert!(!is_hidden(Some(&writer.owner())), "its owner sees it");

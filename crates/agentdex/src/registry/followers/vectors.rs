@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::follower::{Durability, Follower, Inspected, changed};
+use super::{
+    follower::{Durability, Follower, Inspected, changed},
+    stop::Stop,
+};
 use crate::{
     Error, Result,
     change::Position,
@@ -50,9 +53,9 @@ impl Follower for VectorFollower {
         Ok(position)
     }
 
-    fn apply(&mut self, changes: &[Arc<LoggedChange>]) -> Result<()> {
+    fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()> {
         let store = self.store.clone();
-        for thing in changed(&store, changes) {
+        for thing in changed(&store, changes, stop) {
             match thing? {
                 (id, Some(record)) => self.writer()?.put(id, &record.text)?,
                 (id, None) => self.writer()?.remove(id)?,

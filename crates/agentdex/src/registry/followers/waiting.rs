@@ -7,6 +7,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
+use super::stop::Stop;
 use crate::change::Seq;
 
 /// The result of a wait.
@@ -25,6 +26,7 @@ pub(in crate::registry) enum Waited {
 pub(super) struct Waiting {
     queue: Mutex<Queue>,
     changed: Condvar,
+    stop: Stop,
 }
 
 #[derive(Default)]
@@ -32,7 +34,6 @@ struct Queue {
     waiters: Vec<Waiter>,
     /// The last change that was reached; none before the first.
     reached: Option<Seq>,
-    is_stopping: bool,
     has_ended: bool,
 }
 
@@ -89,30 +90,31 @@ impl Waiting {
     /// Sleeps until something is to be done: somebody waits for more than `position`, the time is over, or
     /// it is to stop, which is what it says.
     pub fn sleep(&self, position: Seq, longest: Duration) -> bool {
-        let is_idle =
-            |queue: &mut Queue| !queue.is_stopping && !queue.waiters.iter().any(|waiter| waiter.target > position);
-        let (queue, _) =
-            self.changed.wait_timeout_while(self.lock(), longest, is_idle).unwrap_or_else(PoisonError::into_inner);
-        queue.is_stopping
+        let is_idle = |queue: &mut Queue| {
+            !self.stop.is_requested() && !queue.waiters.iter().any(|waiter| waiter.target > position)
+        };
+        drop(self.changed.wait_timeout_while(self.lock(), longest, is_idle).unwrap_or_else(PoisonError::into_inner));
+        self.stop.is_requested()
     }
 
     /// Sleeps for that long, unless it is to stop, which is what it says.
     pub fn rest(&self, time: Duration) -> bool {
-        let (queue, _) = self
-            .changed
-            .wait_timeout_while(self.lock(), time, |queue| !queue.is_stopping)
-            .unwrap_or_else(PoisonError::into_inner);
-        queue.is_stopping
+        let is_resting = |_: &mut Queue| !self.stop.is_requested();
+        drop(self.changed.wait_timeout_while(self.lock(), time, is_resting).unwrap_or_else(PoisonError::into_inner));
+        self.stop.is_requested()
     }
 
-    /// True if it is to stop.
-    pub fn is_stopping(&self) -> bool {
-        self.lock().is_stopping
+    /// The request to stop.
+    pub fn stop_request(&self) -> &Stop {
+        &self.stop
     }
 
     /// Asks it to stop.
     pub fn stop(&self) {
-        self.lock().is_stopping = true;
+        // Locked, so that nobody goes to sleep between looking and being woken.
+        let queue = self.lock();
+        self.stop.request();
+        drop(queue);
         self.changed.notify_all();
     }
 

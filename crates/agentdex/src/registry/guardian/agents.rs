@@ -85,22 +85,20 @@ impl Agents {
         self.put(&mut cached, id, record.as_ref())
     }
 
-    /// Takes in what changed.
-    pub(in crate::registry) fn apply(&self, changes: &[Arc<LoggedChange>]) -> Result<()> {
-        for change in changes {
-            // Most changes are about agents that took no step lately: decisions don't wait for those.
-            if !self.read().agents.contains_key(change.id.as_str()) {
-                continue;
+    /// Applies a change.
+    pub(in crate::registry) fn apply(&self, change: &LoggedChange) -> Result<()> {
+        // Most changes are about agents that took no step lately: decisions don't wait for those.
+        if !self.read().agents.contains_key(change.id.as_str()) {
+            return Ok(());
+        }
+        let mut cached = self.write();
+        let Some(agent) = cached.agents.get_mut(change.id.as_str()) else { return Ok(()) };
+        match self.store.find_unpurged(&change.id)? {
+            Some(record) => drop(self.put(&mut cached, &change.id, Some(&record))?),
+            None if change.reason == Some(DeletionReason::Expired) => {
+                agent.known = agent.known.take().map(expired);
             }
-            let mut cached = self.write();
-            let Some(agent) = cached.agents.get_mut(change.id.as_str()) else { continue };
-            match self.store.find_unpurged(&change.id)? {
-                Some(record) => drop(self.put(&mut cached, &change.id, Some(&record))?),
-                None if change.reason == Some(DeletionReason::Expired) => {
-                    agent.known = agent.known.take().map(expired);
-                }
-                None => agent.known = None,
-            }
+            None => agent.known = None,
         }
         Ok(())
     }

@@ -3,119 +3,106 @@
 //! For each Thing the numbers of the queries that it matches are remembered, four bytes each: a deletion has no
 //! description any more, and an update only what it changes. What changes meant for queries is remembered for the
 //! last of them; whoever resumes further back reads the state again.
+//!
+//! A change takes a bounded number of steps. Queries that these don't suffice for are delayed: each goes on
+//! from a position of its own when there is time.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use agentdex_api::MatchKind;
 
+use super::{
+    delayed::Holder,
+    descriptions::{Described, Descriptions},
+    known::Known,
+    matches::Matches,
+    number::QueryNo,
+};
 use crate::{
     Result,
     change::{Change, ChangeKind, Seq},
     convert::Format,
     search::{
         Entry, Meaning,
-        saved::{Document, QueryIndex, SavedQuery},
+        saved::{Candidate, Document, QueryIndex, SavedQuery},
     },
-    store::{ChangeOrigin, LoggedChange, Store},
-    td::merge_patch,
+    store::{Logged, LoggedChange, Store},
 };
 
-/// Maximum number of query events that are remembered.
-const MAX_EVENTS: usize = 100_000;
-/// The most pairs of queries and Things that match when a query is added.
-pub(in crate::registry) const MAX_PAIRS: usize = 20_000_000;
-/// Maximum number of changes that are read at once.
-const CHANGES_AT_ONCE: usize = 64;
+/// Maximum number of steps, of some 50 ns each, that queries take together for a change before the others are delayed, and
+/// that delayed queries take at once.
+const STEPS_AT_ONCE: usize = 50_000;
+/// Number of descriptions that are kept as delayed queries read them: owners take turns at different positions.
+const DOCUMENTS_KEPT: usize = 4;
 
-/// The number of a query; none is given twice.
-pub(super) type QueryNo = u32;
-
-/// Returns what a change means for a query that its Thing matched before, and matches after.
-fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
-    match (change.kind, before, after) {
-        (ChangeKind::Deleted, true, _) => Some(MatchKind::Deleted),
-        (ChangeKind::Created, _, true) => Some(MatchKind::Created),
-        (_, true, true) => Some(MatchKind::Updated),
-        (_, false, true) => Some(MatchKind::Matched),
-        (_, true, false) => Some(MatchKind::Unmatched),
-        _ => None,
-    }
-}
-
-/// Returns what an update means for a query where its reader sees only what was before it, which is a deletion to it, or
-/// only what comes after, which is a creation.
-fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKind> {
-    let (matched, matches) = match kind {
-        MatchKind::Updated => (true, true),
-        MatchKind::Matched | MatchKind::Created => (false, true),
-        MatchKind::Unmatched | MatchKind::Deleted => (true, false),
-    };
-    match seen {
-        ChangeKind::Created => matches.then_some(MatchKind::Created),
-        ChangeKind::Deleted => matched.then_some(MatchKind::Deleted),
-        ChangeKind::Updated => Some(kind),
-    }
-}
-
-/// The events of one change: the queries that it concerns, each with its kind of match.
-type Matches = Box<[(QueryNo, MatchKind)]>;
-
-/// Queries, what they match, and what changes meant for them.
+/// Queries and what they match.
 pub(super) struct Matching {
-    /// Up to where the log was read.
-    position: Seq,
     index: QueryIndex,
     /// The model and vectors that queries by meaning are compared by.
     meaning: Option<Arc<Meaning>>,
-    /// The queries that a Thing matches, ascending.
-    matched: HashMap<Box<str>, Box<[QueryNo]>>,
-    /// Total number of these pairs of a Thing and a query.
-    pairs: usize,
+    matches: Matches,
     next: QueryNo,
-    /// By query, since when it is compared with changes.
-    since: HashMap<QueryNo, Seq>,
+    holders: HashMap<QueryNo, Holder>,
     /// Queries of which it isn't known yet what they match; with the Things that changed meanwhile.
     starting: HashMap<QueryNo, HashSet<Box<str>>>,
-    events: VecDeque<(Seq, Matches)>,
-    event_count: usize,
-    /// Position up to which events may be missing.
-    forgotten: Seq,
+    /// Locked only for moments: readers don't wait until a change was compared.
+    known: Arc<Mutex<Known>>,
+    descriptions: Descriptions,
+    /// Changes that queries were compared with last.
+    read: VecDeque<Arc<Read>>,
+    steps_at_once: usize,
+}
+
+/// An entry of the log, with what queries are compared with.
+struct Read {
+    entry: Logged,
+    /// The description after the change, with the queries that it may match; `None` if nothing matches.
+    described: Option<(Document, Vec<Candidate>)>,
 }
 
 impl Matching {
-    pub fn new(position: Seq, meaning: Option<Arc<Meaning>>) -> Matching {
+    pub fn new(known: Arc<Mutex<Known>>, meaning: Option<Arc<Meaning>>) -> Matching {
         Matching {
-            position,
             index: QueryIndex::default(),
             meaning,
-            matched: HashMap::new(),
-            pairs: 0,
+            matches: Matches::default(),
             next: 0,
-            since: HashMap::new(),
+            holders: HashMap::new(),
             starting: HashMap::new(),
-            events: VecDeque::new(),
-            event_count: 0,
-            forgotten: position,
+            known,
+            descriptions: Descriptions::default(),
+            read: VecDeque::new(),
+            steps_at_once: STEPS_AT_ONCE,
         }
+    }
+
+    /// Sets the number of steps after which queries are delayed.
+    #[cfg(test)]
+    pub fn set_steps_at_once(&mut self, steps: usize) {
+        self.steps_at_once = steps;
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a query, which is compared with all changes from now on. [`Matching::started`] adds what it
     /// matches already.
-    pub fn add(&mut self, query: Arc<SavedQuery>, end: Seq) -> QueryNo {
+    pub fn add(&mut self, query: Arc<SavedQuery>, holder: Holder, end: Seq) -> QueryNo {
         if self.index.is_empty() {
             // Nobody asked what came before.
-            self.position = self.position.max(end);
-            self.forgotten = self.position;
-            self.matched.clear();
-            self.pairs = 0;
+            self.known().skip_to(end);
+            self.matches = Matches::default();
         }
         let number = self.next;
         self.next += 1;
         self.index.insert(number, query);
+        self.holders.insert(number, holder);
         self.starting.insert(number, HashSet::new());
+        self.read.clear();
         number
     }
 
@@ -123,20 +110,14 @@ impl Matching {
     pub fn started(&mut self, number: QueryNo, ids: &[String]) {
         let Some(changed) = self.starting.remove(&number) else { return };
         for id in ids.iter().filter(|id| !changed.contains(id.as_str())) {
-            let numbers = self.matched.get(id.as_str()).map_or(&[][..], |numbers| numbers);
-            if let Err(at) = numbers.binary_search(&number) {
-                let mut more = numbers.to_vec();
-                more.insert(at, number);
-                self.pairs += 1;
-                self.matched.insert(id.as_str().into(), more.into());
-            }
+            self.matches.add(id, number);
         }
-        self.since.insert(number, self.position);
+        self.known().start(number);
     }
 
     /// True if a query that matches this number of Things stays below the maximum number of pairs.
     pub fn has_room_for(&self, matches: usize) -> bool {
-        self.pairs.saturating_add(matches) <= MAX_PAIRS
+        self.matches.has_room_for(matches)
     }
 
     /// True if it isn't known yet what a query matches.
@@ -147,153 +128,321 @@ impl Matching {
     /// Takes a query out.
     pub fn remove(&mut self, number: QueryNo) {
         self.index.remove(number);
-        self.since.remove(&number);
         self.starting.remove(&number);
-        let mut pairs = 0;
-        self.matched.retain(|_, numbers| {
-            if let Ok(at) = numbers.binary_search(&number) {
-                let mut fewer = numbers.to_vec();
-                fewer.remove(at);
-                *numbers = fewer.into();
-            }
-            pairs += numbers.len();
-            !numbers.is_empty()
-        });
-        self.pairs = pairs;
-    }
-
-    /// From where on a query's events are known.
-    pub fn known_since(&self, number: QueryNo) -> Option<Seq> {
-        self.since.get(&number).map(|since| (*since).max(self.forgotten))
-    }
-
-    /// The events that a change as a reader sees it is for all queries: it matched before and was seen, it matches after and is
-    /// seen. The log was read up to it. `format` is that of the Thing, where a membership made it a change.
-    pub fn events_of(&mut self, change: &LoggedChange, format: Option<&str>) -> Result<Vec<(QueryNo, MatchKind)>> {
-        let events = self.events(change.seq);
-        match change.origin() {
-            ChangeOrigin::Entry => Ok(events.to_vec()),
-            ChangeOrigin::Update => {
-                let seen =
-                    events.iter().filter_map(|(number, kind)| Some((*number, seen_in_part(*kind, change.kind)?)));
-                Ok(seen.collect())
-            }
-            ChangeOrigin::Membership(last) => {
-                let text = last.as_deref().or_else(|| change.td.as_ref().map(|td| td.get()));
-                let kind = if change.kind == ChangeKind::Created { MatchKind::Created } else { MatchKind::Deleted };
-                let matching = text.map(|text| self.matching_text(&change.id, text, format)).transpose()?;
-                Ok(matching.into_iter().flatten().map(|number| (number, kind)).collect())
-            }
+        if let Some(holder) = self.holders.remove(&number) {
+            self.known().remove(number, &holder);
         }
+        self.matches.remove_query(number);
+        self.read.clear();
     }
 
-    /// Returns the events of a change that was read, for all queries. Empty if it concerns none.
-    fn events(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
-        match self.events.binary_search_by_key(&seq, |(seq, _)| *seq) {
-            Ok(at) => self.events.get(at).map_or(&[], |(_, events)| events),
-            Err(_) => &[],
-        }
+    /// The events that a change as a reader sees it is for the queries that are `relevant`: it matched before and was seen, it
+    /// matches after and is seen. `format` is that of the Thing, where a membership made it a change.
+    pub fn events_of_membership(
+        &mut self,
+        change: &LoggedChange,
+        last: Option<&str>,
+        format: Option<&str>,
+        relevant: impl Fn(QueryNo) -> bool,
+    ) -> Result<Vec<(QueryNo, MatchKind)>> {
+        let text = last.or_else(|| change.td.as_ref().map(|td| td.get()));
+        let Some(text) = text else { return Ok(Vec::new()) };
+        let kind = if change.kind == ChangeKind::Created { MatchKind::Created } else { MatchKind::Deleted };
+        let document = self.document(&change.id, text, format)?;
+        let mut candidates = self.index.candidates(&document);
+        candidates.retain(|candidate| relevant(candidate.number) && self.index.is_match(*candidate, &document, &mut 0));
+        Ok(candidates.iter().map(|candidate| (candidate.number, kind)).collect())
     }
 
-    /// Reads the next changes up to `end`; whether there are more.
+    /// Compares queries with the next change up to `end`; whether there are more.
     pub fn read_on(&mut self, store: &Store, end: Seq) -> Result<bool> {
         if self.index.is_empty() {
-            self.position = self.position.max(end);
-            self.forgotten = self.position;
+            self.known().skip_to(end);
         }
-        if self.position >= end {
+        let position = self.known().position();
+        if position >= end {
             return Ok(false);
         }
-        let read = store.changes(self.position, CHANGES_AT_ONCE)?;
-        if read.truncated {
+        let Some(read) = self.read_after(store, position)? else {
             // What the log no longer has can't be made up for: whoever listens reads the state again.
-            self.position = read.last;
-            self.forgotten = read.last;
+            self.known().lose_up_to(*store.durable().borrow());
             return Ok(false);
-        }
-        for entry in &read.entries {
+        };
+        match read.entry.change() {
+            Some(change) => self.compare(&read, change),
             // What a membership means is found out for whom it concerns.
-            if let Some(change) = entry.change() {
-                self.read(store, change)?;
-            }
-            self.position = entry.seq();
+            None => self.known().move_to(read.entry.seq()),
         }
-        Ok(!read.entries.is_empty() && self.position < end)
+        Ok(read.entry.seq() < end)
     }
 
-    fn read(&mut self, store: &Store, change: &Change) -> Result<()> {
-        let after = match change.kind {
-            ChangeKind::Deleted => Vec::new(),
-            _ => self.matching(store, change)?,
+    /// Compares delayed queries of the holder whose turn it is with their next change; false if no query is delayed.
+    pub fn catch_up(&mut self, store: &Store) -> Result<bool> {
+        let Some((position, queries)) = self.known().next_turn() else { return Ok(false) };
+        let holder = queries.first().and_then(|first| self.holders.get(first)).cloned().unwrap_or_default();
+        let Some(read) = self.read_after(store, position)? else {
+            let mut known = self.known();
+            queries.iter().for_each(|number| known.skip_delayed(*number, &holder));
+            return Ok(true);
         };
-        let before = self.matched.remove(change.id.as_str()).unwrap_or_default();
-        self.pairs = self.pairs.saturating_sub(before.len()) + after.len();
+        let (mut steps, mut compared) = (0, Vec::new());
+        for number in queries {
+            if steps >= self.steps_at_once {
+                break;
+            }
+            compared.push((number, self.is_match(&read, number, &mut steps)));
+        }
+        let known = self.known.clone();
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, after) in compared {
+            if let Some(change) = read.entry.change() {
+                known.note(change, number, self.matches.has(&change.id, number), after);
+                self.matches.set(&change.id, number, after);
+            }
+            known.move_delayed(number, &holder, read.entry.seq());
+        }
+        Ok(true)
+    }
+
+    /// True if a query matches a Thing after a change.
+    fn is_match(&self, read: &Read, number: QueryNo, steps: &mut usize) -> bool {
+        *steps += 1;
+        let Some((document, candidates)) = &read.described else { return false };
+        let at = candidates.binary_search_by_key(&number, |candidate| candidate.number);
+        let candidate = at.ok().and_then(|at| candidates.get(at));
+        candidate.is_some_and(|candidate| self.index.is_match(*candidate, document, steps))
+    }
+
+    /// The entry of the log after a position, with what queries are compared with; `None` where the log no longer has it.
+    fn read_after(&mut self, store: &Store, position: Seq) -> Result<Option<Arc<Read>>> {
+        let part = store.changes(position, 1)?;
+        let Some(entry) = part.entries.into_iter().next().filter(|_| !part.truncated) else { return Ok(None) };
+        if let Some(known) = self.read.iter().find(|known| known.entry.seq() == entry.seq()) {
+            return Ok(Some(known.clone()));
+        }
+        let described = match entry.change() {
+            Some(change) if change.kind != ChangeKind::Deleted => self.describe(store, change)?,
+            _ => None,
+        };
+        let read = Arc::new(Read { entry, described });
+        self.read.push_back(read.clone());
+        self.read.drain(..self.read.len().saturating_sub(DOCUMENTS_KEPT));
+        Ok(Some(read))
+    }
+
+    fn describe(&mut self, store: &Store, change: &Change) -> Result<Option<(Document, Vec<Candidate>)>> {
+        let Some(Described { text, format }) = self.descriptions.after(store, change)? else { return Ok(None) };
+        let document = self.document(&change.id, &text, format.as_deref())?;
+        let candidates = self.index.candidates(&document);
+        Ok(Some((document, candidates)))
+    }
+
+    /// Compares the queries that keep up with a change. Those that its steps don't suffice for are delayed.
+    fn compare(&mut self, read: &Read, change: &Change) {
+        let (mut after, mut delayed, mut steps) = (Vec::new(), Vec::new(), 0);
+        let in_turns = read.described.as_ref().map(|(_, candidates)| self.in_turns(candidates)).unwrap_or_default();
+        for number in in_turns {
+            if steps >= self.steps_at_once {
+                delayed.push(number);
+            } else if self.is_match(read, number, &mut steps) {
+                after.push(number);
+            }
+        }
         for changed in self.starting.values_mut() {
             changed.insert(change.id.as_str().into());
         }
-        let mut events: Vec<(QueryNo, MatchKind)> = Vec::new();
+        after.sort_unstable();
+        let before = self.matches.of(&change.id).to_vec();
+        let known = self.known.clone();
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        for number in delayed {
+            known.delay(number, self.holders.get(&number).unwrap_or(&None));
+        }
+        let is_delayed = |known: &Known, number: &QueryNo| known.delayed().position(*number).is_some();
         let numbers: BTreeSet<QueryNo> = before.iter().chain(&after).copied().collect();
-        for number in numbers {
-            let [before, after] = [&*before, &after].map(|numbers| numbers.binary_search(&number).is_ok());
-            if self.since.contains_key(&number) {
-                events.extend(kind_of(change, before, after).map(|kind| (number, kind)));
-            }
+        for number in numbers.iter().filter(|number| !is_delayed(&known, number)).copied().collect::<Vec<_>>() {
+            let [before, after] = [&before, &after].map(|numbers| numbers.binary_search(&number).is_ok());
+            known.note(change, number, before, after);
         }
-        if !after.is_empty() {
-            self.matched.insert(change.id.as_str().into(), after.into());
-        }
-        if !events.is_empty() {
-            self.event_count += events.len();
-            self.events.push_back((change.seq, events.into()));
-        }
-        while self.event_count > MAX_EVENTS {
-            let Some((seq, events)) = self.events.pop_front() else { break };
-            self.event_count -= events.len();
-            self.forgotten = seq;
-        }
-        Ok(())
+        // What a delayed query matches stays what it matched at its position.
+        after.extend(before.iter().filter(|number| is_delayed(&known, number)));
+        after.sort_unstable();
+        self.matches.replace(&change.id, after);
+        known.move_to(change.seq);
     }
 
-    /// The queries that a Thing matches after a change.
-    fn matching(&mut self, store: &Store, change: &Change) -> Result<Vec<QueryNo>> {
-        let Some((text, format)) = described_by(store, change)? else { return Ok(Vec::new()) };
-        self.matching_text(&change.id, &text, format.as_deref())
+    /// Candidates that keep up: of each holder one, then of each the next, those with the fewest parts first.
+    fn in_turns(&self, candidates: &[Candidate]) -> Vec<QueryNo> {
+        let mut sorted: Vec<(usize, QueryNo)> = {
+            let known = self.known();
+            let numbers = candidates.iter().map(|candidate| candidate.number);
+            let keeping_up = numbers.filter(|number| known.delayed().position(*number).is_none());
+            keeping_up.map(|number| (self.index.parts(number), number)).collect()
+        };
+        sorted.sort_unstable();
+        let mut turns: HashMap<Option<&Holder>, usize> = HashMap::new();
+        let turn_of = |(_, number): (usize, QueryNo)| {
+            let turn = turns.entry(self.holders.get(&number)).or_default();
+            *turn += 1;
+            (*turn, number)
+        };
+        let mut in_turns: Vec<(usize, QueryNo)> = sorted.into_iter().map(turn_of).collect();
+        in_turns.sort_by_key(|(turn, _)| *turn);
+        in_turns.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// The queries that a description matches.
-    fn matching_text(&mut self, id: &str, text: &str, format: Option<&str>) -> Result<Vec<QueryNo>> {
+    fn document(&self, id: &str, text: &str, format: Option<&str>) -> Result<Document> {
         let entry = Entry { id, text, format, terms: Format::search_terms(), access: None, moments: None };
         let document = Document::new(entry)?;
-        let document = match &self.meaning {
-            Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning)?,
-            _ => document,
-        };
-        Ok(self.index.matching(&document)?.0)
+        match &self.meaning {
+            Some(meaning) if self.index.needs_vectors() => document.with_vectors(entry, meaning),
+            _ => Ok(document),
+        }
     }
 }
 
-/// The description that a Thing had after a change, and its format. Where the record is another one by now, it is
-/// made of the changes; where these no longer reach back to its creation, the record stands for it.
-fn described_by(store: &Store, change: &Change) -> Result<Option<(String, Option<String>)>> {
-    let record = store.find_unpurged(&change.id)?;
-    let format = record.as_ref().and_then(|record| record.format.clone());
-    let (text, seq) = record.map_or((None, None), |record| (Some(record.text), Some(record.seq)));
-    if seq == Some(change.seq) {
-        return Ok(text.map(|text| (text, format)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, search::Filters, td::Description};
+
+    fn query(text: &str) -> Arc<SavedQuery> {
+        Arc::new(SavedQuery::new(Some(text), Filters::default()).unwrap())
     }
-    if let Some(td) = &change.td {
-        return Ok(Some((td.get().to_owned(), format)));
+
+    /// Many negations of words that no agent has, but for the one of `weather`.
+    fn costly(number: usize) -> Arc<SavedQuery> {
+        let negated: String = (0..50).map(|word| format!("-q{number}x{word}* ")).collect();
+        query(&format!("{negated} -weather"))
     }
-    let mut described: Option<String> = None;
-    for earlier in store.history(&change.id, Seq::ZERO, usize::MAX)? {
-        if earlier.seq > change.seq {
-            break;
+
+    /// Queries of a registry that are compared by the test alone.
+    struct Stage {
+        registry: Registry,
+        known: Arc<Mutex<Known>>,
+        matching: Matching,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Stage {
+        fn set(steps_at_once: usize) -> Stage {
+            let directory = tempfile::tempdir().unwrap();
+            let registry = Registry::open(directory.path()).unwrap();
+            let known = Arc::new(Mutex::new(Known::after(registry.last_seq())));
+            let mut matching = Matching::new(known.clone(), None);
+            matching.set_steps_at_once(steps_at_once);
+            Stage { registry, known, matching, _directory: directory }
         }
-        described = match (&earlier.td, &earlier.patch, described) {
-            (Some(td), ..) => Some(td.get().to_owned()),
-            (_, Some(patch), Some(before)) => Some(merge_patch::apply(&before, patch.get())?),
-            _ => None,
-        };
+
+        fn add(&mut self, query: Arc<SavedQuery>, owner: &str) -> QueryNo {
+            let number = self.matching.add(query, Some(owner.parse().unwrap()), self.registry.last_seq());
+            self.matching.started(number, &[]);
+            number
+        }
+
+        fn put(&self, id: &str, title: &str) {
+            self.registry.put(Description::new(title).id(id)).unwrap();
+        }
+
+        fn read_on(&mut self) {
+            let end = self.registry.last_seq();
+            while self.matching.read_on(&self.registry.0.store, end).unwrap() {}
+        }
+
+        fn catch_up(&mut self) -> bool {
+            self.matching.catch_up(&self.registry.0.store).unwrap()
+        }
+
+        fn position_of(&self, number: QueryNo) -> Seq {
+            self.known.lock().unwrap().position_of(number)
+        }
+
+        /// The events of all changes for a query.
+        fn events(&self, number: QueryNo) -> Vec<(Seq, MatchKind)> {
+            let changes = self.registry.0.store.changes(Seq::ZERO, 10_000).unwrap().changes();
+            let known = self.known.lock().unwrap();
+            let of =
+                |seq| known.events_of(seq).iter().find(|(other, _)| *other == number).map(|(_, kind)| (seq, *kind));
+            changes.iter().filter_map(|change| of(change.seq)).collect()
+        }
     }
-    Ok(described.or(text).map(|text| (text, format)))
+
+    /// Changes that a query without `weather` begins to match, goes on to, ends to, and so on.
+    fn change_much(stage: &Stage) {
+        for round in 0..3 {
+            for (id, titles) in [("urn:a", ["weather", "tides", "tides again"]), ("urn:b", ["tides", "weather", "sun"])]
+            {
+                titles.iter().for_each(|title| stage.put(id, &format!("{title} {round}")));
+            }
+            stage.registry.patch("urn:a", r#"{"description": "weather"}"#).unwrap();
+            stage.registry.patch("urn:a", r#"{"description": "sun"}"#).unwrap();
+            stage.registry.remove("urn:b").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_delayed_query_gets_each_event_once_and_delays_nobody() {
+        let mut stages = [Stage::set(1), Stage::set(usize::MAX)];
+        let mut numbers = Vec::new();
+        for stage in &mut stages {
+            numbers = (0..20).map(|number| stage.add(costly(number), "eve")).collect();
+            numbers.push(stage.add(query("tides"), "bob"));
+            change_much(stage);
+            stage.read_on();
+        }
+        let [stage, oracle] = &mut stages;
+        let (end, bobs) = (stage.registry.last_seq(), *numbers.last().unwrap());
+        let kinds = |events: Vec<(Seq, MatchKind)>| events.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
+        assert_eq!(kinds(stage.events(bobs)), kinds(oracle.events(bobs)), "known before the others are compared");
+        assert_eq!((stage.position_of(bobs), stage.events(bobs).len()), (end, oracle.events(bobs).len()));
+        assert!(stage.known.lock().unwrap().delayed().len() > 10, "most are delayed");
+        let (behind, news) = (numbers[19], stage.events(bobs).len());
+        assert!(stage.position_of(behind) < end);
+        // What comes meanwhile is compared at once with what keeps up.
+        stage.catch_up();
+        stage.put("urn:c", "tides");
+        oracle.put("urn:c", "tides");
+        stage.read_on();
+        oracle.read_on();
+        assert_eq!(stage.events(bobs).len(), news + 1);
+        assert!(stage.position_of(behind) < end);
+        while stage.catch_up() {}
+        for number in numbers {
+            assert_eq!(stage.position_of(number), stage.registry.last_seq());
+            assert_eq!(kinds(stage.events(number)), kinds(oracle.events(number)), "query {number}");
+        }
+    }
+
+    #[test]
+    fn a_change_takes_a_bounded_number_of_queries_at_once() {
+        let mut stage = Stage::set(500);
+        let numbers: Vec<QueryNo> = (0..1_000).map(|number| stage.add(costly(number), "eve")).collect();
+        stage.put("urn:a", "tides");
+        stage.read_on();
+        let end = stage.registry.last_seq();
+        let caught_up = |stage: &Stage| numbers.iter().filter(|number| stage.position_of(**number) == end).count();
+        let mut before = caught_up(&stage);
+        assert!((1..=20).contains(&before), "{before} at once");
+        while stage.catch_up() {
+            let now = caught_up(&stage);
+            assert!((1..=20).contains(&(now - before)) || now == 1_000, "{} at once", now - before);
+            before = now;
+        }
+        assert_eq!(before, 1_000);
+    }
+
+    #[test]
+    fn a_query_that_is_removed_or_whose_changes_are_gone_is_behind_no_more() {
+        let mut stage = Stage::set(1);
+        let numbers: Vec<QueryNo> = (0..3).map(|number| stage.add(costly(number), "eve")).collect();
+        stage.put("urn:a", "tides");
+        stage.read_on();
+        let delayed = |stage: &Stage| stage.known.lock().unwrap().delayed().len();
+        assert_eq!(delayed(&stage), 2);
+        stage.matching.remove(numbers[2]);
+        assert_eq!(delayed(&stage), 1);
+        stage.known.lock().unwrap().lose_up_to(stage.registry.last_seq());
+        assert_eq!((delayed(&stage), stage.catch_up()), (0, false));
+        assert!(stage.known.lock().unwrap().known_since(numbers[1]) >= Some(stage.registry.last_seq()));
+    }
 }

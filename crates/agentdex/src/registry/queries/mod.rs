@@ -1,23 +1,38 @@
 //! Saved queries: what changes mean for each of them.
 //!
 //! A query is saved under a name, or belongs to an event stream for as long as that is open, and five minutes
-//! longer so that it can resume. What the queries match is found out by [`matching`].
+//! longer so that it can resume. What the queries match is found out by [`matching`], on the thread of a follower of the
+//! log: whoever is told of it waits for that.
 
+mod delayed;
+mod descriptions;
+mod events;
+mod known;
+mod matches;
 mod matching;
 mod name;
+mod number;
 mod saved;
 
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use self::matching::{MAX_PAIRS, Matching, QueryNo};
+use tokio::sync::watch;
+
 pub use self::saved::{QueryId, SavedQueryEvent};
+use self::{
+    delayed::Holder,
+    known::{Known, seen_in_part},
+    matches::MAX_PAIRS,
+    matching::Matching,
+    number::QueryNo,
+};
 pub(super) use self::{
     name::{Key, check_name},
     saved::Stored,
@@ -37,18 +52,31 @@ pub const MAX_QUERIES: usize = 10_000;
 pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 /// The most different queries of event streams.
 const MAX_STREAM_QUERIES: usize = 1_000;
+/// Interval at which readers are told how far queries were compared, while there is more.
+const TELL_EVERY: Duration = Duration::from_millis(50);
+/// Time that the follower waits at once for others who look up what queries match, and how often.
+const YIELD: Duration = Duration::from_micros(100);
+const MOST_YIELDS: usize = 20;
+/// Time that delayed queries have at once.
+const CATCH_UP_FOR: Duration = Duration::from_millis(200);
 /// Time for which the query of an event stream is still compared with changes after the stream was closed.
 const RESUMABLE_FOR: Duration = Duration::from_secs(300);
 
 /// The queries of a registry.
 pub(super) struct Queries {
     store: Store,
+    /// Held while queries are compared with a change. Locked before `names` and `known`.
     matching: Mutex<Matching>,
+    /// Number of threads other than that of the follower that wait for `matching`.
+    waiting: AtomicUsize,
+    known: Arc<Mutex<Known>>,
     names: Mutex<Names>,
     /// One write at a time: the store and what is in memory say the same.
     writing: Mutex<()>,
     /// True if there is any query: most registries never have one.
     has_any: AtomicBool,
+    /// Counts what makes [`Queries::position_of_all`] another one.
+    progress: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -116,44 +144,134 @@ pub struct QueryEvents {
 
 impl Queries {
     pub fn new(store: Store, meaning: Option<Arc<Meaning>>) -> Arc<Queries> {
-        let position = *store.durable().borrow();
+        let known = Arc::new(Mutex::new(Known::after(*store.durable().borrow())));
         Arc::new(Queries {
             store,
-            matching: Mutex::new(Matching::new(position, meaning)),
+            matching: Mutex::new(Matching::new(known.clone(), meaning)),
+            waiting: AtomicUsize::new(0),
+            known,
             names: Mutex::default(),
             writing: Mutex::default(),
             has_any: AtomicBool::new(false),
+            progress: watch::Sender::new(0),
         })
     }
 
     fn matching(&self) -> MutexGuard<'_, Matching> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let matching = self.matching.lock().unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        matching
+    }
+
+    /// Locks what queries match to compare them with a change. Others who wait come first: the next change comes soon.
+    fn matching_of_follower(&self) -> MutexGuard<'_, Matching> {
+        for _ in 0..MOST_YIELDS {
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            std::thread::sleep(YIELD);
+        }
         self.matching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the log to its end.
-    pub fn read_on(&self) -> Result<()> {
+    /// True if there is or was any query.
+    pub fn has_any(&self) -> bool {
+        self.has_any.load(Ordering::Acquire)
+    }
+
+    /// Compares queries with the log to its end, one change at a time: others look up what these mean meanwhile. Ends early
+    /// once `is_stopping`.
+    pub fn read_on(&self, is_stopping: impl Fn() -> bool) -> Result<()> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(());
         }
-        let end = *self.store.durable().borrow();
-        self.read_up_to(end)
-    }
-
-    /// Reads the log up to a change, a few changes at a time: others look up what these mean meanwhile.
-    fn read_up_to(&self, end: Seq) -> Result<()> {
-        while self.matching().read_on(&self.store, end)? {}
+        let (end, mut told) = (*self.store.durable().borrow(), Instant::now());
+        while !is_stopping() && self.matching_of_follower().read_on(&self.store, end)? {
+            if told.elapsed() >= TELL_EVERY {
+                self.tell();
+                told = Instant::now();
+            }
+        }
+        self.tell();
         Ok(())
     }
 
-    /// Compares a query with all changes from now on.
-    pub fn watch(self: &Arc<Self>, query: Arc<SavedQuery>) -> Arc<Watched> {
+    /// Compares delayed queries with what they lack, for a while or until there is a new change; true if any is left.
+    pub fn catch_up(&self) -> Result<bool> {
+        let began = Instant::now();
+        let mut has_more = self.has_any.load(Ordering::Acquire) && self.matching_of_follower().catch_up(&self.store)?;
+        if !has_more {
+            return Ok(false);
+        }
+        let has_news = || self.known().position() < *self.store.durable().borrow();
+        while has_more && began.elapsed() < CATCH_UP_FOR && !has_news() {
+            has_more = self.matching_of_follower().catch_up(&self.store)?;
+        }
+        self.tell();
+        Ok(has_more)
+    }
+
+    fn tell(&self) {
+        self.progress.send_modify(|progress| *progress = progress.wrapping_add(1));
+    }
+
+    /// Moves whenever queries were compared with further changes.
+    pub fn progress(&self) -> watch::Receiver<u64> {
+        self.progress.subscribe()
+    }
+
+    /// The last change that all saved queries were compared with of those that are `relevant`.
+    pub fn position_of_all(&self, relevant: impl Fn(&Saved) -> bool) -> Seq {
+        if !self.has_any.load(Ordering::Acquire) {
+            return *self.store.durable().borrow();
+        }
+        let names = self.names();
+        let named = |number| names.by_number(number).is_some_and(&relevant);
+        self.known().position_of_all(named)
+    }
+
+    /// True if there is a saved query that is `relevant`.
+    pub fn has_relevant(&self, relevant: impl Fn(&Saved) -> bool) -> bool {
+        self.names().saved.values().any(relevant)
+    }
+
+    /// Position up to which events of saved queries may be missing.
+    pub fn forgotten(&self) -> Seq {
+        if self.has_any.load(Ordering::Acquire) { self.known().forgotten() } else { Seq::ZERO }
+    }
+
+    /// Number of changes that a saved query lacks, if it doesn't keep up.
+    pub fn behind(&self, saved: &Saved) -> Option<u64> {
+        let position = self.known().delayed().position(saved.watched.number)?;
+        let log = self.store.log_reader();
+        let ordinals = log.ordinal(*log.durable().borrow()).ok().zip(log.ordinal(position).ok());
+        ordinals.and_then(|(last, position)| u64::try_from(last.saturating_sub(position)).ok())
+    }
+
+    /// There were queries before the start: what changes up to now meant for them isn't known.
+    pub fn lose_past(&self) {
+        self.known().lose_up_to(*self.store.durable().borrow());
+    }
+
+    /// Returns the number of queries that don't keep up.
+    pub fn delayed(&self) -> usize {
+        if self.has_any.load(Ordering::Acquire) { self.known().delayed().len() } else { 0 }
+    }
+
+    /// Compares a query with all changes from now on, in the share of its holder.
+    pub fn watch(self: &Arc<Self>, query: Arc<SavedQuery>, holder: Holder) -> Arc<Watched> {
         self.has_any.store(true, Ordering::Release);
         let end = *self.store.durable().borrow();
-        let number = self.matching().add(query, end);
+        let number = self.matching().add(query, holder, end);
         Arc::new(Watched { number, queries: Arc::downgrade(self) })
     }
 
@@ -239,36 +357,57 @@ impl Queries {
         self.names().by_number(number).is_some_and(is_admitted)
     }
 
-    /// The events that a change as a reader sees it is for queries that have a name and an access that is accepted. Reads the log
-    /// up to it where nobody has.
+    /// The events that a change as a reader sees it is for those saved queries that are `relevant`, as far as these were
+    /// compared with it.
     pub fn named_events(
         &self,
         change: &LoggedChange,
-        is_seen: impl Fn(&Access) -> bool,
+        relevant: impl Fn(&Saved) -> bool,
     ) -> Result<Vec<SavedQueryEvent>> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
-        self.read_up_to(change.seq)?;
-        let events = self.events_of(change)?;
+        let is_relevant = |number| self.names().by_number(number).is_some_and(&relevant);
+        let events = self.events_of(change, is_relevant)?;
         if events.is_empty() {
             return Ok(Vec::new());
         }
         let names = self.names();
         let named = events.into_iter().filter_map(|(number, kind)| {
-            let saved = names.by_number(number).filter(|saved| is_seen(&saved.access))?;
-            let Key { name, owner } = saved.stored.key();
+            let Key { name, owner } = names.by_number(number)?.stored.key();
             Some(SavedQueryEvent { query: QueryId(number), owner, name, kind })
         });
         Ok(named.collect())
     }
 
-    fn events_of(&self, change: &LoggedChange) -> Result<Vec<(QueryNo, MatchKind)>> {
-        let format = match change.origin() {
-            ChangeOrigin::Membership(_) => self.store.find_unpurged(&change.id)?.and_then(|record| record.format),
-            ChangeOrigin::Entry | ChangeOrigin::Update => None,
-        };
-        self.matching().events_of(change, format.as_deref())
+    /// Compares saved queries that are `relevant` with changes up to this one, where nobody has. May take a while.
+    pub fn read_up_to(&self, seq: Seq, relevant: impl Fn(&Saved) -> bool) -> Result<()> {
+        if !self.has_any.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        while self.matching().read_on(&self.store, seq)? {}
+        while self.position_of_all(&relevant) < seq && self.matching().catch_up(&self.store)? {}
+        Ok(())
+    }
+
+    /// The events that a change as a reader sees it is for queries that are `relevant`, as far as they were compared with it.
+    fn events_of(
+        &self,
+        change: &LoggedChange,
+        relevant: impl Fn(QueryNo) -> bool,
+    ) -> Result<Vec<(QueryNo, MatchKind)>> {
+        let known = || self.known().events_of(change.seq).to_vec().into_iter().filter(|(number, _)| relevant(*number));
+        match change.origin() {
+            ChangeOrigin::Entry => Ok(known().collect()),
+            ChangeOrigin::Update => {
+                let seen = known().filter_map(|(number, kind)| Some((number, seen_in_part(kind, change.kind)?)));
+                Ok(seen.collect())
+            }
+            ChangeOrigin::Membership(last) => {
+                let format = self.store.find_unpurged(&change.id)?.and_then(|record| record.format);
+                self.matching().events_of_membership(change, last.as_deref(), format.as_deref(), relevant)
+            }
+        }
     }
 
     /// The query of event streams that have this text.
@@ -284,7 +423,10 @@ impl Queries {
         let mut names = self.names();
         let has_room = names.streams.len() < MAX_STREAM_QUERIES;
         if has_room {
-            names.streams.insert(text, Stream { watched: watched.clone(), idle_since: None });
+            let before = names.streams.insert(text, Stream { watched: watched.clone(), idle_since: None });
+            // Dropped unlocked, as in `name`.
+            drop(names);
+            drop(before);
         }
         has_room
     }
@@ -326,15 +468,17 @@ impl QueryEvents {
         self.reader.as_ref().is_none_or(|reader| self.queries.is_seen(QueryId(self.watched.number), reader))
     }
 
-    /// Reads the log up to a change, where nobody has. May take a while.
-    ///
-    /// # Errors
-    /// [`Error::Store`], [`Error::Index`].
-    pub fn read_up_to(&self, seq: Seq) -> Result<()> {
-        self.queries.read_up_to(seq)
+    /// The last change that the query was compared with. It moves with [`QueryEvents::progress`].
+    pub fn position(&self) -> Seq {
+        self.queries.known().position_of(self.watched.number)
     }
 
-    /// The event that a change as a reader sees it is for the query, once the log was read up to it; none: nothing.
+    /// Moves whenever queries were compared with further changes.
+    pub fn progress(&self) -> watch::Receiver<u64> {
+        self.queries.progress()
+    }
+
+    /// The event that a change as a reader sees it is for the query, once that was compared with it; none: nothing.
     ///
     /// # Errors
     /// [`Error::Index`]
@@ -342,14 +486,14 @@ impl QueryEvents {
         if !self.is_seen() {
             return Ok(None);
         }
-        let events = self.queries.events_of(change)?;
-        let of_query = events.into_iter().find(|(number, _)| *number == self.watched.number);
-        Ok(of_query.map(|(_, kind)| kind))
+        let own = self.watched.number;
+        let events = self.queries.events_of(change, |number| number == own)?;
+        Ok(events.first().map(|(_, kind)| *kind))
     }
 
     /// True if all events after a position are known.
     pub fn is_known_after(&self, seq: Seq) -> bool {
-        self.queries.matching().known_since(self.watched.number).is_some_and(|since| since <= seq)
+        self.queries.known().known_since(self.watched.number).is_some_and(|since| since <= seq)
     }
 }
 
@@ -366,7 +510,7 @@ mod tests {
         let registry = Registry::open(directory.path()).unwrap();
         let queries = &registry.0.queries;
         let query = Arc::new(SavedQuery::new(Some("harbour"), Filters::default()).unwrap());
-        let watched = queries.watch(query);
+        let watched = queries.watch(query, None);
         let key = |owner: &str, name: String| Key { name, owner: (!owner.is_empty()).then(|| owner.parse().unwrap()) };
         let fill = |owner: &str, count: usize| {
             for number in 0..count {

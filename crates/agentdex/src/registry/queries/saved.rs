@@ -3,7 +3,7 @@
 use agentdex_api::{MatchKind, NamedQuery, QueryParameters};
 use serde::{Deserialize, Serialize};
 
-use super::{matching::QueryNo, name::Key};
+use super::{name::Key, number::QueryNo};
 use crate::{
     access::{Access, NamespaceNumber, Owner},
     change::Timestamp,
@@ -22,7 +22,8 @@ pub(in crate::registry) struct Stored {
 impl Stored {
     pub fn new(name: &str, query: QueryParameters, access: &Access) -> Stored {
         let Access { owner, visibility, namespace, number } = access.clone();
-        let named = NamedQuery { name: name.to_owned(), owner, visibility, namespace, query, saved: Timestamp::now() };
+        let (name, saved) = (name.to_owned(), Timestamp::now());
+        let named = NamedQuery { name, owner, visibility, namespace, query, saved, behind: None };
         Stored { named, number }
     }
 

@@ -302,7 +302,7 @@ fn exact_query(field: Field, value: &str) -> Box<dyn Query> {
 }
 
 /// The field of exact values that a filter asks.
-fn exact_field(field: FilterField) -> ExactField {
+pub(in crate::search) fn exact_field(field: FilterField) -> ExactField {
     match field {
         FilterField::Capability => ExactField::Facet(FacetField::Capability),
         FilterField::Type => ExactField::Facet(FacetField::Type),

@@ -73,6 +73,19 @@ fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Lan
     Ok(present)
 }
 
+/// The languages other than English among the tags of one description, which are sorted.
+pub(in crate::search) fn present_languages<'t>(tags: &[impl AsRef<str> + 't]) -> Vec<Language> {
+    let mut present: Vec<Language> = if tags.len() <= MOST_TAGS {
+        tags.iter().filter_map(|tag| Language::of_tag(tag.as_ref())).collect()
+    } else {
+        let has = |tag: &str| tags.binary_search_by(|other| other.as_ref().cmp(tag)).is_ok();
+        Language::all().filter(|language| language.tags().any(has)).collect()
+    };
+    present.sort_unstable();
+    present.dedup();
+    present
+}
+
 /// The languages of which a query has several stop words, and more of them than of English.
 fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
     let (mut names, mut prose) = (text::names(), text::prose());

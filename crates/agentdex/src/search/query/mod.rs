@@ -23,16 +23,19 @@ mod languages;
 mod parse;
 mod sentences;
 mod telling;
+mod token;
 mod wording;
 mod words;
 
-pub(super) use compile::{Compiled, compile};
+pub(super) use compile::{Compiled, compile, exact_field};
 pub(super) use exact::{ExactTerm, lower_case};
 pub(super) use hints::hints;
+pub(super) use languages::present_languages;
 pub(super) use parse::{parse, parse_typed};
 pub(super) use telling::Telling;
+pub(super) use token::{Token, split_prefix, tokens};
 pub(super) use wording::Wording;
-pub(super) use words::{Part, Spelling, completed, may_be_id};
+pub(super) use words::{MOST_PAIRS, Part, Spelling, completed, may_be_id};
 
 use super::schema::ExactField;
 

@@ -12,7 +12,12 @@ use tantivy::{
     tokenizer::TextAnalyzer,
 };
 
-use super::{Occur, Pattern, languages::Languages, telling::Telling};
+use super::{
+    Occur, Pattern,
+    languages::Languages,
+    telling::Telling,
+    token::{Token, split_prefix, tokens},
+};
 use crate::search::hidden::Hidden;
 use crate::{
     Result,
@@ -29,7 +34,7 @@ use crate::{
 /// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.
 const MOST_PREFIX_TERMS: usize = 64;
 /// Maximum number of different pairs of neighbouring characters that a word is taken apart into.
-const MOST_PAIRS: usize = 64;
+pub(in crate::search) const MOST_PAIRS: usize = 64;
 /// Maximum number of words of a query that are corrected: each is looked up in many spellings.
 const MOST_CORRECTIONS: usize = 8;
 /// Score of an id that is typed as text: it is what is meant.
@@ -336,10 +341,7 @@ impl<'a> Words<'a> {
 
     /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
     fn prefix(&mut self, field: Field, prefix: &str, occur: Occur) -> Result<Vec<Part>> {
-        let is_outside = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
-        let name_start = prefix.rfind(is_outside).map_or(0, |at| prefix.ceil_char_boundary(at + 1));
-        let (before, name) = prefix.split_at(name_start);
-        let begin: String = text::normalized(name).chars().filter(|c| c.is_alphanumeric()).collect();
+        let (before, begin) = split_prefix(prefix);
         if begin.is_empty() {
             return self.word(field, prefix, occur);
         }
@@ -551,37 +553,4 @@ fn is_word(model: &Model, token: &Token) -> bool {
     let positive = ["er", "est"].into_iter().find_map(|ending| token.text.strip_suffix(ending));
     model.has_word(&token.text, &text::normalized(&token.written))
         || positive.is_some_and(|stem| model.has_word(stem, stem))
-}
-
-/// A word of the query as the index has it.
-struct Token {
-    text: String,
-    /// As the query has it.
-    written: String,
-    position: usize,
-    is_whole: bool,
-}
-
-impl Token {
-    /// The word as the query has it, in lower case.
-    fn word(&self) -> String {
-        text::normalized(&self.written)
-    }
-
-    fn is_ideographic(&self) -> bool {
-        self.text.contains(text::is_ideographic)
-    }
-}
-
-fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    analyzer.token_stream(text).process(&mut |token| {
-        tokens.push(Token {
-            text: token.text.clone(),
-            written: text.get(token.offset_from..token.offset_to).unwrap_or_default().to_owned(),
-            position: token.position,
-            is_whole: token.position_length > 1,
-        });
-    });
-    tokens
 }

@@ -8,13 +8,7 @@ use std::{
 use tantivy::{Term, schema::Field};
 
 use super::{Document, SavedQuery, trigger::Trigger};
-use crate::{
-    Result,
-    search::{Filters, query::Clause, text::Language},
-};
-
-/// Maximum number of different filters and restrictions whose answers are remembered for a description.
-const MOST_ANSWERS: usize = 64;
+use crate::search::text::Language;
 
 /// Numbers of queries by term.
 type Filed = HashMap<Term, Vec<u32>>;
@@ -105,14 +99,11 @@ impl QueryIndex {
         self.queries.len()
     }
 
-    /// The numbers of the queries that match a description, ascending, and how many had to be asked.
-    ///
-    /// # Errors
-    /// [`crate::Error::Index`]
-    pub fn matching(&mut self, document: &Document) -> Result<(Vec<u32>, usize)> {
-        self.file_in(document.languages());
+    /// The queries that may match a description, ascending: all others don't.
+    pub fn candidates(&mut self, document: &Document) -> Vec<Candidate> {
+        self.file_in(document.languages().iter().copied());
         let mut filed = self.always.clone();
-        for mut term in document.terms() {
+        for mut term in document.terms().iter() {
             filed.extend(self.by_term.get(&term).into_iter().flatten());
             let Some(of_field) = self.by_beginning.get(&term.field()) else { continue };
             // From the longest to the shortest, so that the term can be cut again and again.
@@ -121,23 +112,42 @@ impl QueryIndex {
                 filed.extend(beginnings.get(&term).into_iter().flatten());
             }
         }
-        let mut asking = Asking { document, answers: Vec::new(), asked: 0 };
-        let mut matching = BTreeSet::new();
-        for number in &filed {
-            let Some(query) = self.queries.get(number) else { continue };
-            if asking.has_words_of(query)? {
-                matching.insert(*number);
-            }
-        }
-        for number in &self.by_meaning {
-            let Some(query) = self.queries.get(number) else { continue };
-            let Some(by_meaning) = query.meaning.as_ref().filter(|_| !matching.contains(number)) else { continue };
-            if document.is_near(query) && asking.satisfies(&by_meaning.restriction, &query.filters)? {
-                matching.insert(*number);
-            }
-        }
-        Ok((matching.into_iter().collect(), asking.asked))
+        let by_meaning = self.by_meaning.iter().filter(|number| !filed.contains(number));
+        let mut candidates: Vec<Candidate> =
+            by_meaning.map(|number| Candidate { number: *number, is_filed: false }).collect();
+        candidates.extend(filed.iter().map(|number| Candidate { number: *number, is_filed: true }));
+        candidates.sort_unstable_by_key(|candidate| candidate.number);
+        candidates
     }
+
+    /// True if one of a description's [candidates](QueryIndex::candidates) matches it. Adds the number of terms looked up
+    /// and positions compared to `steps`.
+    pub fn is_match(&self, candidate: Candidate, document: &Document, steps: &mut usize) -> bool {
+        let Some(query) = self.queries.get(&candidate.number) else { return false };
+        *steps += 1;
+        candidate.is_filed && query.has_words(document, steps) || query.has_meaning(document, steps)
+    }
+
+    /// The numbers of the queries that match a description, ascending, and the number of steps that this took.
+    pub fn matching(&mut self, document: &Document) -> (Vec<u32>, usize) {
+        let (mut matching, mut steps) = (self.candidates(document), 0);
+        matching.retain(|candidate| self.is_match(*candidate, document, &mut steps));
+        (matching.iter().map(|candidate| candidate.number).collect(), steps)
+    }
+
+    /// Number of parts of a query: what it may cost to decide whether it matches.
+    pub fn parts(&self, number: u32) -> usize {
+        self.queries.get(&number).map_or(0, |query| query.parts())
+    }
+}
+
+/// A query that may match a description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// The number of the query.
+    pub number: u32,
+    /// True if the words of the query may match; else its meaning may.
+    is_filed: bool,
 }
 
 fn take_out(filed: &mut Filed, term: &Term, number: u32) {
@@ -149,65 +159,31 @@ fn take_out(filed: &mut Filed, term: &Term, number: u32) {
     }
 }
 
-/// The questions about one description. Filters and what restricts are often those of many queries: each is asked once.
-struct Asking<'a> {
-    document: &'a Document,
-    answers: Vec<(&'a [Clause], &'a Filters, bool)>,
-    asked: usize,
-}
-
-impl<'a> Asking<'a> {
-    /// True if a query that is filed under one of the description's terms matches it by words.
-    fn has_words_of(&mut self, query: &'a SavedQuery) -> Result<bool> {
-        if matches!(query.trigger(), Some(Trigger::Terms { suffices: true, .. })) {
-            return Ok(true);
-        }
-        if !self.satisfies(&[], &query.filters)? {
-            return Ok(false);
-        }
-        self.asked += 1;
-        self.document.has_words_of(query)
-    }
-
-    /// True if the description satisfies clauses and filters.
-    fn satisfies(&mut self, clauses: &'a [Clause], filters: &'a Filters) -> Result<bool> {
-        if clauses.is_empty() && filters.is_empty() {
-            return Ok(true);
-        }
-        if let Some((.., answer)) = self.answers.iter().find(|known| (known.0, known.1) == (clauses, filters)) {
-            return Ok(*answer);
-        }
-        self.asked += 1;
-        let answer = self.document.satisfies(clauses, filters)?;
-        if self.answers.len() < MOST_ANSWERS {
-            self.answers.push((clauses, filters, answer));
-        }
-        Ok(answer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{convert::Format, search::Entry};
+    use crate::{
+        convert::Format,
+        search::{Entry, Filters},
+    };
 
     #[test]
-    fn a_description_is_indexed_where_its_terms_do_not_suffice() {
+    fn only_the_words_of_queries_that_need_it_are_looked_up() {
         let text = r#"{"title": "Weather agent", "description": "Forecasts for cities"}"#;
         let terms = Format::search_terms();
         let entry = Entry { id: "urn:a", text, format: None, terms, access: None, moments: None };
-        let asked_about = |queries: &[&str]| {
+        let steps_for = |queries: &[&str]| {
             let mut filed = QueryIndex::default();
             for (number, query) in (0..).zip(queries) {
                 filed.insert(number, Arc::new(SavedQuery::new(Some(query), Filters::default()).unwrap()));
             }
-            let document = Document::new(entry).unwrap();
-            let (matching, asked) = filed.matching(&document).unwrap();
-            (matching, asked, document.is_indexed())
+            filed.matching(&Document::new(entry).unwrap())
         };
-        let plain =
-            asked_about(&["weather hotel", "hotel", "+forecast rain", "rain fore*", "cities*", "+hotel weather"]);
-        assert_eq!(plain, (vec![0, 2, 3, 4], 0, false));
-        assert_eq!(asked_about(&["fore*", "\"weather agent\"", "+forecast -rain"]), (vec![0, 1, 2], 2, true));
+        // One step for each candidate: the terms that they are filed under say everything.
+        let plain = steps_for(&["weather hotel", "hotel", "+forecast rain", "rain fore*", "cities*", "+hotel weather"]);
+        assert_eq!(plain, (vec![0, 2, 3, 4], 4));
+        let (matching, steps) = steps_for(&["fore*", "\"weather agent\"", "+forecast -rain", "-hotel"]);
+        assert_eq!(matching, [0, 1, 2, 3]);
+        assert!((7..20).contains(&steps), "{steps} steps");
     }
 }

@@ -1,26 +1,33 @@
 //! Saved queries: which of many queries a description matches.
 //!
-//! A description is put into an index of its own, in memory, and a query is compiled and asked there as anywhere:
-//! the answer is that of a search by construction ([`Document`]). Most queries needn't be asked: each is filed
-//! under terms, or beginnings of terms, of which a description must have one ([`QueryIndex`]), and one that asks for a
-//! word that must be there, for any of some words, or for any of some values, says no more than that. Where all are such,
-//! there is no index either. The meaning of queries is compared with the vectors of every
-//! description, which takes some ns each; only those that are near enough are asked for the rest.
+//! A query is compiled once, into a [`Predicate`] on the terms of a description; the answer is that of a search in an index
+//! of this description alone, without an index. Most queries needn't be asked: each is filed under terms, or beginnings of
+//! terms, of which a description must have one ([`QueryIndex`]), and one that asks for a word that must be there, for any
+//! of some words, or for any of some values, says no more than that. The meaning of queries is compared with the vectors of
+//! every description, which takes some ns each; only those that are near enough are asked for the rest.
 
+mod compile;
 mod document;
 mod filed;
 mod nearness;
+#[cfg(test)]
+mod oracle;
+mod predicate;
+mod terms;
 mod trigger;
 
-pub use self::{document::Document, filed::QueryIndex};
+pub use self::{
+    document::Document,
+    filed::{Candidate, QueryIndex},
+};
 
 use std::collections::BTreeSet;
 
-use self::{nearness::Nearness, trigger::Trigger};
+use self::{compile::compile, nearness::Nearness, predicate::Predicate, trigger::Trigger};
 use super::{
     Filters, Hidden, Snapshot,
     query::{self, Clause, Wording},
-    semantic::{Meaning, Quantized},
+    semantic::Meaning,
     snapshot::check_query,
 };
 use crate::Result;
@@ -40,6 +47,7 @@ pub struct SavedQuery {
 struct Words {
     clauses: Vec<Clause>,
     trigger: Trigger,
+    predicate: Predicate,
 }
 
 /// Descriptions that match by their meaning.
@@ -48,6 +56,8 @@ struct ByMeaning {
     nearness: Nearness,
     /// Fields of exact values, what must be there and what must not.
     restriction: Vec<Clause>,
+    /// The same, with the filters.
+    predicate: Predicate,
 }
 
 impl SavedQuery {
@@ -65,7 +75,8 @@ impl SavedQuery {
         }
         let clauses = query::parse(query.unwrap_or_default());
         let trigger = Trigger::of(&clauses, &filters)?;
-        Ok(SavedQuery { filters, words: Some(Words { clauses, trigger }), meaning: None })
+        let predicate = compile(&clauses, &filters)?;
+        Ok(SavedQuery { filters, words: Some(Words { clauses, trigger, predicate }), meaning: None })
     }
 
     /// Reads a query whose meaning counts: it matches descriptions with a cosine of at least `threshold` that satisfy
@@ -89,8 +100,12 @@ impl SavedQuery {
     pub fn by_both(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         let by_words = SavedQuery::new(Some(query), filters)?;
         let wording = Wording::of(&query::parse(query), |_| None);
-        let by_meaning = Nearness::new(&wording, threshold, meaning)
-            .map(|nearness| ByMeaning { nearness, restriction: wording.restriction });
+        let predicate = compile(&wording.restriction, &by_words.filters)?;
+        let by_meaning = Nearness::new(&wording, threshold, meaning).map(|nearness| ByMeaning {
+            nearness,
+            restriction: wording.restriction,
+            predicate,
+        });
         Ok(SavedQuery { meaning: by_meaning, ..by_words })
     }
 
@@ -104,9 +119,23 @@ impl SavedQuery {
         self.words.as_ref().map(|words| &words.trigger)
     }
 
-    /// True if a description with these vectors is alike enough.
-    fn is_near(&self, vectors: &[Quantized]) -> bool {
-        self.meaning.as_ref().is_some_and(|by_meaning| by_meaning.nearness.has(vectors))
+    /// True if a description that has one of the terms of the trigger matches by its words.
+    fn has_words(&self, document: &Document, steps: &mut usize) -> bool {
+        self.words.as_ref().is_some_and(|words| words.trigger.suffices() || words.predicate.is_met_by(document, steps))
+    }
+
+    /// True if a description matches by its meaning.
+    fn has_meaning(&self, document: &Document, steps: &mut usize) -> bool {
+        self.meaning.as_ref().is_some_and(|by_meaning| {
+            by_meaning.nearness.has(document.vectors()) && by_meaning.predicate.is_met_by(document, steps)
+        })
+    }
+
+    /// Number of parts that have to be there or not to be there.
+    fn parts(&self) -> usize {
+        let words = self.words.as_ref().filter(|words| !words.trigger.suffices()).map(|words| words.predicate.parts());
+        let meaning = self.meaning.as_ref().map(|by_meaning| by_meaning.predicate.parts());
+        words.into_iter().chain(meaning).sum()
     }
 
     /// The ids of all Things in an index that match, ascending; by meaning, of those that have vectors.

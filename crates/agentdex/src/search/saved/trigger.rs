@@ -46,6 +46,11 @@ impl Trigger {
         })
     }
 
+    /// True if the query matches every description that has one of the terms.
+    pub fn suffices(&self) -> bool {
+        matches!(self, Trigger::Terms { suffices: true, .. })
+    }
+
     /// The terms in a language.
     pub fn terms_in(&self, language: Language) -> impl Iterator<Item = Term> + '_ {
         let words = match self {

@@ -108,6 +108,7 @@ where
     async fn exchange(&mut self) -> Result<()> {
         let mut durable = self.context.index.feed.registry().durable();
         let mut requeued = self.context.index.groups.requeued();
+        let mut compared = self.context.index.feed.registry().queries_progress();
         let mut stop = self.context.stop.clone();
         let reader = self.reader.clone();
         let invalid = reader.until_invalid(reader.caller());
@@ -119,6 +120,7 @@ where
         while !self.link.engine.has_ended() {
             durable.borrow_and_update();
             requeued.borrow_and_update();
+            compared.borrow_and_update();
             let filled = self.delivery.fill(&mut self.link.engine, &mut self.session)?;
             self.context.counters.messages.fetch_add(self.delivery.take_sent(), Ordering::Relaxed);
             self.note_waiting(filled);
@@ -153,6 +155,7 @@ where
                 },
                 decided = self.decisions.next(), if has_room => self.send_decision(&decided),
                 _ = requeued.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
+                _ = compared.changed(), if filled == Filled::Idle && self.delivery.waits_for_queries() => {}
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
                 _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),

@@ -1,12 +1,14 @@
 //! Delivery of messages to one client: from the log, the retained descriptions and the shared subscriptions.
 //!
-//! Nothing is queued. A message is read when the client's window and the output buffer have room
+//! What a change itself says, and what it means for saved queries, are two lanes of the log, each read at a position of its
+//! own: nobody waits until queries were compared with changes. Nothing is queued. A message is read when the client's window and the output buffer have room
 //! for it, so that a slow client costs a position in the log and a buffer, however far behind it is.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::{Family, Next},
+    super::feed::{Audience, Family, Lane, Next},
+    cursor::{Current, Cursor},
     delivery_options::DeliveryOptions,
     engine::{Engine, Sent},
     group::{Assigned, Group, Member},
@@ -14,13 +16,12 @@ use super::{
     index::SubscriptionIndex,
     packets::Outgoing,
     retained::{Scan, Scanned},
-    session::{Progress, Session, Source},
+    session::{Progress, QueryProgress, Session, Source},
     trie::FilterId,
 };
 use crate::{
     Registry, Result,
     change::Seq,
-    registry::Seen,
     store::{ChangeOrigin, LoggedChange},
 };
 
@@ -52,13 +53,11 @@ enum Step {
     WindowFull,
 }
 
-/// The change whose messages are being sent.
-struct Current {
-    change: Arc<LoggedChange>,
-    /// The messages that the session's own filters match, in order.
-    matched: Vec<(u32, FilterId)>,
-    /// Number of entries of `matched` that are done with.
-    done: usize,
+/// The result of a search for the next change of a lane.
+enum Found {
+    /// A change, and the work that it took to find its messages.
+    Change(Current, usize),
+    Step(Step),
 }
 
 /// The sending side of a connection.
@@ -68,11 +67,8 @@ pub(super) struct Delivery {
     reader: Registry,
     /// The client in groups.
     member: Member,
-    /// The last change that was examined completely, and how many messages of the next were.
-    position: (Seq, usize),
-    /// The next entry of the log, as far as it isn't examined yet.
-    entry: Option<(Seq, Seen)>,
-    current: Option<Current>,
+    plain: Cursor,
+    queries: Cursor,
     in_flight: InFlight,
     /// Messages that an earlier connection left unacknowledged, with their packet ids.
     redelivery: VecDeque<(u16, Source)>,
@@ -91,9 +87,13 @@ impl Delivery {
     pub fn resume(index: Arc<SubscriptionIndex>, reader: Registry, session: &mut Session) -> Delivery {
         let progress = &mut session.progress;
         let mut delivery = Delivery {
-            position: (progress.seq, progress.messages),
-            entry: None,
-            current: None,
+            plain: Cursor { messages: progress.messages, ..Cursor::at(Lane::Plain, progress.seq) },
+            queries: match progress.queries.take() {
+                Some(QueryProgress { seq, after }) => {
+                    Cursor { query: after.map(Into::into), ..Cursor::at(Lane::Queries, seq) }
+                }
+                None => Cursor::at(Lane::Queries, progress.seq),
+            },
             in_flight: InFlight::default(),
             redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
@@ -117,7 +117,7 @@ impl Delivery {
             delivery.lose(session, delivery.index.feed.last_seq());
         }
         if session.subscriptions.own_filters().len() == 0 {
-            delivery.position = (delivery.index.feed.last_seq(), 0);
+            delivery.plain.move_to(delivery.index.feed.last_seq());
         }
         let texts: Vec<Arc<str>> = session.subscriptions.iter().map(|subscription| subscription.text.clone()).collect();
         for text in &texts {
@@ -135,8 +135,10 @@ impl Delivery {
         if subscription.retained_pending {
             self.scans.push_back(Scan::of(&subscription.text, None, &self.index.feed, &self.reader));
         }
-        let is_known = !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text);
-        if let (false, Some(group)) = (is_known, self.index.groups.find(&session.subscriptions.group(text))) {
+        if !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text) {
+            return;
+        }
+        for group in self.index.groups.find_all(&session.subscriptions.group(text)) {
             group.enter(&session.client_id, &self.member);
             self.shared.push_back((subscription.text.clone(), group));
         }
@@ -146,6 +148,11 @@ impl Delivery {
     pub fn stop(&mut self, text: &str) {
         self.scans.retain(|scan| *scan.text != *text);
         self.shared.retain(|(other, _)| **other != *text);
+    }
+
+    /// True if changes are to be compared with saved queries before more can be sent.
+    pub fn waits_for_queries(&self) -> bool {
+        self.queries.seq < self.index.feed.last_seq() || self.shared.iter().any(|(_, group)| group.is_of_queries())
     }
 
     /// True if it takes part in a shared subscription.
@@ -177,8 +184,12 @@ impl Delivery {
         let scan = self.scans.front();
         Progress {
             epoch: self.index.feed.epoch(),
-            seq: self.position.0,
-            messages: self.position.1,
+            seq: self.plain.seq,
+            messages: self.plain.messages,
+            queries: (self.queries.seq != self.plain.seq || self.queries.query.is_some()).then(|| QueryProgress {
+                seq: self.queries.seq,
+                after: self.queries.query.as_deref().map(str::to_owned),
+            }),
             resync: self.resync,
             saw_everything: self.sees_everything(),
             retained: scan.and_then(|scan| Some((scan.text.to_string(), scan.after.clone()?))),
@@ -217,7 +228,10 @@ impl Delivery {
             step = self.send_resync(engine, session);
         }
         if matches!(step, Step::Nothing) {
-            step = self.send_change(engine, session)?;
+            step = self.send_change(Lane::Plain, engine, session)?;
+        }
+        if matches!(step, Step::Nothing) {
+            step = self.send_change(Lane::Queries, engine, session)?;
         }
         if matches!(step, Step::Nothing) {
             step = self.send_share(engine, session)?;
@@ -243,9 +257,9 @@ impl Delivery {
     /// The log no longer holds what the session needs: the current state takes its place.
     fn lose(&mut self, session: &mut Session, resume: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
-        self.position = (resume, 0);
+        self.plain.move_to(resume);
+        self.queries.move_to(resume);
         self.moves += 1;
-        (self.entry, self.current) = (None, None);
         self.redelivery.clear();
         self.scans.clear();
         let own: Vec<Arc<str>> = session.subscriptions.own().map(|subscription| subscription.text.clone()).collect();
@@ -293,36 +307,77 @@ impl Delivery {
         Step::Done(1)
     }
 
-    fn send_change(&mut self, engine: &mut Engine, session: &mut Session) -> Result<Step> {
-        let (mut current, mut work) = match (self.current.take(), &mut self.entry) {
-            (Some(current), _) => (current, 0),
-            (None, Some((seq, seen))) => match seen.next().transpose()? {
-                Some(change) => self.examine(change, session),
-                None => {
-                    self.position = (*seq, 0);
-                    self.moves += 1;
-                    self.entry = None;
-                    return Ok(Step::Done(1));
-                }
-            },
-            (None, None) if session.subscriptions.own_filters().len() == 0 => {
-                self.position = (self.index.feed.last_seq(), 0);
-                return Ok(Step::Nothing);
+    /// What changes meant for saved queries isn't known any more: the client has to ask again.
+    fn lose_queries(&mut self, session: &Session, resume: Seq) {
+        tracing::warn!(client_id = session.client_id, "an MQTT session missed events of saved queries");
+        self.queries.move_to(resume);
+        self.moves += 1;
+        self.resync = Some(resume);
+    }
+
+    fn cursor(&mut self, lane: Lane) -> &mut Cursor {
+        match lane {
+            Lane::Plain => &mut self.plain,
+            Lane::Queries => &mut self.queries,
+        }
+    }
+
+    /// The change in a lane whose messages are sent next.
+    fn next_change(&mut self, lane: Lane, session: &mut Session) -> Result<Found> {
+        if let Some(current) = self.cursor(lane).current.take() {
+            return Ok(Found::Change(current, 0));
+        }
+        if let Some((seq, seen)) = &mut self.cursor(lane).entry {
+            let seq = *seq;
+            let Some(change) = seen.next().transpose()? else {
+                self.cursor(lane).move_to(seq);
+                self.moves += 1;
+                return Ok(Found::Step(Step::Done(1)));
+            };
+            let (current, work) = self.examine(lane, change, session);
+            return Ok(Found::Change(current, work));
+        }
+        let wanted = session.subscriptions.wanted_queries();
+        let is_idle = match lane {
+            Lane::Plain => session.subscriptions.own_filters().len() == 0,
+            Lane::Queries => wanted.is_empty(),
+        };
+        if is_idle {
+            let last = self.index.feed.last_seq();
+            self.cursor(lane).move_to(last);
+            return Ok(Found::Step(Step::Nothing));
+        }
+        let seq = self.cursor(lane).seq;
+        let audience = Audience { reader: &self.reader, wanted };
+        match self.index.feed.next_in(lane, seq, audience)? {
+            Next::Entry(entry) if self.index.feed.is_silent(lane, &entry, audience) => {
+                self.cursor(lane).move_to(entry.seq());
+                self.moves += 1;
+                Ok(Found::Step(Step::Done(1)))
             }
-            (None, None) => match self.index.feed.after(self.position.0)? {
-                Next::Entry(entry) => {
-                    self.entry = Some((entry.seq(), self.reader.seen(&entry)));
-                    return Ok(Step::Done(1));
+            Next::Entry(entry) => {
+                let seen = self.reader.seen(&entry);
+                self.cursor(lane).entry = Some((entry.seq(), seen));
+                Ok(Found::Step(Step::Done(1)))
+            }
+            Next::Nothing => Ok(Found::Step(Step::Nothing)),
+            Next::Lost { resume } => {
+                match lane {
+                    Lane::Plain => self.lose(session, resume),
+                    Lane::Queries => self.lose_queries(session, resume),
                 }
-                Next::Nothing => return Ok(Step::Nothing),
-                Next::Lost { resume } => {
-                    self.lose(session, resume);
-                    return Ok(Step::Done(session.subscriptions.len()));
-                }
-            },
+                Ok(Found::Step(Step::Done(session.subscriptions.len())))
+            }
+        }
+    }
+
+    fn send_change(&mut self, lane: Lane, engine: &mut Engine, session: &mut Session) -> Result<Step> {
+        let (mut current, mut work) = match self.next_change(lane, session)? {
+            Found::Change(current, work) => (current, work),
+            Found::Step(step) => return Ok(step),
         };
         let index = self.index.clone();
-        let messages = index.feed.messages(&current.change);
+        let messages = current.messages.clone();
         let seq = current.change.seq;
         while let Some(&(number, _)) = current.matched.get(current.done) {
             work += 1;
@@ -337,31 +392,46 @@ impl Delivery {
                 continue;
             };
             if options.at_least_once && !self.has_room(engine) {
-                self.current = Some(current);
+                self.cursor(lane).current = Some(current);
                 return Ok(Step::WindowFull);
             }
             let payload = index.feed.payload(&current.change, message.family, &self.reader)?;
             let outgoing = options.outgoing(&message.topic, &payload, message.family);
             current.done += count;
-            // What a membership means for many Things is done with as a whole.
-            let source = match current.change.origin() {
-                ChangeOrigin::Membership(_) => Source::Membership(seq, current.change.id.clone(), number as usize),
-                ChangeOrigin::Entry | ChangeOrigin::Update => {
-                    self.position.1 = number as usize + 1;
-                    Source::Change(seq, number as usize)
-                }
-            };
+            let level = message.query_level(index.feed.topics());
+            let source = self.note_sent(lane, &current.change, number as usize, level);
             self.send(engine, &outgoing, Origin::Own(source));
-            self.current = Some(current);
+            self.cursor(lane).current = Some(current);
             return Ok(Step::Done(work));
         }
         Ok(Step::Done(work + 1))
     }
 
+    /// Notes that a message of a change needs no sending any more, and returns what it can be made of again.
+    fn note_sent(&mut self, lane: Lane, change: &LoggedChange, number: usize, level: Option<&str>) -> Source {
+        // What a membership means for many Things is done with as a whole.
+        let is_of_membership = matches!(change.origin(), ChangeOrigin::Membership(_));
+        let (seq, id, cursor) = (change.seq, change.id.clone(), self.cursor(lane));
+        match level {
+            Some(level) if is_of_membership => Source::Query { seq, id: Some(id), level: level.to_owned() },
+            Some(level) => {
+                cursor.query = Some(level.into());
+                Source::Query { seq, id: None, level: level.to_owned() }
+            }
+            None if is_of_membership => Source::Membership(seq, id, number),
+            None => {
+                cursor.messages = number + 1;
+                Source::Change(seq, number)
+            }
+        }
+    }
+
     /// Finds what a session's own filters match of a change, and says what work that took.
-    fn examine(&self, change: Arc<LoggedChange>, session: &Session) -> (Current, usize) {
-        let matches = self.index.matcher.matches(&self.index.feed, &change);
-        let own = &session.subscriptions;
+    fn examine(&self, lane: Lane, change: Arc<LoggedChange>, session: &Session) -> (Current, usize) {
+        let (own, index) = (&session.subscriptions, &self.index);
+        let audience = Audience { reader: &self.reader, wanted: own.wanted_queries() };
+        let messages = index.feed.messages(lane, &change, audience);
+        let matches = index.matcher.matches(&index.feed, &change, &messages);
         let mut matched: Vec<(u32, FilterId)> = Vec::new();
         let mut add =
             |filter: FilterId, messages: &[u32]| matched.extend(messages.iter().map(|message| (*message, filter)));
@@ -373,10 +443,17 @@ impl Delivery {
             matching.for_each(|(filter, messages)| add(filter, messages));
         }
         matched.sort_unstable();
-        let start = self.position.1;
+        let start = match (lane, self.queries.query.as_deref()) {
+            (Lane::Plain, _) => self.plain.messages,
+            (Lane::Queries, None) => 0,
+            (Lane::Queries, Some(query)) => {
+                let topics = index.feed.topics();
+                messages.partition_point(|message| message.query_level(topics).is_some_and(|level| level <= query))
+            }
+        };
         let done = matched.partition_point(|(message, _)| (*message as usize) < start);
         let work = work + matched.len();
-        (Current { change, matched, done }, work)
+        (Current { change, messages, matched, done }, work)
     }
 
     fn send_share(&mut self, engine: &mut Engine, session: &Session) -> Result<Step> {
@@ -394,7 +471,7 @@ impl Delivery {
                 Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
                 Assigned::Nothing => continue,
             };
-            let messages = index.feed.messages(&change);
+            let messages = group.messages_of(&index.feed, &change, &self.reader);
             let Some(message) = messages.get(number) else { continue };
             let payload = index.feed.payload(&change, message.family, &self.reader);
             let payload = payload.inspect_err(|_| index.groups.requeue(&group, place.clone()))?;

@@ -6,6 +6,8 @@
 //! comes to it first assigns the messages that it sees; the other one assigns what is left: those that the first doesn't
 //! see. Nothing is queued for that, and a message that nobody sees is dropped once both have passed it.
 //!
+//! A subscription that matches messages of saved queries too has a second group for these, which come later.
+//!
 //! A message that a member leaves unacknowledged is requeued and goes to another. A group lives as long as a session,
 //! connected or away, has the subscription; its positions are stored beside the sessions.
 
@@ -17,7 +19,7 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{Feed, Message, MessageKey, Next},
+    super::feed::{Audience, Feed, Lane, Message, MessageKey, Messages, Next, QueryLevels},
     matcher::Matcher,
     trie::FilterId,
 };
@@ -104,10 +106,13 @@ pub(super) struct Positions {
     pub owners_view: Option<Seq>,
 }
 
-/// The members of one shared subscription.
+/// The members of one shared subscription, as readers of a lane.
 pub(super) struct Group {
     text: Arc<str>,
+    lane: Lane,
     filters: Box<[FilterId]>,
+    /// Saved queries whose messages its filters match.
+    wanted: QueryLevels,
     state: Mutex<State>,
 }
 
@@ -149,6 +154,11 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True if its messages are those of saved queries.
+    pub fn is_of_queries(&self) -> bool {
+        self.lane == Lane::Queries
+    }
+
     /// Takes note of a session's client: its scope has members from now on.
     pub fn enter(&self, session: &str, member: &Member) {
         let mut state = self.state();
@@ -168,6 +178,11 @@ impl Group {
             state.everything.is_present = positions.everything.is_some();
             state.owners_view.is_present = positions.owners_view.is_some();
         }
+    }
+
+    /// The messages of a change that are in its lane, as they are for a reader.
+    pub fn messages_of(&self, feed: &Feed, change: &LoggedChange, reader: &Registry) -> Arc<Messages> {
+        feed.messages(self.lane, change, Audience { reader, wanted: &self.wanted })
     }
 
     /// Assigns the next message to the member that asks.
@@ -204,7 +219,8 @@ impl Group {
                 }
                 continue;
             }
-            let entry = match feed.after(progress.position)? {
+            let audience = Audience { reader: &member.registry, wanted: &self.wanted };
+            let entry = match feed.next_in(self.lane, progress.position, audience)? {
                 Next::Entry(entry) => entry,
                 Next::Nothing => return Ok(Assigned::Nothing),
                 Next::Lost { resume } => {
@@ -233,7 +249,8 @@ impl Group {
         let mut places = VecDeque::new();
         for change in registry.seen(entry) {
             let change = change?;
-            let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
+            let messages = self.messages_of(feed, &change, registry);
+            let matches = matcher.matches(feed, &change, &messages);
             let indexes: BTreeSet<u32> =
                 self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
             let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
@@ -258,7 +275,8 @@ impl Group {
         place: &Place,
     ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
         let Some(change) = registry.seen(entry).of(&place.id).next().transpose()? else { return Ok(None) };
-        let (messages, matches) = (feed.messages(&change), matcher.matches(feed, &change));
+        let messages = self.messages_of(feed, &change, registry);
+        let matches = matcher.matches(feed, &change, &messages);
         let is_it = |other: &Message| other.has_key(&place.message, feed.topics()) && other.is_seen_by(registry);
         let found = messages.iter().position(is_it);
         let is_matched = |index: &usize| {
@@ -383,6 +401,14 @@ impl State {
     }
 }
 
+/// Name of the second group of a subscription, which reads the messages of saved queries. No filter has a NUL.
+fn name_in(lane: Lane, text: &str) -> Arc<str> {
+    match lane {
+        Lane::Plain => text.into(),
+        Lane::Queries => format!("{text}\0queries").into(),
+    }
+}
+
 /// All groups.
 pub(super) struct Groups {
     groups: Mutex<HashMap<Arc<str>, Arc<Group>>>,
@@ -407,9 +433,17 @@ impl Groups {
 
     /// Another session has the subscription; a new group starts after `since`. A session that `is_stored`
     /// comes from the store, as does the position then.
-    pub fn join(&self, text: &Arc<str>, filters: &[FilterId], since: Seq, is_stored: bool) {
+    pub fn join(
+        &self,
+        text: &Arc<str>,
+        lane: Lane,
+        filters: &[FilterId],
+        wanted: QueryLevels,
+        since: Seq,
+        is_stored: bool,
+    ) {
         let mut groups = self.groups();
-        let group = groups.entry(text.clone()).or_insert_with(|| {
+        let group = groups.entry(name_in(lane, text)).or_insert_with(|| {
             let saved = is_stored.then_some(Positions { seq: since, ..Positions::default() });
             let state = State {
                 sessions: 0,
@@ -420,31 +454,36 @@ impl Groups {
                 requeued: BTreeSet::new(),
                 saved,
             };
-            Arc::new(Group { text: text.clone(), filters: filters.into(), state: Mutex::new(state) })
+            Arc::new(Group { text: text.clone(), lane, filters: filters.into(), wanted, state: Mutex::new(state) })
         });
         group.state().sessions += 1;
     }
 
-    /// The group, if there is one.
+    /// The group whose position is stored, if there is one.
     pub fn find(&self, text: &str) -> Option<Arc<Group>> {
         self.groups().get(text).cloned()
+    }
+
+    /// The groups of a subscription, one a lane.
+    pub fn find_all(&self, text: &str) -> Vec<Arc<Group>> {
+        let groups = self.groups();
+        [Lane::Plain, Lane::Queries].into_iter().filter_map(|lane| groups.get(&name_in(lane, text)).cloned()).collect()
     }
 
     /// A session no longer has the subscription.
     pub fn leave(&self, text: &str, session: &str) {
         let mut groups = self.groups();
-        let Some(group) = groups.get(text) else { return };
-        let mut state = group.state();
-        state.sessions = state.sessions.saturating_sub(1);
-        state.scopes.remove(session);
-        state.end_absent_scopes();
-        let (is_abandoned, is_stored) = (state.sessions == 0, state.saved.is_some());
-        drop(state);
-        if is_abandoned
-            && let Some((text, _)) = groups.remove_entry(text)
-            && is_stored
-        {
-            self.abandoned().push(text);
+        for name in [Lane::Plain, Lane::Queries].map(|lane| name_in(lane, text)) {
+            let Some(group) = groups.get(&name) else { continue };
+            let mut state = group.state();
+            state.sessions = state.sessions.saturating_sub(1);
+            state.scopes.remove(session);
+            state.end_absent_scopes();
+            let (is_abandoned, is_stored) = (state.sessions == 0, state.saved.is_some());
+            drop(state);
+            if is_abandoned && groups.remove(&name).is_some() && is_stored {
+                self.abandoned().push(name);
+            }
         }
         drop(groups);
         self.requeued.send_replace(());

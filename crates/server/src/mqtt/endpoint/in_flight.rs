@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::Family,
+    super::feed::{Audience, Family, Lane},
     delivery_options::DeliveryOptions,
     group::{Group, Groups, Place},
     index::SubscriptionIndex,
@@ -97,18 +97,29 @@ impl Redelivered {
                 let options = DeliveryOptions { identifiers, ..DeliveryOptions::default() };
                 (feed.topics().thing(id), thing.enriched().into_bytes().into(), Family::Thing, options, true)
             }
-            Source::Change(seq, number) | Source::Membership(seq, _, number) => {
+            Source::Change(seq, _) | Source::Membership(seq, ..) | Source::Query { seq, .. } => {
                 let Some(entry) = feed.find(*seq)? else { return Ok(None) };
                 let mut seen = reader.seen(&entry);
-                if let Source::Membership(_, id, _) = source {
+                if let Source::Membership(_, id, _) | Source::Query { id: Some(id), .. } = source {
                     seen = seen.of(id);
                 }
                 let Some(change) = seen.next().transpose()? else { return Ok(None) };
-                let messages = feed.messages(&change);
-                let message = messages.get(*number).filter(|message| message.is_seen_by(reader));
+                let lane = if matches!(source, Source::Query { .. }) { Lane::Queries } else { Lane::Plain };
+                let audience = Audience { reader, wanted: session.subscriptions.wanted_queries() };
+                let messages = feed.messages(lane, &change, audience);
+                let topics = feed.topics();
+                let number = match source {
+                    Source::Query { level, .. } => {
+                        messages.iter().position(|message| message.query_level(topics) == Some(level.as_str()))
+                    }
+                    Source::Change(_, number) | Source::Membership(_, _, number) => Some(*number),
+                    Source::Resync(_) | Source::Retained(..) => None,
+                };
+                let Some(number) = number else { return Ok(None) };
+                let message = messages.get(number).filter(|message| message.is_seen_by(reader));
                 let Some(message) = message else { return Ok(None) };
-                let matches = index.matcher.matches(feed, &change);
-                let number = u32::try_from(*number).unwrap_or(u32::MAX);
+                let matches = index.matcher.matches(feed, &change, &messages);
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
                 let matching = matches.iter().filter(|(_, messages)| messages.binary_search(&number).is_ok());
                 let subscriptions = matching.flat_map(|(filter, _)| session.subscriptions.with_filter(filter));
                 let options = DeliveryOptions::of(subscriptions).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::sync::{
 use super::{
     super::{
         EndpointOptions,
-        feed::{Family, Feed},
+        feed::{Family, Feed, Lane, QueryLevels},
     },
     filter::TopicFilter,
     group::Groups,
@@ -125,12 +125,23 @@ impl SubscriptionIndex {
         // Read after the filter is in: see [`Matcher::add`].
         let (is_stored, since) = (since.is_some(), since.unwrap_or_else(|| self.feed.last_seq()));
         let text: Arc<str> = text.into();
+        let pattern = filter.pattern(self.feed.topics(), Family::Query);
+        let query_level = pattern.map(|levels| levels.first().cloned().flatten());
         if filter.is_shared {
-            self.groups.join(&subscriptions.group(&text), &filters, since, is_stored);
+            let group = subscriptions.group(&text);
+            self.groups.join(&group, Lane::Plain, &filters, QueryLevels::default(), since, is_stored);
+            if let Some(level) = &query_level {
+                let mut wanted = QueryLevels::default();
+                wanted.add(level.as_deref());
+                // What changes meant before the start of the server isn't known.
+                let since = if is_stored { self.feed.last_seq() } else { since };
+                self.groups.join(&group, Lane::Queries, &filters, wanted, since, false);
+            }
         }
         Subscription {
             text,
             filters,
+            query_level,
             is_shared: filter.is_shared,
             at_least_once: false,
             retain_as_published: false,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    super::feed::{Family, Feed},
+    super::feed::{Family, Feed, Messages},
     filter::TopicFilter,
     trie::{FilterId, Trie},
 };
@@ -89,24 +89,24 @@ impl Matcher {
         }
     }
 
-    /// Returns the filters that match the messages of a change.
-    pub fn matches(&self, feed: &Feed, change: &LoggedChange) -> Arc<Matches> {
-        let key = (change.seq, feed.messages(change).tag());
+    /// Returns the filters that match messages of a change.
+    pub fn matches(&self, feed: &Feed, change: &LoggedChange, messages: &Messages) -> Arc<Matches> {
+        let key = (change.seq, messages.tag());
         // Held meanwhile, so that of many connections that wake at once only one does the work.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(matches) = cache.matches.get(&key) {
             return matches.clone();
         }
-        let matches = Arc::new(self.find(feed, change));
+        let matches = Arc::new(self.find(feed, messages));
         cache.insert(key, matches.clone());
         matches
     }
 
-    fn find(&self, feed: &Feed, change: &LoggedChange) -> Matches {
+    fn find(&self, feed: &Feed, messages: &Messages) -> Matches {
         let trie = self.trie.read().unwrap_or_else(PoisonError::into_inner);
         let mut filters: BTreeMap<FilterId, Vec<u32>> = BTreeMap::new();
         let (mut visited, mut levels) = (0, Vec::with_capacity(3));
-        for (index, message) in (0u32..).zip(feed.messages(change).iter()) {
+        for (index, message) in (0u32..).zip(messages.iter()) {
             let start = feed.topics().prefix().len() + message.family.level().len() + 2;
             levels.clear();
             levels.extend(message.topic.get(start..).unwrap_or_default().split('/'));
@@ -133,7 +133,7 @@ impl Cache {
 mod tests {
     use super::{
         super::super::{
-            feed::{ENDPOINT_MESSAGES, Next},
+            feed::{ENDPOINT_MESSAGES, Lane, Next},
             topics::Topics,
         },
         *,
@@ -171,7 +171,7 @@ mod tests {
         }
         let everything = matcher.add(&filter("#"), &feed);
         for _ in 0..100 {
-            let matches = matcher.matches(&feed, &change);
+            let matches = matcher.matches(&feed, &change, &feed.messages(&change, Lane::Plain));
             // No query is saved that could have messages.
             assert_eq!(matches.len(), everything.len() - 1);
             let messages: usize = everything.iter().map(|id| matches.messages(*id).len()).sum();
@@ -189,7 +189,7 @@ mod tests {
         let ids = matcher.add(&kept, &feed);
         matcher.add(&removed, &feed);
         matcher.remove(&removed, &feed);
-        let matches = matcher.matches(&feed, &change);
+        let matches = matcher.matches(&feed, &change, &feed.messages(&change, Lane::Plain));
         assert_eq!(matches.iter().collect::<Vec<_>>(), [(ids[0], &[0][..])]);
     }
 }

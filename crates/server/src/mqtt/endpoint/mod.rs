@@ -16,6 +16,7 @@
 mod connection;
 mod context;
 mod counters;
+mod cursor;
 mod decisions;
 mod delivery;
 mod delivery_options;

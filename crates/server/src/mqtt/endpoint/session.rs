@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::trie::FilterId;
+use super::{super::feed::QueryLevels, trie::FilterId};
 use crate::change::{Epoch, Seq};
 
 /// Bytes that a subscription counts in the quotas in addition to its filter, for its place in the session and in the
@@ -36,6 +36,9 @@ pub(super) struct Progress {
     /// Number of messages of the change after `seq` that need no sending.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages: usize,
+    /// How far the messages of saved queries are sent, if that is another position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<QueryProgress>,
     /// Changes before this one were missed, which the client has to be notified of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resync: Option<Seq>,
@@ -50,6 +53,17 @@ pub(super) struct Progress {
     pub in_flight: Vec<(u16, Source)>,
 }
 
+/// Progress of a session with the messages of saved queries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueryProgress {
+    /// The last change whose messages are all sent.
+    pub seq: Seq,
+    /// Level of the last saved query whose message of the next change is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -62,6 +76,14 @@ pub(super) enum Source {
     Change(Seq, usize),
     /// The same for a Thing that a membership has brought into sight or taken out of it.
     Membership(Seq, String, usize),
+    /// The message of a change for the saved query with this level; with an id for a Thing that a membership has brought into
+    /// sight or taken out of it.
+    Query {
+        seq: Seq,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        level: String,
+    },
     Resync(Seq),
     /// The retained description of a Thing, and the identifier of the subscription.
     Retained(String, Option<u32>),
@@ -84,7 +106,8 @@ pub(super) fn owner_of(name: &str) -> &str {
 impl Progress {
     /// Everything up to `seq` is done with.
     pub fn at(epoch: Epoch, seq: Seq) -> Progress {
-        Progress { epoch, seq, messages: 0, resync: None, saw_everything: false, retained: None, in_flight: Vec::new() }
+        let (messages, queries, resync, saw_everything, retained) = (0, None, None, false, None);
+        Progress { epoch, seq, messages, queries, resync, saw_everything, retained, in_flight: Vec::new() }
     }
 }
 
@@ -95,6 +118,8 @@ pub(super) struct Subscription {
     pub text: Arc<str>,
     /// The same for the matcher: up to one filter for each family of topics.
     pub filters: Box<[FilterId]>,
+    /// The level of the saved query whose messages it matches, or `None` for all; `None` if it matches none.
+    pub query_level: Option<Option<Box<str>>>,
     /// True if a group shares it.
     pub is_shared: bool,
     pub at_least_once: bool,
@@ -121,6 +146,8 @@ pub(super) struct Subscriptions {
     /// Those that are the client's own, by what the matcher finds.
     own: HashMap<FilterId, Vec<Arc<str>>>,
     bytes: usize,
+    /// Saved queries whose messages the client's own match.
+    wanted_queries: QueryLevels,
     /// Those that the store doesn't have as they are.
     unsaved: BTreeSet<Arc<str>>,
     /// The name of the session.
@@ -188,9 +215,17 @@ impl Subscriptions {
         self.own.get(&filter).into_iter().flatten().filter_map(|text| self.by_text.get(text))
     }
 
+    /// Saved queries whose messages the client's own match.
+    pub fn wanted_queries(&self) -> &QueryLevels {
+        &self.wanted_queries
+    }
+
     /// Adds one whose filter there isn't yet.
     pub fn insert(&mut self, subscription: Subscription) {
         let text = subscription.text.clone();
+        if let (false, Some(level)) = (subscription.is_shared, &subscription.query_level) {
+            self.wanted_queries.add(level.as_deref());
+        }
         self.bytes += Subscription::bytes(&text);
         if !subscription.is_shared {
             for filter in &subscription.filters {
@@ -211,6 +246,12 @@ impl Subscriptions {
                     self.own.remove(filter);
                 }
             }
+        }
+        if subscription.query_level.is_some() {
+            let mut wanted = QueryLevels::default();
+            let levels = self.own().filter_map(|subscription| subscription.query_level.as_ref());
+            levels.for_each(|level| wanted.add(level.as_deref()));
+            self.wanted_queries = wanted;
         }
         Some(subscription)
     }

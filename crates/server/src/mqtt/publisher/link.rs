@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use super::{
-    super::feed::Family,
+    super::feed::{Family, Lane},
     counters::Counters,
     limits::{self, Limits, Verdict},
 };
@@ -64,8 +64,8 @@ struct InFlight {
     bytes: usize,
     packet_id: Option<u16>,
     acknowledged: bool,
-    /// Set on the last message of a change.
-    completes: Option<Seq>,
+    /// Set on the last message of a change in a lane.
+    completes: Option<(Lane, Seq)>,
 }
 
 /// A message to publish.
@@ -75,8 +75,8 @@ pub(super) struct Message<'a> {
     pub payload: &'a [u8],
     pub content_type: &'static str,
     pub retain: bool,
-    /// The change that is published with it.
-    pub completes: Option<Seq>,
+    /// The change that is published with it, as far as its messages are in this lane.
+    pub completes: Option<(Lane, Seq)>,
 }
 
 pub(super) struct Link {
@@ -86,6 +86,7 @@ pub(super) struct Link {
     stop: watch::Receiver<bool>,
     in_flight: VecDeque<InFlight>,
     completed: Option<Seq>,
+    completed_queries: Option<Seq>,
     limits: Limits,
     counters: Arc<Counters>,
     /// Why the broker can't take messages at the moment.
@@ -116,9 +117,20 @@ impl Link {
         let polling = tokio::spawn(poll(event_loop, sender));
         let limits = Limits { packet_bytes: learned_bytes, receive_maximum: WINDOW.into(), has_retained: true };
         let (in_flight, received) = (VecDeque::new(), VecDeque::new());
-        let (completed, refused) = (None, None);
-        let mut link =
-            Link { client, events, polling, stop, in_flight, completed, limits, counters, refused, received };
+        let (completed, completed_queries, refused) = (None, None, None);
+        let mut link = Link {
+            client,
+            events,
+            polling,
+            stop,
+            in_flight,
+            completed,
+            completed_queries,
+            limits,
+            counters,
+            refused,
+            received,
+        };
         loop {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
                 link.limits = Limits::of(&connack, learned_bytes);
@@ -173,7 +185,11 @@ impl Link {
 
     fn note_completed(&mut self) {
         while let Some(message) = self.in_flight.pop_front_if(|message| message.acknowledged) {
-            self.completed = message.completes.or(self.completed);
+            match message.completes {
+                Some((Lane::Plain, seq)) => self.completed = Some(seq),
+                Some((Lane::Queries, seq)) => self.completed_queries = Some(seq),
+                None => {}
+            }
         }
     }
 
@@ -222,9 +238,15 @@ impl Link {
         Ok(())
     }
 
-    /// The last change whose messages are all acknowledged, if there is one since the last call.
+    /// The last change whose messages are all acknowledged, but for those of saved queries, if there is one since the last
+    /// call.
     pub fn take_completed(&mut self) -> Option<Seq> {
         self.completed.take()
+    }
+
+    /// The last change whose messages of saved queries are all acknowledged, if there is one.
+    pub fn completed_queries(&self) -> Option<Seq> {
+        self.completed_queries
     }
 
     /// Waits for what is in flight and disconnects, for no longer than `patience`.

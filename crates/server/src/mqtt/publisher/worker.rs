@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     super::{
         PublisherOptions,
-        feed::{Family, Feed, Next, PUBLISHER_MESSAGES},
+        feed::{Audience, Family, Feed, Lane, Next, PUBLISHER_MESSAGES, QueryLevels},
         topics::Topics,
     },
     broker::Broker,
@@ -86,6 +86,9 @@ pub(super) struct Worker {
     unfinished: String,
     /// The most bytes that the broker is known to accept of a packet, learned from what it refused.
     learned_bytes: usize,
+    /// The last change whose events of saved queries the broker has acknowledged; `None` before the first connection. It isn't
+    /// saved: what changes meant before the start isn't known.
+    queries: Option<Seq>,
     options: PublisherOptions,
     stop: watch::Receiver<bool>,
     shared: Arc<Shared>,
@@ -107,7 +110,18 @@ impl Worker {
         let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
         let decisions = Decisions::of(&registry, &topics);
         let feed = Feed::new(registry, topics, PUBLISHER_MESSAGES);
-        Ok(Worker { feed, decisions, broker, follower, unfinished, learned_bytes: usize::MAX, options, stop, shared })
+        Ok(Worker {
+            feed,
+            decisions,
+            broker,
+            follower,
+            unfinished,
+            learned_bytes: usize::MAX,
+            queries: None,
+            options,
+            stop,
+            shared,
+        })
     }
 
     /// Publishes until it is stopped; after a loss it tries again, less and less often.
@@ -154,6 +168,7 @@ impl Worker {
             link.close(self.options.stop_timeout).await;
         }
         self.save_position(&mut link)?;
+        self.queries = link.completed_queries().or(self.queries);
         if let Err(Ended::Lost(error)) = &ended
             && let Some(bytes) = link.learned_bytes(error)
         {
@@ -165,9 +180,13 @@ impl Worker {
     /// Publishes what is in the log, waits for more, and so on.
     async fn follow(&mut self, link: &mut Link, has_session: bool) -> Result<Infallible, Ended> {
         let mut durable = self.feed.registry().durable();
+        let mut compared = self.feed.registry().queries_progress();
         let mut position = self.start(link, has_session).await?;
+        let mut queries = *self.queries.get_or_insert(position);
         loop {
             durable.borrow_and_update();
+            compared.borrow_and_update();
+            let has_queries = self.publish_queries(link, &mut queries).await?;
             if self.shared.is_resync_due.load(Ordering::Relaxed) {
                 self.resync_now(link).await?;
             }
@@ -175,17 +194,19 @@ impl Worker {
                 Next::Entry(entry) => {
                     // A broker has readers of its own: it gets what everybody sees.
                     for change in self.feed.public().seen(&entry) {
-                        self.publish_change(link, &change?).await?;
+                        self.publish_change(Lane::Plain, link, &change?).await?;
                     }
                     position = entry.seq();
                     link.catch_up()?;
                     self.publish_decisions(link).await?;
                 }
                 Next::Lost { resume } => position = self.start_over(link, resume).await?,
+                Next::Nothing if has_queries => {}
                 Next::Nothing => {
                     tokio::select! {
                         event = link.step() => event.map(|_| ())?,
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
+                        _ = compared.changed(), if queries < position => {}
                         () = self.shared.nudge.notified() => {}
                         decision = self.decisions.next() => {
                             link.publish(Message::of_decision(&decision.topic, &decision.payload)).await?;
@@ -225,7 +246,7 @@ impl Worker {
         self.resync_now(link).await?;
         let (topic, payload) = self.feed.resync_event(resume);
         let message = Message::of(Family::Event, &topic, &payload);
-        link.publish(Message { completes: Some(resume), ..message }).await?;
+        link.publish(Message { completes: Some((Lane::Plain, resume)), ..message }).await?;
         Ok(resume)
     }
 
@@ -241,13 +262,32 @@ impl Worker {
         Ok(())
     }
 
-    async fn publish_change(&self, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
+    /// Publishes what the next change means for saved queries, if they were compared with it; true if it was published.
+    async fn publish_queries(&self, link: &mut Link, position: &mut Seq) -> Result<bool, Ended> {
         let public = self.feed.public();
-        let messages = self.feed.messages(change);
+        let wanted = QueryLevels { all: true, ..QueryLevels::default() };
+        let audience = Audience { reader: &public, wanted: &wanted };
+        *position = match self.feed.next_in(Lane::Queries, *position, audience)? {
+            Next::Nothing => return Ok(false),
+            Next::Lost { resume } => resume,
+            Next::Entry(entry) => {
+                for change in public.seen(&entry) {
+                    self.publish_change(Lane::Queries, link, &change?).await?;
+                }
+                entry.seq()
+            }
+        };
+        Ok(true)
+    }
+
+    async fn publish_change(&self, lane: Lane, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
+        let public = self.feed.public();
+        let wanted = QueryLevels { all: true, ..QueryLevels::default() };
+        let messages = self.feed.messages(lane, change, Audience { reader: &public, wanted: &wanted });
         let mut seen = messages.iter().filter(|message| message.is_seen_by(&public)).peekable();
         while let Some(message) = seen.next() {
             let payload = self.feed.payload(change, message.family, &public)?;
-            let completes = seen.peek().is_none().then_some(change.seq);
+            let completes = seen.peek().is_none().then_some((lane, change.seq));
             let message = Message::of(message.family, &message.topic, &payload);
             link.publish(Message { completes, ..message }).await?;
         }

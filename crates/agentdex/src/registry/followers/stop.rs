@@ -1,0 +1,32 @@
+//! The request to stop that a follower looks at between two changes.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use crate::{Error, Result};
+
+/// Request to stop, shared by those who make it and those who look for it.
+#[derive(Debug, Clone, Default)]
+pub(in crate::registry) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Makes the request.
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// True if it was made.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Fails once the request was made.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`]
+    pub fn check(&self) -> Result<()> {
+        if self.is_requested() { Err(Error::ShuttingDown) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,156 @@
+//! How far queries were compared with the log, and what changes meant for them: what readers look up while queries are
+//! compared with further changes.
+
+use std::collections::HashMap;
+
+use agentdex_api::MatchKind;
+
+use super::{
+    delayed::{Delayed, Holder},
+    events::Events,
+    number::QueryNo,
+};
+use crate::change::{Change, ChangeKind, Seq};
+
+/// Returns what a change means for a query that its Thing matched before, and matches after.
+fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
+    match (change.kind, before, after) {
+        (ChangeKind::Deleted, true, _) => Some(MatchKind::Deleted),
+        (ChangeKind::Created, _, true) => Some(MatchKind::Created),
+        (_, true, true) => Some(MatchKind::Updated),
+        (_, false, true) => Some(MatchKind::Matched),
+        (_, true, false) => Some(MatchKind::Unmatched),
+        _ => None,
+    }
+}
+
+/// Returns what an update means for a query where its reader sees only what was before it, which is a deletion to it, or
+/// only what comes after, which is a creation.
+pub(super) fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKind> {
+    let (matched, matches) = match kind {
+        MatchKind::Updated => (true, true),
+        MatchKind::Matched | MatchKind::Created => (false, true),
+        MatchKind::Unmatched | MatchKind::Deleted => (true, false),
+    };
+    match seen {
+        ChangeKind::Created => matches.then_some(MatchKind::Created),
+        ChangeKind::Deleted => matched.then_some(MatchKind::Deleted),
+        ChangeKind::Updated => Some(kind),
+    }
+}
+
+/// Progress of queries and their events.
+pub(super) struct Known {
+    /// The last change that all queries were compared with that aren't delayed.
+    position: Seq,
+    delayed: Delayed,
+    /// By query, since when it is compared with changes.
+    since: HashMap<QueryNo, Seq>,
+    events: Events,
+}
+
+impl Known {
+    pub fn after(position: Seq) -> Known {
+        Known { position, delayed: Delayed::default(), since: HashMap::new(), events: Events::after(Seq::ZERO) }
+    }
+
+    /// The last change that all queries were compared with that aren't delayed.
+    pub fn position(&self) -> Seq {
+        self.position
+    }
+
+    /// From where on a query's events are known.
+    pub fn known_since(&self, query: QueryNo) -> Option<Seq> {
+        self.since.get(&query).map(|since| (*since).max(self.events.forgotten()))
+    }
+
+    /// Position up to which events of any query may be missing.
+    pub fn forgotten(&self) -> Seq {
+        self.events.forgotten()
+    }
+
+    /// The last change that a query was compared with.
+    pub fn position_of(&self, query: QueryNo) -> Seq {
+        self.delayed.position(query).unwrap_or(self.position)
+    }
+
+    /// The last change that all queries were compared with of those that are `relevant`.
+    pub fn position_of_all(&self, relevant: impl Fn(QueryNo) -> bool) -> Seq {
+        let delayed =
+            self.delayed.positions().filter(|(query, position)| *position < self.position && relevant(*query));
+        delayed.map(|(_, position)| position).min().unwrap_or(self.position)
+    }
+
+    /// Queries that don't keep up.
+    pub fn delayed(&self) -> &Delayed {
+        &self.delayed
+    }
+
+    /// The events of a change for all queries.
+    pub fn events_of(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
+        self.events.of(seq)
+    }
+
+    /// It is known what a query matches: it is compared with changes from now on.
+    pub fn start(&mut self, query: QueryNo) {
+        self.since.insert(query, self.position);
+    }
+
+    /// Forgets a query.
+    pub fn remove(&mut self, query: QueryNo, holder: &Holder) {
+        self.since.remove(&query);
+        self.delayed.remove(query, holder);
+    }
+
+    /// Gives the next holder of delayed queries its turn.
+    pub fn next_turn(&mut self) -> Option<(Seq, Vec<QueryNo>)> {
+        self.delayed.next_turn()
+    }
+
+    /// Remembers what a change means for a query, if that is compared with changes since before.
+    pub fn note(&mut self, change: &Change, query: QueryNo, before: bool, after: bool) {
+        let is_compared = self.since.get(&query).is_some_and(|since| *since < change.seq);
+        if let Some(kind) = kind_of(change, before, after).filter(|_| is_compared) {
+            self.events.add(change.seq, query, kind);
+        }
+    }
+
+    /// The queries that keep up were compared with everything up to a position.
+    pub fn move_to(&mut self, position: Seq) {
+        self.position = position;
+    }
+
+    /// A query doesn't keep up from the current position on.
+    pub fn delay(&mut self, query: QueryNo, holder: &Holder) {
+        self.delayed.set(query, holder, self.position);
+    }
+
+    /// A delayed query was compared with everything up to a position.
+    pub fn move_delayed(&mut self, query: QueryNo, holder: &Holder, to: Seq) {
+        if to >= self.position {
+            self.delayed.remove(query, holder);
+        } else {
+            self.delayed.set(query, holder, to);
+        }
+    }
+
+    /// Goes on from a position: there is no query that came before.
+    pub fn skip_to(&mut self, position: Seq) {
+        self.position = self.position.max(position);
+        self.delayed = Delayed::default();
+    }
+
+    /// Goes on from a position without what came before, which isn't known: whoever listens has to read the state again.
+    pub fn lose_up_to(&mut self, position: Seq) {
+        self.skip_to(position);
+        self.events.forget_up_to(self.position);
+    }
+
+    /// Lets a query keep up again whose next change the log no longer has.
+    pub fn skip_delayed(&mut self, query: QueryNo, holder: &Holder) {
+        if let Some(since) = self.since.get_mut(&query) {
+            *since = self.position;
+        }
+        self.delayed.remove(query, holder);
+    }
+}

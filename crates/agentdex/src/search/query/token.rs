@@ -1,0 +1,49 @@
+//! Words of a query text as the index has them.
+
+use tantivy::tokenizer::TextAnalyzer;
+
+use crate::search::text;
+
+/// A word of a query text as the index has it.
+pub(in crate::search) struct Token {
+    pub text: String,
+    /// The word as the query has it.
+    pub written: String,
+    pub position: usize,
+    /// True for a name as a whole, beside its parts.
+    pub is_whole: bool,
+}
+
+impl Token {
+    /// The word as the query has it, in lower case.
+    pub fn word(&self) -> String {
+        text::normalized(&self.written)
+    }
+
+    pub fn is_ideographic(&self) -> bool {
+        self.text.contains(text::is_ideographic)
+    }
+}
+
+/// Takes a text apart.
+pub(in crate::search) fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    analyzer.token_stream(text).process(&mut |token| {
+        tokens.push(Token {
+            text: token.text.clone(),
+            written: text.get(token.offset_from..token.offset_to).unwrap_or_default().to_owned(),
+            position: token.position,
+            is_whole: token.position_length > 1,
+        });
+    });
+    tokens
+}
+
+/// Splits the text of a prefix into the words before its last name, and the beginning of that name in lower case, of
+/// letters and digits alone.
+pub(in crate::search) fn split_prefix(prefix: &str) -> (&str, String) {
+    let is_outside = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
+    let name_start = prefix.rfind(is_outside).map_or(0, |at| prefix.ceil_char_boundary(at + 1));
+    let (before, name) = prefix.split_at(name_start);
+    (before, text::normalized(name).chars().filter(|c| c.is_alphanumeric()).collect())
+}
