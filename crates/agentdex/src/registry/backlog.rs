@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Registry;
 use crate::{access::Owner, change::Seq};
 
 /// Lag of searches beyond which writers are slowed.
@@ -77,21 +76,6 @@ impl State {
                 self.bytes.remove(&run.owner);
             }
         }
-    }
-}
-
-impl Registry {
-    /// Counts writes of the caller that aren't indexed yet.
-    pub(super) fn note_written(&self, bytes: usize, last: Seq) {
-        self.0.backlog.add(self.1.owner(), bytes, last, self.0.indexing.applied(), Instant::now());
-    }
-
-    /// True if searches lag by more than two seconds behind writes of several owners, of which the caller wrote most: a server
-    /// doesn't read more of its writes meanwhile.
-    #[doc(hidden)]
-    pub fn holds_up_searches(&self) -> bool {
-        let (Some(owner), Some(indexed)) = (self.1.owner(), self.0.indexing.applied()) else { return false };
-        self.0.backlog.is_mostly_of(owner, indexed, Instant::now())
     }
 }
 

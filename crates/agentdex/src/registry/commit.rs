@@ -1,5 +1,7 @@
 //! Writes go to the committer, which applies a dry run like any other and takes it back.
 
+use std::time::Instant;
+
 use agentdex_api::Effect;
 
 use super::Registry;
@@ -66,8 +68,16 @@ impl Registry {
     fn count(&self, bytes: usize, applied: &store::Applied, dry_run: bool) {
         let last = effects(applied).iter().map(|(_, seq)| *seq).max();
         if let Some(last) = last.filter(|_| !dry_run) {
-            self.note_written(bytes, last);
+            self.0.backlog.add(self.1.owner(), bytes, last, self.0.indexing.applied(), Instant::now());
         }
+    }
+
+    /// True if searches lag by more than two seconds behind writes of several owners, of which the caller wrote most: a server
+    /// doesn't read more of its writes meanwhile.
+    #[doc(hidden)]
+    pub fn holds_up_searches(&self) -> bool {
+        let (Some(owner), Some(indexed)) = (self.1.owner(), self.0.indexing.applied()) else { return false };
+        self.0.backlog.is_mostly_of(owner, indexed, Instant::now())
     }
 
     fn submit(&self, writes: Vec<store::Write>, author: Author, dry_run: bool) -> Ticket {

@@ -1,7 +1,7 @@
 //! `Queue`: the transactions that wait for a commit.
 //!
-//! Owners take turns, weighted by bytes: whoever submits much doesn't hold up the others. The transactions of one owner keep
-//! their order. A commit takes a [`Round`] of them.
+//! A commit takes a [`Round`] of them: all in the order of submission, if they are few. Else owners take turns, weighted by
+//! bytes, so that whoever submits much doesn't hold up the others; the transactions of one owner keep their order.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -30,6 +30,11 @@ const TURN: usize = 128 * 1024;
 #[derive(Default)]
 pub(super) struct Queue {
     lines: HashMap<Option<Owner>, Line>,
+    /// Number and size of all of them.
+    count: usize,
+    bytes: usize,
+    /// Number of the next one.
+    next: u64,
     /// Owners of the lines, whose turn it is first.
     turns: VecDeque<Option<Owner>>,
     /// True if somebody commits; nobody else does then.
@@ -56,6 +61,8 @@ pub(super) struct Waiting {
     pub reply: Arc<Reply>,
     pub signal: Arc<Signal>,
     bytes: usize,
+    /// Its place in the order of submission.
+    number: u64,
 }
 
 /// Transactions that share a commit.
@@ -100,8 +107,10 @@ impl Queue {
         if !self.lines.contains_key(&owner) {
             self.turns.push_back(owner.clone());
         }
+        let number = self.next;
+        (self.next, self.count, self.bytes) = (number + 1, self.count + 1, self.bytes + bytes);
         let line = self.lines.entry(owner).or_default();
-        line.waiting.push_back(Waiting { transaction, reply, signal: signal.clone(), bytes });
+        line.waiting.push_back(Waiting { transaction, reply, signal: signal.clone(), bytes, number });
         signal
     }
 
@@ -112,17 +121,29 @@ impl Queue {
 
     /// Takes the transactions of the next commit, at most `most`; `None` if none waits.
     pub fn next_round(&mut self, most: usize) -> Option<Round> {
+        if self.count <= most && self.bytes <= ROUND_BYTES {
+            return self.take_all();
+        }
         let (mut round, mut bytes) = (Round::new(), 0);
         while round.len() < most.max(1) && bytes < ROUND_BYTES {
-            let Some(waiting) = self.next() else { break };
+            let Some(waiting) = self.take_next() else { break };
             bytes += waiting.bytes;
             round.push(waiting);
         }
         (!round.is_empty()).then_some(round)
     }
 
-    /// The transaction whose turn it is.
-    fn next(&mut self) -> Option<Waiting> {
+    /// Takes all in the order of submission; `None` if none waits.
+    fn take_all(&mut self) -> Option<Round> {
+        self.turns.clear();
+        (self.count, self.bytes) = (0, 0);
+        let mut round: Round = self.lines.drain().flat_map(|(_, line)| line.waiting).collect();
+        round.sort_unstable_by_key(|waiting| waiting.number);
+        (!round.is_empty()).then_some(round)
+    }
+
+    /// Takes the transaction whose turn it is.
+    fn take_next(&mut self) -> Option<Waiting> {
         let is_shared = self.turns.len() > 1;
         loop {
             let owner = self.turns.front()?;
@@ -135,6 +156,7 @@ impl Queue {
             }
             line.credit = line.credit.saturating_sub(cost);
             let next = line.waiting.pop_front();
+            (self.count, self.bytes) = (self.count - 1, self.bytes - next.as_ref().map_or(0, |next| next.bytes));
             if line.waiting.is_empty() {
                 self.lines.remove(owner);
                 self.turns.pop_front();
@@ -212,6 +234,17 @@ mod tests {
             let own: Vec<&String> = committed.iter().filter(|id| id.starts_with(owner)).collect();
             assert!(own.is_sorted(), "{own:?}");
         }
+    }
+
+    #[test]
+    fn few_transactions_keep_the_order_of_submission() {
+        let mut queue = Queue::default();
+        let submitted: Vec<String> = (0..100).map(|number| format!("{number}")).collect();
+        for (number, id) in submitted.iter().enumerate() {
+            push(&mut queue, ["eve", "bob", "carol"][number % 7 % 3], id.clone(), 30_000);
+        }
+        assert_eq!(ids(&queue.next_round(256).unwrap()), submitted);
+        assert!(queue.is_empty() && queue.next_round(256).is_none());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, web::Data};
 use super::{context::Context, pace::Turn, stop::Stopped};
 use crate::Registry;
 
-/// What the writes of a request wait for.
+/// The pace of a request's writes.
 pub(super) struct Pacer {
     context: Data<Context>,
     registry: Registry,

@@ -69,9 +69,9 @@ impl Family {
 /// Messages that are read in the order of the log, at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// What a change itself says.
+    /// Messages about the change itself.
     Plain,
-    /// What changes mean for saved queries.
+    /// Messages about saved queries that it concerns.
     Queries,
 }
 

@@ -1,4 +1,4 @@
-//! The request to stop that a follower looks at between two changes.
+//! The request to stop that a follower checks for between two changes.
 
 use std::sync::{
     Arc,

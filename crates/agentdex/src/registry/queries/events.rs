@@ -1,4 +1,4 @@
-//! What changes meant for queries, for the last of them.
+//! Events of queries, of the last changes.
 
 use std::collections::BTreeMap;
 

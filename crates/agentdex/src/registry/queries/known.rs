@@ -1,5 +1,4 @@
-//! How far queries were compared with the log, and what changes meant for them: what readers look up while queries are
-//! compared with further changes.
+//! Progress of queries and their events: what readers look up while queries are compared with further changes.
 
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 //!
 //! A query is saved under a name, or belongs to an event stream for as long as that is open, and five minutes
 //! longer so that it can resume. What the queries match is found out by [`matching`], on the thread of a follower of the
-//! log: whoever is told of it waits for that.
+//! log: readers wait for that.
 
 mod delayed;
 mod descriptions;
@@ -52,7 +52,7 @@ pub const MAX_QUERIES: usize = 10_000;
 pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 /// The most different queries of event streams.
 const MAX_STREAM_QUERIES: usize = 1_000;
-/// Interval at which readers are told how far queries were compared, while there is more.
+/// Interval at which readers are notified of the progress, while there is more.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 /// Time that the follower waits at once for others who look up what queries match, and how often.
 const YIELD: Duration = Duration::from_micros(100);

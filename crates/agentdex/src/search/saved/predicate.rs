@@ -1,4 +1,4 @@
-//! What a description must have for a query to match it, decided from the description's terms alone.
+//! Predicates of queries on the terms of a description.
 //!
 //! The answer is that of a search in an index of that one description. What can't be decided by looking a few terms up
 //! — a negation of many words, say — costs as many steps, which are counted.

@@ -307,7 +307,7 @@ impl Delivery {
         Step::Done(1)
     }
 
-    /// What changes meant for saved queries isn't known any more: the client has to ask again.
+    /// Skips events of saved queries that are no longer known: the client has to read the state again.
     fn lose_queries(&mut self, session: &Session, resume: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed events of saved queries");
         self.queries.move_to(resume);

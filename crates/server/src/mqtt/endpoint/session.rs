@@ -36,7 +36,7 @@ pub(super) struct Progress {
     /// Number of messages of the change after `seq` that need no sending.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages: usize,
-    /// How far the messages of saved queries are sent, if that is another position.
+    /// Progress with the messages of saved queries, if that is another position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryProgress>,
     /// Changes before this one were missed, which the client has to be notified of.
