@@ -228,6 +228,13 @@ const LIMITS: [(&str, &[Limit]); 7] = [
             ("members of a namespace", "crates/agentdex/src/registry/namespaces.rs", "MAX_MEMBERS"),
             ("saved queries", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES"),
             ("saved queries of an owner", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES_OF_OWNER"),
+            (
+                "events of saved queries that are remembered",
+                "crates/agentdex/src/registry/queries/events.rs",
+                "MAX_EVENTS",
+            ),
+            ("text of an agent that is searched: bytes", "crates/agentdex/src/search/entry.rs", "MOST_TEXT"),
+            ("a word that is searched: bytes", "crates/agentdex/src/search/text/mod.rs", "LONGEST_WORD"),
             ("tracked sources", "crates/agentdex/src/registry/tracked_sources/schedule.rs", "MAX_TRACKED"),
             (
                 "revisions of a tracked source",
