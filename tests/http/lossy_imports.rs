@@ -83,7 +83,14 @@ fn no_format_drops_what_came_in_another() {
             for query in queries.into_iter().take(if is_own { 4 } else { 2 }) {
                 let answer = import(&registry, to, &format!("?id={id}{query}"), &document);
                 if answer.status == 200 {
-                    assert_eq!((from, lost(&before, &state(&registry, &id))), ("td", false), "{from} to {to}{query}");
+                    // A lower version lies beside the original and isn't served.
+                    let after = state(&registry, &id);
+                    assert!(!lost(&before, &after), "{from} to {to}{query}");
+                    assert!(
+                        from == "td" || after[1].contains(&format!("\"format\":\"{from}\"")),
+                        "{from} to {to}{query}: {}",
+                        after[1]
+                    );
                     continue;
                 }
                 refused += 1;
@@ -106,7 +113,7 @@ fn no_format_drops_what_came_in_another() {
         }
     }
     println!("{pairs} pairs of formats, {refused} imports refused");
-    assert!(pairs == 25 && refused >= 50, "{pairs} pairs, {refused} refused");
+    assert!(pairs == 25 && refused >= 40, "{pairs} pairs, {refused} refused");
 }
 
 /// True if the description lacks an affordance, form or security definition of before.
