@@ -100,6 +100,8 @@ pub struct OwnDeclaration {
     pub is_sole: bool,
     /// True to refuse what has nothing in common with the record that is there ([`crate::Error::Unrelated`]).
     pub only_related: bool,
+    /// True to refuse an original in another format that would drop what the record has ([`crate::Error::LossyImport`]).
+    pub only_lossless: bool,
     /// The access of the text and of its original, where fewer are shown them than see the record.
     pub access: Option<Access>,
     /// The text that is served in its place, which it was edited to elsewhere.
@@ -113,8 +115,6 @@ pub struct Edited {
     pub text: String,
     /// Its capability keys.
     pub capabilities: Vec<String>,
-    /// True to refuse an original in another format that would drop what the record has ([`crate::Error::LossyImport`]).
-    pub only_lossless: bool,
 }
 
 impl Declares {
