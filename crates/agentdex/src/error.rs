@@ -170,7 +170,7 @@ pub enum Error {
         id: String,
         /// The precondition of the write.
         expected: Precondition,
-        /// Its last change; none if there is no such Thing.
+        /// Its last change; none if there is no such Thing, or none that the caller sees.
         found: Option<Seq>,
     },
     /// A merge patch was overtaken by other writes again and again.

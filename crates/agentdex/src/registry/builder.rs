@@ -118,7 +118,7 @@ impl Builder {
             None => None,
         };
         let flags = Arc::new(SharedFlags::default());
-        followers.start(FlagsFollower::new(store.clone(), flags.clone()), &store)?;
+        let flagging = followers.start(FlagsFollower::new(store.clone(), flags.clone()), &store)?;
         let shapes = Arc::new(SharedShapes::default());
         let shaping = followers.start(ShapesFollower::new(store.clone(), shapes.clone()), &store)?;
         let known_meaning = meaning.as_ref().map(|(meaning, _)| meaning.clone());
@@ -139,6 +139,7 @@ impl Builder {
             indexing,
             meaning,
             flags,
+            flagging,
             shapes,
             shaping,
             queries,

@@ -40,9 +40,13 @@ impl Registry {
         Ok(Committed { effect, seq, remarks: applied.remarks })
     }
 
-    /// An error about a part names the documents that the caller sees.
+    /// An error as the caller may get it: one about a part names the documents that it sees, and of a Thing that it doesn't
+    /// see nothing is told but that the id is taken.
     fn as_seen(&self, error: Error) -> Error {
         match error {
+            Error::PreconditionFailed { id, expected, found: Some(_) } if !self.sees(&id) => {
+                Error::PreconditionFailed { id, expected, found: None }
+            }
             Error::PartOfDocument { id, mut documents } => {
                 documents.retain(|document| self.sees(document));
                 Error::PartOfDocument { id, documents }

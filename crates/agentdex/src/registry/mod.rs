@@ -44,6 +44,7 @@ mod own_members;
 mod past;
 mod permissions;
 mod prepare;
+mod presence;
 mod queries;
 #[cfg_attr(not(feature = "sparql"), path = "no_rdf.rs")]
 mod rdf;
@@ -63,9 +64,11 @@ mod structure;
 mod subscription;
 mod thing;
 mod thread;
+mod thresholds;
 #[cfg(feature = "fetch")]
 pub mod tracked_sources;
 mod versions;
+mod view;
 mod visibility;
 #[cfg(feature = "fetch")]
 mod worker;
@@ -97,6 +100,7 @@ pub use self::{
     namespaces::{DomainProof, Namespaces},
     options::Options,
     past::Seen,
+    presence::Presence,
     queries::{MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, SavedQueryEvent},
     reads::Changes,
     records::FullRecords,
@@ -136,6 +140,9 @@ pub use agentdex_api::{
     ComposeQuery, ComposeResult, Effect, FullRecord, MatchKind, NamedQuery, Neighbors, OriginalDocument, QueryName,
     QueryParameters,
 };
+
+/// Maximum time that a list waits for the flags of the latest changes.
+const FLAGS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.
 ///
@@ -183,6 +190,8 @@ struct Inner {
     meaning: Option<(Arc<Meaning>, Arc<Shared>)>,
     /// The flags of Things.
     flags: Arc<SharedFlags>,
+    /// The follower that keeps them at the end of the log.
+    flagging: Arc<Shared>,
     /// The inputs and outputs of capabilities.
     shapes: Arc<SharedShapes>,
     /// The follower that keeps it at the end of the log.
@@ -276,10 +285,13 @@ impl Registry {
         *self.0.store.durable().borrow()
     }
 
-    /// Grows where flags become others, which they do a moment after the log moves; 0 where there were none.
+    /// Waits a moment until Things have the flags of a position, and returns the position whose flags they have. Blocks.
     #[doc(hidden)]
-    pub fn flags_version(&self) -> u64 {
-        self.0.flags.version()
+    pub fn flags_position(&self, wanted: Seq) -> Seq {
+        if self.0.flags.position() < wanted {
+            let _ = pollster::block_on(self.0.flagging.wait(wanted, FLAGS_TIMEOUT));
+        }
+        self.0.flags.position()
     }
 
     /// The durable end of the log, as it moves: what followers wait on.

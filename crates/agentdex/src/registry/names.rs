@@ -47,8 +47,6 @@ pub(super) struct Names {
     /// Public Things with a valid signature by the halves of the skeletons of their names.
     halves: HashMap<(Side, u64), Vec<Number>>,
     hasher: RandomState,
-    /// Number of changes that may have altered flags.
-    version: u64,
 }
 
 struct Entry {
@@ -102,19 +100,6 @@ impl Names {
                 }
             }
         }
-        let changes_flags = self.entries.get(number).is_some_and(|entry| self.is_of_consequence(entry));
-        self.version += u64::from(changes_flags);
-    }
-
-    /// Grows where flags become others, of this Thing or of those that its name is compared with.
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// True if there are flags with a Thing that there aren't without it.
-    fn is_of_consequence(&self, entry: &Entry) -> bool {
-        let mut alike = self.looks.of(self.look_of(entry)).filter_map(|number| self.entries.get(number));
-        !entry.flags.is_empty() || !self.halves.is_empty() || alike.any(|other| other.title != entry.title)
     }
 
     fn look_of(&self, entry: &Entry) -> u64 {
@@ -128,7 +113,6 @@ impl Names {
         else {
             return;
         };
-        self.version += u64::from(self.is_of_consequence(&entry));
         self.looks.remove(self.look_of(&entry), number);
         if entry.is_signed {
             for key in self.own_halves(entry.skeleton()) {

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Registry,
+    presence::Presence,
     visibility::{self, Shown, Sight},
 };
 use crate::{
@@ -25,7 +26,7 @@ pub struct Seen(Content);
 
 enum Content {
     Change(Option<Result<Arc<LoggedChange>>>),
-    Membership { registry: Registry, membership: Arc<Membership>, ids: vec::IntoIter<String> },
+    Membership { registry: Registry, membership: Arc<Membership>, presence: Presence, ids: vec::IntoIter<String> },
 }
 
 impl Seen {
@@ -63,8 +64,8 @@ impl Iterator for Seen {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Content::Change(change) => change.take(),
-            Content::Membership { registry, membership, ids } => {
-                ids.find_map(|id| registry.seen_by_membership(membership, &id).transpose())
+            Content::Membership { registry, membership, presence, ids } => {
+                ids.find_map(|id| registry.seen_by_membership(membership, &id, *presence).transpose())
             }
         }
     }
@@ -72,23 +73,24 @@ impl Iterator for Seen {
 
 impl Registry {
     /// An entry of the log as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
-    /// deleted.
+    /// deleted. What it is told of that depends on when it was present.
     #[doc(hidden)]
-    pub fn seen(&self, entry: &Logged) -> Seen {
+    pub fn seen(&self, entry: &Logged, presence: Presence) -> Seen {
         match entry {
-            Logged::Change(change) => Seen(Content::Change(self.seen_change(change).transpose())),
+            Logged::Change(change) => Seen(Content::Change(self.seen_change(change, presence).transpose())),
             Logged::Declaration(_) => Seen(Content::Change(None)),
             Logged::Membership(membership) => {
                 let owner = if self.sees_all() { None } else { self.caller().owner() };
                 let ids = owner.filter(|owner| membership.concerns(owner)).map(|_| self.ids_concerned(membership));
                 let (registry, membership) = (self.clone(), membership.clone());
-                Seen(Content::Membership { registry, membership, ids: ids.unwrap_or_default().into_iter() })
+                let ids = ids.unwrap_or_default().into_iter();
+                Seen(Content::Membership { registry, membership, presence, ids })
             }
         }
     }
 
     /// A change as its caller sees it; none: it doesn't.
-    pub(super) fn seen_change(&self, change: &Arc<LoggedChange>) -> Result<Option<Arc<LoggedChange>>> {
+    fn seen_change(&self, change: &Arc<LoggedChange>, presence: Presence) -> Result<Option<Arc<LoggedChange>>> {
         if self.sees_all() {
             return Ok(Some(change.clone()));
         }
@@ -97,11 +99,15 @@ impl Registry {
             return Ok(is_public.then(|| change.clone()));
         };
         let (Some(life), Some(grants)) = (lives.at(change.seq), self.grants()) else { return Ok(None) };
-        Ok(match visibility::shown(life, &grants, change.seq, self.0.store.log_start()) {
+        let log_start = self.0.store.log_start();
+        Ok(match visibility::shown(life, &grants, change.seq, log_start) {
             Shown::Nothing => None,
             Shown::Entry => Some(change.clone()),
             Shown::Creation => self.comes_into_sight(change, life)?.map(of_update),
-            Shown::Deletion => Some(of_update(leaves_sight(change))),
+            Shown::Deletion if presence.saw(life, &grants, change.seq, log_start) => {
+                Some(of_update(leaves_sight(change)))
+            }
+            Shown::Deletion => Some(Arc::new(id_alone(leaves_sight(change)))),
         })
     }
 
@@ -121,11 +127,20 @@ impl Registry {
     }
 
     /// The change that a membership is to its caller for a Thing.
-    fn seen_by_membership(&self, membership: &Membership, id: &str) -> Result<Option<Arc<LoggedChange>>> {
+    fn seen_by_membership(
+        &self,
+        membership: &Membership,
+        id: &str,
+        presence: Presence,
+    ) -> Result<Option<Arc<LoggedChange>>> {
         let (Some(grants), lives) = (self.grants(), self.lives(id)?) else { return Ok(None) };
+        let log_start = self.0.store.log_start();
         for life in lives.iter() {
             let change = match visibility::could_see(life, &grants) {
                 Sight::From(from) if from == membership.seq => self.joins(membership, id, life)?,
+                Sight::Left(left) if left == membership.seq && !presence.saw(life, &grants, left, log_start) => {
+                    Some(id_alone(self.by_membership(membership, id, ChangeKind::Deleted)))
+                }
                 Sight::Left(left) if left == membership.seq => Some(self.leaves(membership, id, life)?),
                 _ => None,
             };
@@ -137,8 +152,14 @@ impl Registry {
     }
 
     /// The changes of a Thing after a position that its caller sees, at most `limit`.
-    pub(super) fn seen_history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Arc<LoggedChange>>> {
-        let mut by_membership = self.changes_by_membership(id, since)?.into_iter().peekable();
+    pub(super) fn seen_history(
+        &self,
+        id: &str,
+        since: Seq,
+        limit: usize,
+        presence: Presence,
+    ) -> Result<Vec<Arc<LoggedChange>>> {
+        let mut by_membership = self.changes_by_membership(id, since, presence)?.into_iter().peekable();
         let (mut seen, mut position) = (Vec::new(), since);
         while seen.len() < limit {
             let changes = self.0.store.history(id, position, CHANGES_AT_ONCE)?;
@@ -147,7 +168,7 @@ impl Registry {
                 while let Some(earlier) = by_membership.next_if(|other| other.seq < change.seq) {
                     seen.push(earlier);
                 }
-                seen.extend(self.seen_change(&Arc::new(change.into()))?);
+                seen.extend(self.seen_change(&Arc::new(change.into()), presence)?);
             }
             position = last;
         }
@@ -158,7 +179,7 @@ impl Registry {
 
     /// Those changes of a Thing after a position that are some to its caller since it became a member of a namespace, or no
     /// longer is.
-    fn changes_by_membership(&self, id: &str, since: Seq) -> Result<Vec<Arc<LoggedChange>>> {
+    fn changes_by_membership(&self, id: &str, since: Seq, presence: Presence) -> Result<Vec<Arc<LoggedChange>>> {
         let Some(grants) = self.grants().filter(|grants| grants.has_namespaces()) else { return Ok(Vec::new()) };
         let (mut changes, lives) = (Vec::new(), self.lives(id)?);
         for life in lives.iter() {
@@ -166,7 +187,7 @@ impl Registry {
             if at > since
                 && let Some(Logged::Membership(membership)) = self.0.store.entry(at)?
             {
-                changes.extend(self.seen_by_membership(&membership, id)?);
+                changes.extend(self.seen_by_membership(&membership, id, presence)?);
             }
         }
         Ok(changes)
@@ -304,4 +325,16 @@ fn leaves_sight(change: &Change) -> Change {
         access_after: Access::default(),
         ..change.clone()
     }
+}
+
+/// The same deletion for a caller who never saw the Thing while it was there.
+fn id_alone(deletion: Change) -> LoggedChange {
+    let change = Change {
+        reason: Some(DeletionReason::Removed),
+        actor: None,
+        capabilities_before: Vec::new(),
+        access_before: Access::default(),
+        ..deletion
+    };
+    LoggedChange::in_place_of(ChangeOrigin::Unseen, change)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Registry, Thing, Things};
+use super::{Registry, Thing, Things, presence::Presence};
 #[cfg(doc)]
 use crate::Error;
 use crate::{
@@ -133,7 +133,8 @@ impl Registry {
     /// [`Error::Store`]
     pub fn changes(&self, since: Seq, limit: usize) -> Result<Changes> {
         let Part { entries, last, oldest, truncated } = self.0.store.changes(since, limit)?;
-        let changes = entries.iter().flat_map(|entry| self.seen(entry)).collect::<Result<_>>()?;
+        let presence = Presence::at(since);
+        let changes = entries.iter().flat_map(|entry| self.seen(entry, presence)).collect::<Result<_>>()?;
         Ok(Changes { changes, last, oldest, truncated })
     }
 
@@ -184,8 +185,17 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn history(&self, id: &str, since: Seq, limit: usize) -> Result<Vec<Change>> {
+        self.history_after(id, since, limit, Presence::at(since))
+    }
+
+    /// [`Registry::history`] for a reader that was present at other positions than the one that it reads on from.
+    ///
+    /// # Errors
+    /// As [`Registry::history`].
+    #[doc(hidden)]
+    pub fn history_after(&self, id: &str, since: Seq, limit: usize, presence: Presence) -> Result<Vec<Change>> {
         let id = td::normalize_id(id)?;
-        let seen = self.seen_history(&id, since, limit)?;
+        let seen = self.seen_history(&id, since, limit, presence)?;
         Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
 
@@ -232,14 +242,15 @@ impl Registry {
         Ok(td::assess(Document::parse(document.into().as_bytes())?, self.options().strictness))
     }
 
-    /// Returns the number of Things that have expired and aren't purged yet. The cost doesn't depend on that number;
-    /// where thousands expire at once, they are counted little by little.
+    /// Returns the number of Things that the caller saw, and that have expired and aren't purged yet. Where all Things are
+    /// public the cost doesn't depend on that number; where thousands expire at once, they are counted little by little.
     ///
     /// # Errors
     /// [`Error::Store`]
     #[doc(hidden)]
     pub fn expired_count(&self) -> Result<usize> {
-        self.0.store.expired_count()
+        let Some(grants) = self.sight() else { return self.0.store.expired_count() };
+        Ok(self.expired()?.iter().filter(|id| self.0.store.is_seen(id, &grants)).count())
     }
 
     /// The ids that have expired and aren't purged yet: usually none.

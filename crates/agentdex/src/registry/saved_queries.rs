@@ -11,14 +11,16 @@ use tokio::sync::watch;
 use super::{
     Registry,
     import::IfExists,
-    queries::{Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, Watched, check_name},
+    queries::{Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, StreamKey, Watched, check_name},
     thread::spawn,
+    thresholds::mode_of,
+    view::View,
 };
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Owner, Visibility},
     change::Seq,
-    search::{Search, saved::SavedQuery},
+    search::saved::SavedQuery,
     store::{LoggedChange, StoredQuery},
 };
 
@@ -142,16 +144,27 @@ impl Registry {
         let after = self.access_to_save(&key, known.as_ref(), access.clone())?;
         // What is the same goes on as it is, so that who listens misses nothing.
         let unchanged = known.filter(|known| is_same(&known.stored.named.query, &query));
-        let (query, watched) = match unchanged {
-            Some(known) if known.access == after => return Ok((known.stored.named, false)),
-            Some(known) => (known.stored.named.query, known.watched),
-            None => {
-                let query = self.with_threshold(query)?;
-                let compiled = self.compile(&query)?;
-                queries.check_room_for(&key)?;
-                let watched = queries.watch(compiled.clone(), key.owner.clone());
-                self.find_matching(&compiled, &watched)?;
-                (query, watched)
+        if let Some(known) = unchanged.as_ref().filter(|known| known.access == after) {
+            return Ok((known.stored.named.clone(), false));
+        }
+        let (query, view, watched) = match unchanged {
+            Some(known) if known.stored.suits(&after) => {
+                (known.stored.named.query.clone(), known.stored.view().cloned(), known.watched)
+            }
+            unchanged => {
+                let view = self.view_of_threshold(&query, || View::of_those_admitted_by(&after))?;
+                let query = self.with_threshold(query, view.as_ref())?;
+                let watched = match unchanged.filter(|known| known.stored.named.query == query) {
+                    Some(known) => known.watched,
+                    None => {
+                        let compiled = self.compile(&query)?;
+                        queries.check_room_for(&key)?;
+                        let watched = queries.watch(compiled.clone(), key.owner.clone());
+                        self.find_matching(&compiled, &watched)?;
+                        watched
+                    }
+                };
+                (query, view, watched)
             }
         };
         let writing = queries.writing();
@@ -160,7 +173,10 @@ impl Registry {
         let known = queries.named(&key);
         refuse_known(known.as_ref())?;
         let access = self.access_to_save(&key, known.as_ref(), access)?;
-        let stored = Stored::new(&key.name, query, &access);
+        let stored = Stored::new(&key.name, query, &access).with_threshold_from(view);
+        if !stored.suits(&access) {
+            return Err(Error::Contended { id: key.name, attempts: 1 });
+        }
         let json = serde_json::to_vec(&stored)
             .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
         self.0.store.local().put_query(key.owner.as_ref(), &key.name, json)?;
@@ -282,13 +298,15 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; as [`Registry::search`].
     pub fn watch_query(&self, query: &QueryParameters) -> Result<QueryEvents> {
-        let key = serde_json::to_string(query)
+        let text = serde_json::to_string(query)
             .map_err(|source| Error::Store { doing: "writing a query", source: source.into() })?;
+        let view = self.view_of_threshold(query, || self.view_of_caller())?;
+        let key = StreamKey { query: text, view };
         let queries = &self.0.queries;
         if let Some(watched) = queries.of_stream(&key) {
             return Ok(QueryEvents::new(queries, watched));
         }
-        let compiled = self.compile(&self.with_threshold(query.clone())?)?;
+        let compiled = self.compile(&self.with_threshold(query.clone(), key.view.as_ref())?)?;
         queries.forget_idle(Instant::now());
         let watched = queries.watch(compiled.clone(), self.1.owner().cloned());
         self.find_matching(&compiled, &watched)?;
@@ -405,24 +423,6 @@ impl Registry {
         })
     }
 
-    /// The query with the threshold of what a search for it finds at present by its meaning; without one where the words
-    /// alone find something.
-    ///
-    /// # Errors
-    /// [`Error::InvalidQuery`] where the members contradict each other; as [`Registry::search`].
-    fn with_threshold(&self, query: QueryParameters) -> Result<QueryParameters> {
-        let mode = mode_of(&query)?;
-        let (Mode::Hybrid | Mode::Semantic, None, Some(text)) = (mode, query.threshold, query.q.as_deref()) else {
-            return Ok(query);
-        };
-        let Some(meaning) = self.meaning() else { return Ok(query) };
-        let search = Search { mode, filters: query.filters.clone(), ..Search::words(text) };
-        pollster::block_on(self.ready_to_search_in(mode, true))?;
-        let everything = Registry::of(self.0.clone());
-        let threshold = everything.read_index(|view| view.snapshot.least_cosine(&search, &view.hidden, meaning))?;
-        Ok(QueryParameters { threshold, ..query })
-    }
-
     fn compile(&self, query: &QueryParameters) -> Result<Arc<SavedQuery>> {
         let (mode, filters, text) = (mode_of(query)?, query.filters.clone(), query.q.as_deref());
         Ok(Arc::new(match (mode, text, query.threshold, self.meaning()) {
@@ -448,21 +448,6 @@ impl Registry {
         let everything = Registry::of(self.0.clone());
         let ids = everything.read_index(|view| query.ids(&view.snapshot, &view.hidden, self.meaning()))?;
         self.0.queries.started(watched, &ids)
-    }
-}
-
-/// The mode of a query: that of searches, unless it has another.
-///
-/// # Errors
-/// [`Error::InvalidQuery`] where the members contradict each other.
-fn mode_of(query: &QueryParameters) -> Result<Mode> {
-    let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
-    match (query.mode.unwrap_or_default(), query.threshold) {
-        (Mode::Lexical, Some(_)) => refuse("`threshold` is for the modes `hybrid` and `semantic`"),
-        (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
-        (_, Some(_)) if query.q.is_none() => refuse("`threshold` needs `q`"),
-        (Mode::Semantic, _) if query.q.is_none() => refuse("the mode `semantic` needs `q`"),
-        (mode, _) => Ok(mode),
     }
 }
 

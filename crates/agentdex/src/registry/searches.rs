@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    access::Grants,
     change::Seq,
     search::{self, Answer, Filters, Mode, Search},
 };
@@ -157,7 +158,16 @@ impl Registry {
     /// # Errors
     /// Those of the reading, and [`Error::IndexRebuilding`] in place of what may come from damage.
     pub(super) fn read_index<T>(&self, read: impl FnOnce(&Visible) -> Result<T>) -> Result<T> {
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(&self.view()?)));
+        self.read_index_as_seen_by(self.grants().as_deref(), read)
+    }
+
+    /// [`Registry::read_index`] for somebody else than the caller; without grants for somebody who sees everything.
+    pub(super) fn read_index_as_seen_by<T>(
+        &self,
+        grants: Option<&Grants>,
+        read: impl FnOnce(&Visible) -> Result<T>,
+    ) -> Result<T> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&self.visible(grants)?)));
         let error = match outcome {
             Ok(Err(error)) if search::may_be_damage(&error) => error,
             Ok(outcome) => return outcome,
@@ -180,14 +190,14 @@ impl Registry {
     }
 
     /// Returns the searchable snapshot, and the Things in it that must stay hidden: those that have expired or were
-    /// removed since, and those that the caller doesn't see.
-    fn view(&self) -> Result<Visible> {
+    /// removed since, and those that somebody with these grants doesn't see; without grants nothing else.
+    fn visible(&self, grants: Option<&Grants>) -> Result<Visible> {
         let expired = self.expired()?;
         // Asked in memory as well: an index that is stale or damaged can hide, and never show.
-        let sees_everything = self.sight().is_none();
+        let sees_everything = grants.is_none() || !self.0.store.has_restricted();
         let mut visible = self.0.search.visible(&expired, sees_everything)?.ok_or_else(|| self.rebuilding())?;
-        if let Some(grants) = self.grants() {
-            visible.hidden = visible.snapshot.hide_from(&grants, &visible.hidden, &visible.restricted)?;
+        if let Some(grants) = grants {
+            visible.hidden = visible.snapshot.hide_from(grants, &visible.hidden, &visible.restricted)?;
         }
         Ok(visible)
     }

@@ -13,7 +13,7 @@ use std::{
 use futures_core::Stream;
 use tokio::sync::watch;
 
-use super::{Inner, Registry};
+use super::{Inner, Registry, presence::Presence};
 use crate::{
     Error, Result,
     access::Caller,
@@ -66,6 +66,7 @@ pub struct Subscription {
     log: LogReader,
     durable: watch::Receiver<Seq>,
     position: Seq,
+    presence: Presence,
     is_lost: bool,
     has_ended: bool,
     ahead: VecDeque<Logged>,
@@ -123,15 +124,16 @@ impl Registry {
         let log = self.0.store.log_reader();
         let durable = log.durable();
         let last = *durable.borrow();
-        let (position, is_lost) = match since.into() {
-            Since::Now => (last, false),
-            Since::Oldest => (log.start(), false),
-            Since::After(position) => (position.seq, position.epoch != log.epoch()),
+        let (position, resumed, is_lost) = match since.into() {
+            Since::Now => (last, last, false),
+            Since::Oldest => (log.start(), Seq::ZERO, false),
+            Since::After(position) => (position.seq, position.seq, position.epoch != log.epoch()),
         };
+        let presence = Presence::new(resumed, last);
         let reader = self.grants().map(|_| (Arc::downgrade(&self.0), self.1.clone()));
         let (ahead, seen, entry) = (VecDeque::new(), Vec::new().into_iter(), None);
         let (has_ended, waiting) = (false, None);
-        Subscription { log, durable, position, is_lost, has_ended, ahead, seen, entry, waiting, reader }
+        Subscription { log, durable, position, presence, is_lost, has_ended, ahead, seen, entry, waiting, reader }
     }
 }
 
@@ -225,7 +227,8 @@ impl Subscription {
                 }
                 Some((inner, caller)) => {
                     let inner = inner.upgrade().ok_or(Error::ShuttingDown)?;
-                    let seen: Vec<_> = Registry::of(inner).as_caller(caller.clone()).seen(&entry).collect();
+                    let registry = Registry::of(inner).as_caller(caller.clone());
+                    let seen: Vec<_> = registry.seen(&entry, self.presence).collect();
                     if seen.is_empty() {
                         self.position = entry.seq();
                     }

@@ -78,6 +78,15 @@ pub(super) fn has_creation(life: &Life, log_start: Seq) -> bool {
     life.created.is_some_and(|created| created > log_start)
 }
 
+/// True if a reader saw a life at a position, by what it is granted now or was then.
+pub(super) fn is_seen_at(life: &Life, grants: &Grants, at: Seq) -> bool {
+    let admits = |access: &Access| {
+        let was_admitted = || formerly(grants, access).any(|(since, until)| (*since..*until).contains(&at));
+        admitted_since(grants, access).is_some_and(|since| since <= at) || was_admitted()
+    };
+    life.ended.is_none_or(|ended| at < ended) && access_at(life, at).is_some_and(admits)
+}
+
 /// The access that a life had after a position.
 pub(super) fn access_at(life: &Life, at: Seq) -> Option<&Access> {
     life.accesses.iter().rev().find(|(start, _)| *start <= at).map(|(_, access)| access)
@@ -96,11 +105,14 @@ fn last_seen_before(grants: &Grants, access: &Access, start: Seq, end: Seq) -> O
     if admitted_since(grants, access).is_some_and(|since| since.max(start) < end) {
         return Some(end);
     }
-    if access.visibility != Visibility::Namespace {
-        return None;
-    }
-    let formerly = access.number.and_then(|number| grants.formerly.get(&number)).into_iter().flatten();
-    formerly.filter(|(since, until)| *since.max(&start) < *until.min(&end)).map(|(_, until)| *until.min(&end)).max()
+    let ends = formerly(grants, access).filter(|(since, until)| *since.max(&start) < *until.min(&end));
+    ends.map(|(_, until)| *until.min(&end)).max()
+}
+
+/// The times in which a reader was admitted by an access because of a membership that it no longer has.
+fn formerly<'g>(grants: &'g Grants, access: &Access) -> impl Iterator<Item = &'g (Seq, Seq)> {
+    let number = access.number.filter(|_| access.visibility == Visibility::Namespace);
+    number.and_then(|number| grants.formerly.get(&number)).into_iter().flatten()
 }
 
 #[cfg(test)]

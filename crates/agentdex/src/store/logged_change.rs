@@ -26,6 +26,8 @@ pub enum ChangeOrigin {
     /// The reader has become a member of a namespace, or no longer is; with the last description that it saw, where that
     /// is known.
     Membership(Option<Box<str>>),
+    /// A deletion of a Thing that the reader never saw while it was there: it gets the id alone.
+    Unseen,
 }
 
 impl LoggedChange {

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     Epoch, Position, Registry, Seq,
     change::Cursor,
+    registry::Presence,
     store::{Logged, LoggedChange, Part},
 };
 
@@ -89,6 +90,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     let wait = parameters.number("wait", 0)?.unwrap_or_default().min(MAX_WAIT);
 
     let foreign = asked.is_foreign(epoch);
+    let presence = Presence::new(since, context.last_seq());
     if wait > 0 && !foreign && context.last_seq() == since {
         let _place = context.streams.take_for_stream(&request)?;
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
@@ -100,7 +102,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
     }
     let read = {
         let registry = context.registry(&request);
-        move || page(&registry, (since, within), limit, foreign)
+        move || page(&registry, (since, within), presence, limit, foreign)
     };
     // What is further back is on disk: reading it must not hold up the other connections.
     let is_near = context.has_near(since, AT_ONCE);
@@ -133,6 +135,7 @@ async fn wait_for_change(context: &Data<Context>, request: &HttpRequest, since: 
 fn page(
     registry: &Registry,
     (since, mut within): (Seq, Option<String>),
+    presence: Presence,
     limit: usize,
     foreign: bool,
 ) -> crate::Result<Page> {
@@ -152,7 +155,7 @@ fn page(
             return Ok(page);
         }
         for entry in &entries {
-            let mut seen = registry.seen(entry);
+            let mut seen = registry.seen(entry, presence);
             if let Some(id) = within.take() {
                 seen = seen.after(&id);
             }

@@ -2,8 +2,9 @@
 //!
 //! The entity tag of a Thing is `"<seq of its last change>"`, and where it expires `"<seq>.<expiry>.<ttl>"`, with `.f`
 //! and a hash of its flags where it has some: it covers all that a response says but the time of the read. That of the
-//! collection is `"<last seq>"`, or `"<last seq>-<n>"` while n Things are expired and not purged yet, with `-f` and a
-//! number that grows when flags change. A compressed response has the name of the coding at the end of its tag.
+//! collection is `"<last seq>"`, or `"<last seq>-<n>"` while n Things that the caller saw are expired and not purged yet,
+//! with `-f` and the position of the flags while these are behind. A compressed response has the name of the coding at the
+//! end of its tag.
 //!
 //! Reads compare whole tags. Writes compare the seq in them: a keep-alive that moves the expiry changes
 //! nothing that another writer could overwrite by mistake.
@@ -100,7 +101,8 @@ impl Conditions {
         if self.hold(found) {
             return Ok(Some(pinned));
         }
-        Err(Error::PreconditionFailed { id: id.into(), expected: pinned, found })
+        let expected = found.map_or(Precondition::Present, Precondition::Seq);
+        Err(Error::PreconditionFailed { id: id.into(), expected, found })
     }
 
     /// True if they hold for a write to a Thing with this last change.

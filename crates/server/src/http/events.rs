@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     ChangeKind, Position, Registry, Seq,
-    registry::{MatchKind, QueryEvents, QueryParameters, Seen, Since},
+    registry::{MatchKind, Presence, QueryEvents, QueryParameters, Seen, Since},
     search::{Filters, Mode},
     store::{Logged, LoggedChange},
 };
@@ -253,6 +253,7 @@ struct Subscription {
     compared: Option<watch::Receiver<u64>>,
     selected: Selected,
     position: Seq,
+    presence: Presence,
     /// True if anything was sent: the first block carries the `retry` field.
     has_begun: bool,
     /// Chunks to send before everything else.
@@ -274,21 +275,23 @@ struct Current {
 
 impl Subscription {
     fn new(context: &Data<Context>, registry: Registry, selected: Selected, start: Start, open: Open) -> Subscription {
+        let last = context.last_seq();
+        let resumed = if let Start::After(seq) = start { seq } else { last };
         let mut subscription = Subscription {
             registry,
             durable: context.durable(),
             compared: selected.query.as_ref().map(QueryEvents::progress),
             selected,
-            position: Seq::ZERO,
+            position: resumed,
+            presence: Presence::new(resumed, last),
             has_begun: false,
             pending: VecDeque::new(),
             current: None,
             ahead: VecDeque::new(),
             open,
         };
-        match start {
-            Start::After(seq) => subscription.position = seq,
-            Start::Resync => subscription.resync(),
+        if matches!(start, Start::Resync) {
+            subscription.resync();
         }
         subscription
     }
@@ -394,7 +397,8 @@ impl Subscription {
                     return Ok(None);
                 }
                 let Some(entry) = self.ahead.pop_front() else { return Ok(None) };
-                self.current = Some(Current { seq: entry.seq(), seen: self.registry.seen(&entry), held: None });
+                let seen = self.registry.seen(&entry, self.presence);
+                self.current = Some(Current { seq: entry.seq(), seen, held: None });
                 continue;
             };
             if let Some(change) = current.seen.next() {

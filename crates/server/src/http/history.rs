@@ -12,7 +12,7 @@ use super::{
     problem::Problem,
     since::Since,
 };
-use crate::{Change, Error, Position, Registry, Seq};
+use crate::{Change, Error, Position, Registry, Seq, registry::Presence};
 
 /// Changes of an answer without `limit`.
 const DEFAULT_LIMIT: usize = 100;
@@ -66,9 +66,10 @@ pub(super) async fn of_thing(context: Data<Context>, request: HttpRequest) -> Re
 
 /// The changes of an answer, and the position that the next one goes on from, if there are more.
 fn changes(registry: &Registry, id: String, since: Seq, limit: usize) -> crate::Result<(Vec<Change>, Option<Seq>)> {
+    let presence = Presence::new(since, registry.last_seq());
     let (mut changes, mut size, mut position) = (Vec::new(), 0, since);
     while changes.len() < limit && size < ENOUGH {
-        let read = registry.history(&id, position, AT_ONCE.min(limit - changes.len()))?;
+        let read = registry.history_after(&id, position, AT_ONCE.min(limit - changes.len()), presence)?;
         let Some(last) = read.last() else { break };
         position = last.seq;
         size += read.iter().map(Change::weight).sum::<usize>();

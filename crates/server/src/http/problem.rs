@@ -15,7 +15,7 @@ use agentdex_api::ValidationError;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Error, Seq, convert, fetch,
+    Error, Precondition, Seq, convert, fetch,
     td::{self, Report, Violation},
 };
 
@@ -196,6 +196,10 @@ impl From<Error> for Problem {
                         .to_owned()
                 }
                 Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
+                // Somebody else's, of which nothing is told.
+                Error::PreconditionFailed { id, expected: Precondition::Absent, found: None } => {
+                    format!("there is a Thing {id:?} already")
+                }
                 Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
                 error => error.to_string(),
             },

@@ -184,10 +184,10 @@ pub(super) fn collection_tag(registry: &Registry) -> Result<String, Error> {
         0 => seq.to_string(),
         expired => format!("{seq}-{expired}"),
     };
-    // Flags follow the log a moment later.
-    match registry.flags_version() {
-        0 => {}
-        version => tag.push_str(&format!("-f{version:x}")),
+    // Flags follow the log. Their number depends on Things that the caller doesn't see, their position doesn't.
+    let flags = registry.flags_position(seq);
+    if flags < seq {
+        tag.push_str(&format!("-f{flags}"));
     }
     // Who sees other Things has another collection.
     Ok(registry.sight_tag().map_or(tag.clone(), |sight| format!("{tag}-{sight:x}")))

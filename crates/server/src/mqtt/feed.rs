@@ -359,6 +359,9 @@ impl Feed {
 
     fn plain_messages(&self, change: &LoggedChange) -> Messages {
         let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
+        if *change.origin() == ChangeOrigin::Unseen {
+            return Messages::new([event].into());
+        }
         let capabilities = change
             .capability_keys()
             .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
@@ -371,6 +374,8 @@ impl Feed {
     fn query_messages(&self, change: &LoggedChange, audience: Audience<'_>) -> Messages {
         let Audience { reader, wanted } = audience;
         let events = match change.origin() {
+            // What it matched is nothing that its reader saw.
+            ChangeOrigin::Unseen => Ok(Vec::new()),
             // Such a change is one of this reader alone: what it doesn't want isn't compared.
             ChangeOrigin::Membership(_) => reader.known_query_events(change, |owner, name| {
                 wanted.all || wanted.has(&self.topics.query_level(owner, name))

@@ -1,6 +1,9 @@
 //! The follower for the flags of Things. They are in memory, and read from the records at every start.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::Value;
 
@@ -11,7 +14,7 @@ use super::{
 use crate::{
     Result,
     access::Visibility,
-    change::Position,
+    change::{Position, Seq},
     registry::{
         names::{Named, Names},
         own_members::SIGNATURE,
@@ -22,21 +25,29 @@ use crate::{
 
 /// The names of all Things and what their texts are flagged for, as far as the log was read.
 #[derive(Default)]
-pub(in crate::registry) struct SharedFlags(RwLock<Names>);
+pub(in crate::registry) struct SharedFlags {
+    names: RwLock<Names>,
+    /// The position up to which the log was read.
+    position: AtomicU64,
+}
 
 impl SharedFlags {
     /// Returns the flags of a Thing, as far as the log was read.
     pub(in crate::registry) fn of(&self, id: &str) -> Vec<Flag> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
+        self.names.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }
 
-    /// Grows where flags become others.
-    pub(in crate::registry) fn version(&self) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).version()
+    /// The position up to which the log was read.
+    pub(in crate::registry) fn position(&self) -> Seq {
+        Seq(self.position.load(Ordering::Acquire))
+    }
+
+    fn reached(&self, position: Position) {
+        self.position.store(position.seq.0, Ordering::Release);
     }
 
     fn change(&self, change: impl FnOnce(&mut Names)) {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.names.write().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -75,6 +86,7 @@ impl Follower for FlagsFollower {
     }
 
     fn commit(&mut self, position: Position, _: Durability) -> Result<()> {
+        self.shared.reached(position);
         self.position = Some(position);
         Ok(())
     }
@@ -85,6 +97,7 @@ impl Follower for FlagsFollower {
             put(&record?, |named| built.put(named));
         }
         self.shared.change(|names| *names = built);
+        self.shared.reached(position);
         self.position = Some(position);
         Ok(())
     }

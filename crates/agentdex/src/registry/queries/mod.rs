@@ -37,6 +37,7 @@ pub(super) use self::{
     name::{Key, check_name},
     saved::Stored,
 };
+use super::view::View;
 use crate::{
     Error, Result,
     access::{Access, Caller},
@@ -83,8 +84,16 @@ pub(super) struct Queries {
 struct Names {
     saved: BTreeMap<Key, Saved>,
     by_number: HashMap<QueryNo, Key>,
-    /// The queries of event streams, by their text, with the time since when none is open.
-    streams: HashMap<String, Stream>,
+    /// The queries of event streams, with the time since when none is open.
+    streams: HashMap<StreamKey, Stream>,
+}
+
+/// The key of a query of event streams: streams share it that have the same text, and a threshold from the same view.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct StreamKey {
+    pub query: String,
+    /// The view that its threshold is computed from, if one is.
+    pub view: Option<View>,
 }
 
 impl Names {
@@ -398,6 +407,8 @@ impl Queries {
     ) -> Result<Vec<(QueryNo, MatchKind)>> {
         let known = || self.known().events_of(change.seq).to_vec().into_iter().filter(|(number, _)| relevant(*number));
         match change.origin() {
+            // What it matched is nothing that its reader saw.
+            ChangeOrigin::Unseen => Ok(Vec::new()),
             ChangeOrigin::Entry => Ok(known().collect()),
             ChangeOrigin::Update => {
                 let seen = known().filter_map(|(number, kind)| Some((number, seen_in_part(kind, change.kind)?)));
@@ -410,20 +421,20 @@ impl Queries {
         }
     }
 
-    /// The query of event streams that have this text.
-    pub fn of_stream(&self, text: &str) -> Option<Arc<Watched>> {
+    /// The query of event streams that have this key.
+    pub fn of_stream(&self, key: &StreamKey) -> Option<Arc<Watched>> {
         let mut names = self.names();
-        let stream = names.streams.get_mut(text)?;
+        let stream = names.streams.get_mut(key)?;
         stream.idle_since = None;
         Some(stream.watched.clone())
     }
 
-    /// Keeps the query of event streams with this text; false where there are too many.
-    pub fn keep_for_streams(&self, text: String, watched: &Arc<Watched>) -> bool {
+    /// Keeps the query of event streams with this key; false where there are too many.
+    pub fn keep_for_streams(&self, key: StreamKey, watched: &Arc<Watched>) -> bool {
         let mut names = self.names();
         let has_room = names.streams.len() < MAX_STREAM_QUERIES;
         if has_room {
-            let before = names.streams.insert(text, Stream { watched: watched.clone(), idle_since: None });
+            let before = names.streams.insert(key, Stream { watched: watched.clone(), idle_since: None });
             // Dropped unlocked, as in `name`.
             drop(names);
             drop(before);

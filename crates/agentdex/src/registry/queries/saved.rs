@@ -3,7 +3,7 @@
 use agentdex_api::{MatchKind, NamedQuery, QueryParameters};
 use serde::{Deserialize, Serialize};
 
-use super::{name::Key, number::QueryNo};
+use super::{super::view::View, name::Key, number::QueryNo};
 use crate::{
     access::{Access, NamespaceNumber, Owner},
     change::Timestamp,
@@ -17,6 +17,9 @@ pub(in crate::registry) struct Stored {
     /// The number of its namespace, by which it is decided who sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     number: Option<NamespaceNumber>,
+    /// The view that its threshold was computed from; none where that was given, or there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    view: Option<View>,
 }
 
 impl Stored {
@@ -24,7 +27,22 @@ impl Stored {
         let Access { owner, visibility, namespace, number } = access.clone();
         let (name, saved) = (name.to_owned(), Timestamp::now());
         let named = NamedQuery { name, owner, visibility, namespace, query, saved, behind: None };
-        Stored { named, number }
+        Stored { named, number, view: None }
+    }
+
+    /// The same, whose threshold was computed from a view.
+    pub fn with_threshold_from(self, view: Option<View>) -> Stored {
+        Stored { view, ..self }
+    }
+
+    /// The view that its threshold was computed from.
+    pub fn view(&self) -> Option<&View> {
+        self.view.as_ref()
+    }
+
+    /// True if its threshold tells those whom an access admits nothing that they don't see.
+    pub fn suits(&self, access: &Access) -> bool {
+        self.view.as_ref().is_none_or(|view| view.is_seen_by_those_admitted_by(access))
     }
 
     pub fn key(&self) -> Key {

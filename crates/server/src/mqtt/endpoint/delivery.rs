@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Registry, Result,
     change::Seq,
+    registry::Presence,
     store::{ChangeOrigin, LoggedChange},
 };
 
@@ -65,6 +66,8 @@ pub(super) struct Delivery {
     index: Arc<SubscriptionIndex>,
     /// The registry as the client sees it.
     reader: Registry,
+    /// When the client was there.
+    presence: Presence,
     /// The client in groups.
     member: Member,
     plain: Cursor,
@@ -73,7 +76,8 @@ pub(super) struct Delivery {
     /// Messages that an earlier connection left unacknowledged, with their packet ids.
     redelivery: VecDeque<(u16, Source)>,
     scans: VecDeque<Scan>,
-    shared: VecDeque<(Arc<str>, Arc<Group>)>,
+    /// Shared subscriptions with their groups, and when the client was there as a member of each.
+    shared: VecDeque<(Arc<str>, Arc<Group>, Presence)>,
     /// The client has to be notified that it missed changes before this one.
     resync: Option<Seq>,
     /// Counts what moves the position.
@@ -94,6 +98,7 @@ impl Delivery {
                 }
                 None => Cursor::at(Lane::Queries, progress.seq),
             },
+            presence: Presence::new(progress.seq, index.feed.last_seq()),
             in_flight: InFlight::default(),
             redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
@@ -135,24 +140,25 @@ impl Delivery {
         if subscription.retained_pending {
             self.scans.push_back(Scan::of(&subscription.text, None, &self.index.feed, &self.reader));
         }
-        if !subscription.is_shared || self.shared.iter().any(|(other, _)| **other == *text) {
+        if !subscription.is_shared || self.shared.iter().any(|(other, ..)| **other == *text) {
             return;
         }
         for group in self.index.groups.find_all(&session.subscriptions.group(text)) {
-            group.enter(&session.client_id, &self.member);
-            self.shared.push_back((subscription.text.clone(), group));
+            let resumed = group.enter(&session.client_id, &self.member);
+            let presence = Presence::new(resumed, self.index.feed.last_seq());
+            self.shared.push_back((subscription.text.clone(), group, presence));
         }
     }
 
     /// Sends nothing more for a subscription.
     pub fn stop(&mut self, text: &str) {
         self.scans.retain(|scan| *scan.text != *text);
-        self.shared.retain(|(other, _)| **other != *text);
+        self.shared.retain(|(other, ..)| **other != *text);
     }
 
     /// True if changes are to be compared with saved queries before more can be sent.
     pub fn waits_for_queries(&self) -> bool {
-        self.queries.seq < self.index.feed.last_seq() || self.shared.iter().any(|(_, group)| group.is_of_queries())
+        self.queries.seq < self.index.feed.last_seq() || self.shared.iter().any(|(_, group, _)| group.is_of_queries())
     }
 
     /// True if it takes part in a shared subscription.
@@ -356,7 +362,7 @@ impl Delivery {
                 Ok(Found::Step(Step::Done(1)))
             }
             Next::Entry(entry) => {
-                let seen = self.reader.seen(&entry);
+                let seen = self.reader.seen(&entry, self.presence);
                 self.cursor(lane).entry = Some((entry.seq(), seen));
                 Ok(Found::Step(Step::Done(1)))
             }
@@ -460,13 +466,13 @@ impl Delivery {
         for asked in 1..=self.shared.len() {
             // The next group has its turn first next time.
             self.shared.rotate_left(1);
-            let Some((text, group)) = self.shared.back().cloned() else { break };
+            let Some((text, group, presence)) = self.shared.back().cloned() else { break };
             let Some(subscription) = session.subscriptions.get(&text) else { continue };
             if subscription.at_least_once && !self.has_room(engine) {
                 return Ok(Step::WindowFull);
             }
             let index = self.index.clone();
-            let (change, number, place) = match group.assign(&index.feed, &index.matcher, &self.member)? {
+            let (change, number, place) = match group.assign(&index.feed, &index.matcher, &self.member, presence)? {
                 Assigned::Message(change, number, place) => (change, number, place),
                 Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
                 Assigned::Nothing => continue,

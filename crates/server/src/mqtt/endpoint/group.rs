@@ -27,6 +27,7 @@ use crate::{
     Registry, Result,
     access::{Caller, Principal, Role},
     change::Seq,
+    registry::Presence,
     store::{Logged, LoggedChange},
 };
 
@@ -159,12 +160,13 @@ impl Group {
         self.lane == Lane::Queries
     }
 
-    /// Takes note of a session's client: its scope has members from now on.
-    pub fn enter(&self, session: &str, member: &Member) {
+    /// Takes note of a session's client: its scope has members from now on. Returns the position that it resumes from.
+    pub fn enter(&self, session: &str, member: &Member) -> Seq {
         let mut state = self.state();
         state.scopes.insert(session.into(), member.scope);
         state.begin(member.scope);
         state.end_absent_scopes();
+        state.progress(member.scope).position
     }
 
     /// Goes on where the stored group was.
@@ -185,8 +187,8 @@ impl Group {
         feed.messages(self.lane, change, Audience { reader, wanted: &self.wanted })
     }
 
-    /// Assigns the next message to the member that asks.
-    pub fn assign(&self, feed: &Feed, matcher: &Matcher, member: &Member) -> Result<Assigned> {
+    /// Assigns the next message to the member that asks, which was present at these positions.
+    pub fn assign(&self, feed: &Feed, matcher: &Matcher, member: &Member, presence: Presence) -> Result<Assigned> {
         let mut state = self.state();
         for _ in 0..EXAMINED_AT_ONCE {
             if let Some(place) = state.first_requeued(member.scope) {
@@ -230,10 +232,10 @@ impl Group {
                     continue;
                 }
             };
-            let mut left = self.messages(feed, matcher, &member.registry, &entry)?;
+            let mut left = self.messages(feed, matcher, (&member.registry, presence), &entry)?;
             if !left.is_empty() && state.progress(member.scope.other()).begun >= entry.seq() {
-                let taken: BTreeSet<Place> =
-                    self.messages(feed, matcher, &member.others, &entry)?.into_iter().collect();
+                let taken = self.messages(feed, matcher, (&member.others, presence), &entry)?;
+                let taken: BTreeSet<Place> = taken.into_iter().collect();
                 left.retain(|message| !taken.contains(message));
             }
             state.share_current(member.scope.other(), entry.seq());
@@ -245,9 +247,15 @@ impl Group {
     }
 
     /// The messages of an entry that the group subscribes to, as far as somebody sees it, in order.
-    fn messages(&self, feed: &Feed, matcher: &Matcher, registry: &Registry, entry: &Logged) -> Result<VecDeque<Place>> {
+    fn messages(
+        &self,
+        feed: &Feed,
+        matcher: &Matcher,
+        (registry, presence): (&Registry, Presence),
+        entry: &Logged,
+    ) -> Result<VecDeque<Place>> {
         let mut places = VecDeque::new();
-        for change in registry.seen(entry) {
+        for change in registry.seen(entry, presence) {
             let change = change?;
             let messages = self.messages_of(feed, &change, registry);
             let matches = matcher.matches(feed, &change, &messages);
@@ -274,7 +282,9 @@ impl Group {
         entry: &Logged,
         place: &Place,
     ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
-        let Some(change) = registry.seen(entry).of(&place.id).next().transpose()? else { return Ok(None) };
+        // The message is one that a member was due, whoever gets it.
+        let mut seen = registry.seen(entry, Presence::ALWAYS).of(&place.id);
+        let Some(change) = seen.next().transpose()? else { return Ok(None) };
         let messages = self.messages_of(feed, &change, registry);
         let matches = matcher.matches(feed, &change, &messages);
         let is_it = |other: &Message| other.has_key(&place.message, feed.topics()) && other.is_seen_by(registry);

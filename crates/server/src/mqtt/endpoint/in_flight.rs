@@ -9,7 +9,7 @@ use super::{
     index::SubscriptionIndex,
     session::{Session, Source},
 };
-use crate::{Registry, Result};
+use crate::{Registry, Result, registry::Presence};
 
 /// The origin of an in-flight message: the client's own subscriptions, or a group that assigned it.
 pub(super) enum Origin {
@@ -99,7 +99,7 @@ impl Redelivered {
             }
             Source::Change(seq, _) | Source::Membership(seq, ..) | Source::Query { seq, .. } => {
                 let Some(entry) = feed.find(*seq)? else { return Ok(None) };
-                let mut seen = reader.seen(&entry);
+                let mut seen = reader.seen(&entry, Presence::ALWAYS);
                 if let Source::Membership(_, id, _) | Source::Query { id: Some(id), .. } = source {
                     seen = seen.of(id);
                 }

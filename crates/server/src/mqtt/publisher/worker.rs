@@ -30,8 +30,8 @@ use super::{
 use crate::{
     Error, Registry,
     change::{Position, Seq},
-    registry::{Metric, MetricSource},
-    store::LoggedChange,
+    registry::{Metric, MetricSource, Presence},
+    store::{ChangeOrigin, LoggedChange},
 };
 
 /// The wait before the second attempt to reach the broker.
@@ -183,17 +183,18 @@ impl Worker {
         let mut compared = self.feed.registry().queries_progress();
         let mut position = self.start(link, has_session).await?;
         let mut queries = *self.queries.get_or_insert(position);
+        let presence = Presence::new(position, self.feed.last_seq());
         loop {
             durable.borrow_and_update();
             compared.borrow_and_update();
-            let has_queries = self.publish_queries(link, &mut queries).await?;
+            let has_queries = self.publish_queries(link, &mut queries, presence).await?;
             if self.shared.is_resync_due.load(Ordering::Relaxed) {
                 self.resync_now(link).await?;
             }
             match self.feed.after(position)? {
                 Next::Entry(entry) => {
                     // A broker has readers of its own: it gets what everybody sees.
-                    for change in self.feed.public().seen(&entry) {
+                    for change in self.feed.public().seen(&entry, presence) {
                         self.publish_change(Lane::Plain, link, &change?).await?;
                     }
                     position = entry.seq();
@@ -263,7 +264,7 @@ impl Worker {
     }
 
     /// Publishes what the next change means for saved queries, if they were compared with it; true if it was published.
-    async fn publish_queries(&self, link: &mut Link, position: &mut Seq) -> Result<bool, Ended> {
+    async fn publish_queries(&self, link: &mut Link, position: &mut Seq, presence: Presence) -> Result<bool, Ended> {
         let public = self.feed.public();
         let wanted = QueryLevels { all: true, ..QueryLevels::default() };
         let audience = Audience { reader: &public, wanted: &wanted };
@@ -271,7 +272,7 @@ impl Worker {
             Next::Nothing => return Ok(false),
             Next::Lost { resume } => resume,
             Next::Entry(entry) => {
-                for change in public.seen(&entry) {
+                for change in public.seen(&entry, presence) {
                     self.publish_change(Lane::Queries, link, &change?).await?;
                 }
                 entry.seq()
@@ -284,6 +285,12 @@ impl Worker {
         let public = self.feed.public();
         let wanted = QueryLevels { all: true, ..QueryLevels::default() };
         let messages = self.feed.messages(lane, change, Audience { reader: &public, wanted: &wanted });
+        if lane == Lane::Plain && *change.origin() == ChangeOrigin::Unseen {
+            // The broker may retain a description whose acknowledgement never arrived.
+            let (topic, payload) =
+                (self.feed.topics().thing(&change.id), self.feed.payload(change, Family::Thing, &public)?);
+            link.publish(Message::of(Family::Thing, &topic, &payload)).await?;
+        }
         let mut seen = messages.iter().filter(|message| message.is_seen_by(&public)).peekable();
         while let Some(message) = seen.next() {
             let payload = self.feed.payload(change, message.family, &public)?;

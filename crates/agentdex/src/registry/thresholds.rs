@@ -1,0 +1,55 @@
+//! Thresholds of queries by meaning: computed from what all those see who are told of them, or of events that they decide.
+
+use agentdex_api::{Mode, QueryParameters};
+
+use super::{Registry, view::View};
+use crate::{Error, Result, search::Search};
+
+impl Registry {
+    /// The view that the threshold of a query is computed from; none where it has one, or needs none.
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where the members contradict each other.
+    pub(super) fn view_of_threshold(
+        &self,
+        query: &QueryParameters,
+        view: impl FnOnce() -> View,
+    ) -> Result<Option<View>> {
+        let is_by_meaning = matches!(mode_of(query)?, Mode::Hybrid | Mode::Semantic) && self.meaning().is_some();
+        Ok((is_by_meaning && query.threshold.is_none() && query.q.is_some()).then(view))
+    }
+
+    /// The query with the threshold of what a search of a view finds at present by its meaning; without one where the words
+    /// alone find something.
+    ///
+    /// # Errors
+    /// [`Error::InvalidQuery`] where the members contradict each other; as [`Registry::search`].
+    pub(super) fn with_threshold(&self, query: QueryParameters, view: Option<&View>) -> Result<QueryParameters> {
+        let mode = mode_of(&query)?;
+        let (Some(view), Some(text), Some(meaning)) = (view, query.q.as_deref(), self.meaning()) else {
+            return Ok(query);
+        };
+        let search = Search { mode, filters: query.filters.clone(), ..Search::words(text) };
+        pollster::block_on(self.ready_to_search_in(mode, true))?;
+        let grants = self.grants_of(view);
+        let threshold = self.read_index_as_seen_by(grants.as_deref(), |visible| {
+            visible.snapshot.least_cosine(&search, &visible.hidden, meaning)
+        })?;
+        Ok(QueryParameters { threshold, ..query })
+    }
+}
+
+/// The mode of a query: that of searches, unless it has another.
+///
+/// # Errors
+/// [`Error::InvalidQuery`] where the members contradict each other.
+pub(super) fn mode_of(query: &QueryParameters) -> Result<Mode> {
+    let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
+    match (query.mode.unwrap_or_default(), query.threshold) {
+        (Mode::Lexical, Some(_)) => refuse("`threshold` is for the modes `hybrid` and `semantic`"),
+        (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` is from 0 to 1"),
+        (_, Some(_)) if query.q.is_none() => refuse("`threshold` needs `q`"),
+        (Mode::Semantic, _) if query.q.is_none() => refuse("the mode `semantic` needs `q`"),
+        (mode, _) => Ok(mode),
+    }
+}

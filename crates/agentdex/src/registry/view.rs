@@ -1,0 +1,97 @@
+//! `View`: the Things that a number is computed from which all that get it may know.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Registry;
+use crate::{
+    access::{Access, Grants, NamespaceNumber, Owner, Visibility},
+    change::Seq,
+};
+
+/// A part of the registry that several callers see.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum View {
+    /// What is public.
+    Public,
+    /// What the members of a namespace see because they are its members, and what is public.
+    Namespace(NamespaceNumber),
+    /// What an owner sees.
+    Owner(Owner),
+    /// Everything.
+    Everything,
+}
+
+impl View {
+    /// The view that all those have who an access admits.
+    pub fn of_those_admitted_by(access: &Access) -> View {
+        match (access.visibility, access.number, &access.owner) {
+            (Visibility::Private, _, Some(owner)) => View::Owner(owner.clone()),
+            (Visibility::Namespace, Some(number), _) => View::Namespace(number),
+            _ => View::Public,
+        }
+    }
+
+    /// True if all those whom an access admits see at least what this view has.
+    pub fn is_seen_by_those_admitted_by(&self, access: &Access) -> bool {
+        match self {
+            View::Public => true,
+            // Only its members share something with a namespace.
+            View::Namespace(_) if access.visibility == Visibility::Private => access.owner.is_some(),
+            _ => *self == View::of_those_admitted_by(access),
+        }
+    }
+}
+
+impl Registry {
+    /// The view of the caller. Callers who see nothing but what is public share one.
+    pub(super) fn view_of_caller(&self) -> View {
+        let Some(grants) = self.grants() else { return View::Everything };
+        let store = &self.0.store;
+        match &grants.owner {
+            Some(owner) if store.unseen(&grants) < store.unseen(&Grants::default()) => View::Owner(owner.clone()),
+            _ => View::Public,
+        }
+    }
+
+    /// What a view has beside what is public; none: everything.
+    pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
+        match view {
+            View::Public => Some(Arc::default()),
+            View::Namespace(number) => {
+                Some(Arc::new(Grants { member_since: [(*number, Seq::ZERO)].into(), ..Grants::default() }))
+            }
+            View::Owner(owner) => Some(self.0.store.grants_of(owner)),
+            View::Everything => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn view_suits_those_who_see_as_much() {
+        let access = |visibility, number: Option<u64>| Access {
+            owner: Some("us".parse().unwrap()),
+            visibility,
+            number: number.map(NamespaceNumber),
+            namespace: number.map(|_| "team".parse().unwrap()),
+        };
+        let private = access(Visibility::Private, None);
+        let (team, others) = (access(Visibility::Namespace, Some(1)), access(Visibility::Namespace, Some(2)));
+        let public = access(Visibility::Public, None);
+        let suits = |from: &Access| {
+            let view = View::of_those_admitted_by(from);
+            [&private, &team, &others, &public].map(|access| view.is_seen_by_those_admitted_by(access))
+        };
+        assert_eq!(suits(&private), [true, false, false, false]);
+        assert_eq!(suits(&team), [true, true, false, false]);
+        assert_eq!(suits(&public), [true; 4]);
+        let of_nobody = Access { visibility: Visibility::Private, ..Access::default() };
+        assert_eq!(View::of_those_admitted_by(&of_nobody), View::Public);
+    }
+}
