@@ -22,6 +22,7 @@ mod library;
 mod lmos_capabilities;
 mod mcp_server;
 mod mqtt;
+mod noninterference;
 mod oidc;
 mod packages;
 mod page;

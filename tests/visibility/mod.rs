@@ -2,11 +2,14 @@
 //!
 //! Each test runs the program and uses nothing but its interfaces: REST, server-sent events and MQTT.
 
+mod deletions;
 mod histories;
 mod markers;
 mod oracle;
 mod past;
 mod queries;
 mod readers;
-mod server;
+mod refusals;
+pub mod server;
+mod thresholds;
 mod world;
