@@ -171,9 +171,6 @@ impl<'w> Asking<'w> {
 
     fn send(&mut self, who: Who, method: &str, path: &str, headers: &[(&str, &str)], body: &str) {
         self.asked.extend(operations::of(method, path));
-        if is_of_former_declarations(path) {
-            return;
-        }
         let answer = self.world.server.send(who, method, &path.replace("EPOCH", self.normal.epoch()), headers, body);
         let request = format!("{who} {method} {path} {headers:?} {}", body.chars().take(200).collect::<String>());
         self.transcript.push((request, self.normal.answer(path, &answer)));
@@ -187,15 +184,6 @@ impl<'w> Asking<'w> {
         self.send(who, method, path, &[("content-type", "application/json")], &body.to_string());
     }
 }
-
-// DELETE FROM HERE once versions and originals have an access of their own.
-/// True for requests that show a version or an original which was stored while its agent was hidden.
-fn is_of_former_declarations(path: &str) -> bool {
-    let is_of = ["urn:hid:versions", "urn:hid:edited"].iter().any(|id| path.contains(id));
-    let ends = ["version=", "/versions", "/agent-card", "/agent-spec", "/aos", "/lmos-capabilities", "/mcp-server"];
-    is_of && ends.iter().any(|end| path.contains(end))
-}
-// DELETE UP TO HERE, and the call in `Asking::send`.
 
 /// Reads everything as these; returns the operations that the requests are.
 pub fn read_all(world: &World, strangers: &[Who], transcript: &mut Transcript) -> BTreeSet<String> {

@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn each_kind_is_missed_by_name() {
-        let cases: [(fn(&mut Value), &str, Value); 8] = [
+        type Change = fn(&mut Value);
+        let cases: [(Change, &str, Value); 8] = [
             (
                 |agent| drop(agent["actions"].as_object_mut().unwrap().remove("stop")),
                 "the action stop",
