@@ -94,7 +94,8 @@ impl Followers {
         self.running.iter().for_each(|running| running.shared.waiting.expire(now));
     }
 
-    /// Stops each after the change that it applies: it commits durably and ends, however far behind it is.
+    /// Stops each after the change that it applies, or a few if it lacks no more: it commits durably and ends, however far
+    /// behind it is.
     pub(super) fn stop(&self) {
         self.running.iter().for_each(|running| running.shared.waiting.stop());
         for running in &self.running {

@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     follower::{Durability, Follower, FollowerState, FollowerStatus, Inspected},
+    stop::Stop,
     waiting::{Waited, Waiting},
 };
 use crate::{
@@ -20,6 +21,8 @@ use crate::{
 
 /// The most changes that are applied before it looks who waits.
 const CHANGES_AT_ONCE: usize = 512;
+/// Maximum number of changes that are still applied before a stop, if they are all.
+const CHANGES_BEFORE_A_STOP: usize = 8;
 /// A commit comes at the latest so long after the first change that it has,
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
 /// or, while there is a backlog and nobody waits for less, so long: fewer and larger commits are less work,
@@ -221,6 +224,7 @@ impl Runner {
         loop {
             let pause = if is_behind { Duration::ZERO } else { self.follower.tick() };
             if self.shared.waiting.sleep(progress.applied, pause) {
+                self.take_in_few(&mut progress)?;
                 return self.commit(&mut progress, Durability::System);
             }
             is_behind = match self.take_in(&mut progress) {
@@ -230,6 +234,18 @@ impl Runner {
             };
             self.shared.waiting.expire(Instant::now());
         }
+    }
+
+    /// Applies the rest of the log before a stop if it is short, so that a store that is put back to an older state is
+    /// noticed by its index.
+    fn take_in_few(&mut self, progress: &mut Progress) -> Result<()> {
+        let read = self.store.changes(progress.applied, CHANGES_BEFORE_A_STOP)?;
+        let Some(last) = read.entries.last().filter(|last| !read.truncated && last.seq() == read.last) else {
+            return Ok(());
+        };
+        self.follower.apply(&read.changes(), &Stop::default())?;
+        (progress.applied, progress.ordinal) = (last.seq(), progress.ordinal + read.entries.len() as i64);
+        Ok(())
     }
 
     /// Applies what the log has next, and commits where that is due; says whether there is more.
@@ -396,7 +412,7 @@ mod tests {
     use super::*;
     use crate::{
         change::Precondition,
-        registry::followers::{Followers, stop::Stop},
+        registry::followers::Followers,
         store::{Declares, Expiry, Gaps, Operation, Write},
     };
 
