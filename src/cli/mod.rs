@@ -89,7 +89,7 @@ enum Command {
     /// Make Thing Descriptions of documents in other formats, without a registry.
     Td(td::Arguments),
     #[command(flatten)]
-    OfRegistry(RegistryCommand),
+    OfRegistry(Box<RegistryCommand>),
     /// Make a data directory from a backup.
     Restore(backup::Restore),
     /// Check whether what a data directory has fits together.

@@ -175,7 +175,8 @@ impl Reader<'_> {
             return 1;
         }
         let length = source::matching(&tokens[1..]);
-        let (child, blocks) = ([own.as_slice(), &[name.clone()]].concat(), [blocks, &[name]].concat());
+        let (child, blocks) =
+            ([own.as_slice(), std::slice::from_ref(&name)].concat(), [blocks, std::slice::from_ref(&name)].concat());
         self.module(child, &blocks, &tokens[2..length]);
         length
     }

@@ -94,7 +94,7 @@ fn reader_who_was_there_gets_the_capabilities() {
     set(&server, "private");
     for stream in &mut streams {
         let event = stream.next().unwrap();
-        assert_eq!((event.kind.as_str(), has_id(&[event.clone()])), ("thing_deleted", true), "{event:?}");
+        assert_eq!((event.kind.as_str(), has_id(std::slice::from_ref(&event))), ("thing_deleted", true), "{event:?}");
     }
     for who in [Nobody, Bob] {
         let deleted = deletion(&server.changes(who, inside));

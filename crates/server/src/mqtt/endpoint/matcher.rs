@@ -133,7 +133,7 @@ impl Cache {
 mod tests {
     use super::{
         super::super::{
-            feed::{ENDPOINT_MESSAGES, Lane, Next},
+            feed::{Audience, ENDPOINT_MESSAGES, Lane, Next, QueryLevels},
             topics::Topics,
         },
         *,
@@ -155,6 +155,10 @@ mod tests {
         (feed, entry.change().unwrap().clone(), directory)
     }
 
+    fn messages(feed: &Feed, change: &LoggedChange) -> Arc<Messages> {
+        feed.messages(Lane::Plain, change, Audience { reader: feed.registry(), wanted: &QueryLevels::default() })
+    }
+
     fn filter(text: &str) -> TopicFilter {
         TopicFilter::parse(text).unwrap()
     }
@@ -171,7 +175,7 @@ mod tests {
         }
         let everything = matcher.add(&filter("#"), &feed);
         for _ in 0..100 {
-            let matches = matcher.matches(&feed, &change, &feed.messages(&change, Lane::Plain));
+            let matches = matcher.matches(&feed, &change, &messages(&feed, &change));
             // No query is saved that could have messages.
             assert_eq!(matches.len(), everything.len() - 1);
             let messages: usize = everything.iter().map(|id| matches.messages(*id).len()).sum();
@@ -189,7 +193,7 @@ mod tests {
         let ids = matcher.add(&kept, &feed);
         matcher.add(&removed, &feed);
         matcher.remove(&removed, &feed);
-        let matches = matcher.matches(&feed, &change, &feed.messages(&change, Lane::Plain));
+        let matches = matcher.matches(&feed, &change, &messages(&feed, &change));
         assert_eq!(matches.iter().collect::<Vec<_>>(), [(ids[0], &[0][..])]);
     }
 }
