@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Registry;
 use crate::{
-    Result,
+    Error, Result,
     search::Filters,
     store::{Checked, Fault},
 };
@@ -35,8 +35,19 @@ impl Registry {
         Ok(checked)
     }
 
+    /// Waits for the search index, unless it fails: after a stop it may lack much.
+    fn wait_for_index(&self) -> Result<()> {
+        loop {
+            match self.refresh() {
+                Err(Error::ConsistencyTimeout { .. }) if self.0.indexing.applied().is_some() => {}
+                refreshed => return refreshed.map(drop),
+            }
+        }
+    }
+
     /// Compares the search index with the records.
     pub(super) fn compare_index(&self) -> Result<Vec<Fault>> {
+        self.wait_for_index()?;
         let indexed: BTreeSet<String> = self.ids_matching(None, &Filters::default(), true)?.ids.into_iter().collect();
         let (mut stored, mut faults) = (BTreeSet::new(), Vec::new());
         for thing in self.list() {
