@@ -8,6 +8,7 @@ mod operations;
 mod requests;
 mod secrets;
 mod streams;
+mod transcript;
 mod world;
 
 use std::collections::BTreeSet;
@@ -15,11 +16,9 @@ use std::collections::BTreeSet;
 use self::{
     secrets::{Secrets, WORLDS},
     streams::Streams,
+    transcript::Transcript,
     world::{STRANGERS, World},
 };
-
-/// What was asked, and what was answered, without what differs between any two registries.
-pub type Transcript = Vec<(String, String)>;
 
 /// Asks a registry everything.
 fn transcript(secrets: Secrets) -> (Transcript, BTreeSet<String>) {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    Transcript,
     normal::Normal,
     operations,
     secrets::{Content, NEWS, PUBLIC, WORLDS, card, described, swarm},
     streams::positions,
+    transcript::Transcript,
     world::{HIDDEN, STRANGERS, World},
 };
 use crate::visibility::server::Who;

@@ -1,10 +1,10 @@
 //! Event streams and MQTT: what strangers get of the past, and of what happens while they are connected.
 
 use super::{
-    Transcript,
     normal::Normal,
     secrets::{Content, WORLDS},
-    world::{STRANGERS, World},
+    transcript::Transcript,
+    world::{END_QUERY, STRANGERS, World},
 };
 use crate::{
     mqtt::wire::Client,
@@ -12,7 +12,7 @@ use crate::{
     visibility::server::{
         Server,
         Who::{self, Admin, Bob},
-        disconnect, messages_up_to,
+        disconnect, messages_up_to, query_messages_up_to,
     },
 };
 
@@ -138,9 +138,14 @@ impl Streams {
 }
 
 fn read_messages(normal: &Normal, mut client: Client, end: &str, request: &str, transcript: &mut Transcript) {
-    let messages = messages_up_to(&mut client, end);
-    disconnect(client);
     let is_retained = request.ends_with("retained");
+    let mut messages = match is_retained {
+        true => messages_up_to(&mut client, end),
+        false => query_messages_up_to(&mut client, end, Some(END_QUERY)),
+    };
+    disconnect(client);
+    // Messages of saved queries come in an order of their own: they wait for no others, and no others for them.
+    messages.sort_by_key(|message| message.topic.starts_with("agentdex/queries/"));
     let line = |message| if is_retained { normal.retained(message) } else { normal.message(message) };
     transcript.push((request.to_owned(), messages.iter().map(line).collect::<Vec<_>>().join("\n")));
 }

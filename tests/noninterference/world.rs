@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// The saved query that matches the agent whose event is the last message of an MQTT client.
+pub const END_QUERY: &str = "ends";
+
 /// Those who don't see what is hidden.
 pub const STRANGERS: [Who; 3] = [Nobody, Dana, Bob];
 
@@ -88,6 +91,7 @@ impl World {
             assert!(answer.status < 300, "{who} {path}: {}", answer.text());
         };
         save(Admin, "/queries/common?owner=", json!({"q": "news about companies"}));
+        save(Admin, &format!("/queries/{END_QUERY}?owner="), json!({"q": "+ocean +blue", "mode": "lexical"}));
         save(Bob, "/queries/mine", json!({"q": "storm warning", "mode": "semantic"}));
         save(owner, "/queries/secret", json!({"q": self.secret(1).0, "mode": "semantic"}));
     }

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use super::{
     Affordance, Call, Continuation, Description, Error, Event, Events, Exchange, Grant, Limits, Message, Operation,
     Place, Reply, Request, Result, Settings, State,
+    answer_builder::AnswerBuilder,
     authorize::Caller,
     bounded::{bounded, within},
     choose::{Choice, choices, message_action},
     context::Context,
-    gathered::Gathered,
     input,
     middleware::Next,
     schema, template,
@@ -485,24 +485,24 @@ impl Agent {
 
     /// Reads an exchange to its end, whatever it is.
     async fn collect_any(&self, mut exchange: Exchange) -> Result<Reply> {
-        let mut gathered = self.gathered();
+        let mut builder = self.answer_builder();
         while let Some(event) = exchange.events.next().await {
             match event? {
                 Event::Done(mut reply) | Event::InputRequired(mut reply) => {
                     if reply.message.is_empty() {
-                        reply.message = gathered.into_message();
+                        reply.message = builder.into_message();
                     }
                     return Ok(reply);
                 }
-                event => gathered.push(&event)?,
+                event => builder.push(&event)?,
             }
         }
         // A binding that ends without a last event has said all that there is.
-        Ok(Reply::message(gathered.into_message()))
+        Ok(Reply::message(builder.into_message()))
     }
 
     /// An answer of this agent, still without content, within the limit of its settings.
-    pub(super) fn gathered(&self) -> Gathered {
-        Gathered::new(self.id(), self.all_settings().answer_bytes())
+    pub(super) fn answer_builder(&self) -> AnswerBuilder {
+        AnswerBuilder::new(self.id(), self.all_settings().answer_bytes())
     }
 }

@@ -5,7 +5,9 @@ use std::{collections::VecDeque, fmt, sync::Arc, time::Instant};
 use futures_util::{Stream, StreamExt, future::BoxFuture, stream};
 use tokio::sync::mpsc;
 
-use super::{Agent, Control, Conversation, Error, Event, Events, Exchange, Message, Result, gathered::Gathered};
+use super::{
+    Agent, Control, Conversation, Error, Event, Events, Exchange, Message, Result, answer_builder::AnswerBuilder,
+};
 
 /// Commands that a writer may be ahead by.
 const MAX_COMMANDS: usize = 64;
@@ -59,8 +61,18 @@ enum Command {
 
 enum Phase {
     Idle,
-    Starting { message: Message, since: Instant, exchange: BoxFuture<'static, Result<Exchange>> },
-    Running { message: Message, since: Instant, events: Events, control: Option<Arc<dyn Control>>, gathered: Gathered },
+    Starting {
+        message: Message,
+        since: Instant,
+        exchange: BoxFuture<'static, Result<Exchange>>,
+    },
+    Running {
+        message: Message,
+        since: Instant,
+        events: Events,
+        control: Option<Arc<dyn Control>>,
+        builder: AnswerBuilder,
+    },
 }
 
 /// The result of waiting during a call: the exchange of the call, an event, or a command of a writer.
@@ -184,8 +196,8 @@ impl Dialogue {
                     let Phase::Starting { message, since, .. } = phase else { continue };
                     match exchange {
                         Ok(Exchange { events, control }) => {
-                            let gathered = self.conversation.agent().gathered();
-                            self.phase = Phase::Running { message, since, events, control, gathered };
+                            let builder = self.conversation.agent().answer_builder();
+                            self.phase = Phase::Running { message, since, events, control, builder };
                         }
                         Err(error) => return Some(Err(error)),
                     }
@@ -274,14 +286,14 @@ impl Dialogue {
     }
 
     fn take(&mut self, event: Option<Result<Event>>) -> Result<Event> {
-        let (message, since, gathered) = match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Running { message, since, events, control, mut gathered } => match &event {
+        let (message, since, builder) = match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Running { message, since, events, control, mut builder } => match &event {
                 Some(Ok(event)) if !event.is_last() => {
-                    gathered.push(event)?;
-                    self.phase = Phase::Running { message, since, events, control, gathered };
+                    builder.push(event)?;
+                    self.phase = Phase::Running { message, since, events, control, builder };
                     return Ok(event.clone());
                 }
-                _ => (message, since, gathered),
+                _ => (message, since, builder),
             },
             _ => return Err(Error::Cancelled),
         };
@@ -291,7 +303,7 @@ impl Dialogue {
         };
         let (Event::Done(mut reply) | Event::InputRequired(mut reply)) = event else { return Err(Error::Cancelled) };
         if reply.message.is_empty() {
-            reply.message = gathered.into_message();
+            reply.message = builder.into_message();
         }
         self.conversation = self.conversation.with_streamed(message, reply.clone(), since.elapsed());
         Ok(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) })

@@ -204,6 +204,7 @@ pub mod a2a;
 #[cfg(any(feature = "mqtt", feature = "websocket"))]
 mod action_status;
 mod agent;
+mod answer_builder;
 mod authorize;
 mod binding;
 mod bindings;
@@ -218,7 +219,6 @@ mod directory;
 mod discover;
 mod error;
 mod event;
-mod gathered;
 mod input;
 #[cfg(feature = "mcp")]
 mod mcp;

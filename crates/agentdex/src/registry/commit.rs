@@ -40,8 +40,8 @@ impl Registry {
         Ok(Committed { effect, seq, remarks: applied.remarks })
     }
 
-    /// An error as the caller may get it: one about a part names the documents that it sees, and of a Thing that it doesn't
-    /// see nothing is told but that the id is taken.
+    /// Returns an error as the caller may get it: one about a part names the documents that the caller sees. One about a Thing
+    /// that the caller doesn't see contains only that the id is taken.
     fn as_seen(&self, error: Error) -> Error {
         match error {
             Error::PreconditionFailed { id, expected, found: Some(_) } if !self.sees(&id) => {

@@ -73,7 +73,7 @@ impl Iterator for Seen {
 
 impl Registry {
     /// An entry of the log as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
-    /// deleted. What it is told of that depends on when it was present.
+    /// deleted. How much of a deletion it gets depends on when it was present.
     #[doc(hidden)]
     pub fn seen(&self, entry: &Logged, presence: Presence) -> Seen {
         match entry {

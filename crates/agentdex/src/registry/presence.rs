@@ -1,4 +1,4 @@
-//! `Presence`: when a reader of the log was there, which decides what it is told of an end that it doesn't see.
+//! `Presence`: when a reader of the log was connected, which decides what a deletion that it gets contains.
 
 use super::visibility;
 use crate::{access::Grants, change::Seq, store::Life};

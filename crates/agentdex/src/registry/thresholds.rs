@@ -1,9 +1,11 @@
-//! Thresholds of queries by meaning: computed from what all those see who are told of them, or of events that they decide.
+//! Thresholds of queries by meaning, computed only from Things that everyone sees who gets the threshold or an event of the query.
+
+use std::sync::Arc;
 
 use agentdex_api::{Mode, QueryParameters};
 
 use super::{Registry, view::View};
-use crate::{Error, Result, search::Search};
+use crate::{Error, Result, access::Grants, change::Seq, search::Search};
 
 impl Registry {
     /// The view that the threshold of a query is computed from; none where it has one, or needs none.
@@ -51,5 +53,29 @@ pub(super) fn mode_of(query: &QueryParameters) -> Result<Mode> {
         (_, Some(_)) if query.q.is_none() => refuse("`threshold` needs `q`"),
         (Mode::Semantic, _) if query.q.is_none() => refuse("the mode `semantic` needs `q`"),
         (mode, _) => Ok(mode),
+    }
+}
+
+impl Registry {
+    /// The view of the caller. Callers who see nothing but what is public share one.
+    pub(super) fn view_of_caller(&self) -> View {
+        let Some(grants) = self.grants() else { return View::Everything };
+        let store = &self.0.store;
+        match &grants.owner {
+            Some(owner) if store.unseen(&grants) < store.unseen(&Grants::default()) => View::Owner(owner.clone()),
+            _ => View::Public,
+        }
+    }
+
+    /// What a view has beside what is public; none: everything.
+    pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
+        match view {
+            View::Public => Some(Arc::default()),
+            View::Namespace(number) => {
+                Some(Arc::new(Grants { member_since: [(*number, Seq::ZERO)].into(), ..Grants::default() }))
+            }
+            View::Owner(owner) => Some(self.0.store.grants_of(owner)),
+            View::Everything => None,
+        }
     }
 }

@@ -1,14 +1,8 @@
 //! `View`: the Things that a number is computed from which all that get it may know.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use super::Registry;
-use crate::{
-    access::{Access, Grants, NamespaceNumber, Owner, Visibility},
-    change::Seq,
-};
+use crate::access::{Access, NamespaceNumber, Owner, Visibility};
 
 /// A part of the registry that several callers see.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,30 +35,6 @@ impl View {
             // Only its members share something with a namespace.
             View::Namespace(_) if access.visibility == Visibility::Private => access.owner.is_some(),
             _ => *self == View::of_those_admitted_by(access),
-        }
-    }
-}
-
-impl Registry {
-    /// The view of the caller. Callers who see nothing but what is public share one.
-    pub(super) fn view_of_caller(&self) -> View {
-        let Some(grants) = self.grants() else { return View::Everything };
-        let store = &self.0.store;
-        match &grants.owner {
-            Some(owner) if store.unseen(&grants) < store.unseen(&Grants::default()) => View::Owner(owner.clone()),
-            _ => View::Public,
-        }
-    }
-
-    /// What a view has beside what is public; none: everything.
-    pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
-        match view {
-            View::Public => Some(Arc::default()),
-            View::Namespace(number) => {
-                Some(Arc::new(Grants { member_since: [(*number, Seq::ZERO)].into(), ..Grants::default() }))
-            }
-            View::Owner(owner) => Some(self.0.store.grants_of(owner)),
-            View::Everything => None,
         }
     }
 }

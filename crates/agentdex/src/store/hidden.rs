@@ -78,7 +78,7 @@ impl Applier<'_> {
 
     /// Sets the accesses of declared texts in a record that has an access from now on: the text that is served as it was declared
     /// follows, others keep what they had where it is narrower. Returns whether one of them is published.
-    pub(super) fn settle_accesses(
+    pub(super) fn assign_accesses(
         &self,
         live: &Found<'_>,
         access: &Access,

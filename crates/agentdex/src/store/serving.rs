@@ -93,7 +93,7 @@ impl Applier<'_> {
         let Next { text, capabilities, access, expiry, mut declarations, edits, brought } = next;
         let old = &live.record;
         let before = old.declared()?;
-        let publishes = self.settle_accesses(live, &access, &mut declarations, edits.is_some())?;
+        let publishes = self.assign_accesses(live, &access, &mut declarations, edits.is_some())?;
         if !is_within(&access, &live.access) || declarations.0.len() < before.0.len() {
             self.remark_on_hidden(id, &declarations, &access)?;
         }

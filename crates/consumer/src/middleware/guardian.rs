@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    super::{Call, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result, gathered::Gathered},
+    super::{
+        Call, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result,
+        answer_builder::AnswerBuilder,
+    },
     Middleware, Next,
 };
 use crate::{client::RegistryClient, td::Timestamp};
@@ -110,13 +113,13 @@ impl Middleware for ReportSteps {
             let is_reported = is_message || matches!(call.request, Request::Invoke { .. });
             let turn = Uuid::new_v4().to_string();
             let call = self.before(call, &turn).await?;
-            let gathered = Gathered::new(call.description.id(), call.limits.max_bytes);
+            let builder = AnswerBuilder::new(call.description.id(), call.limits.max_bytes);
             let exchange = next.run(call).await?;
             if !is_reported {
                 return Ok(exchange);
             }
             let (guardian, control) = (self.clone(), exchange.control);
-            let judged = Judged { guardian, turn, is_message, events: exchange.events, gathered };
+            let judged = Judged { guardian, turn, is_message, events: exchange.events, builder };
             let events = stream::try_unfold(judged, |mut judged| async move {
                 Ok(judged.next().await?.map(|event| (event, judged)))
             });
@@ -131,7 +134,7 @@ struct Judged {
     turn: String,
     is_message: bool,
     events: Events,
-    gathered: Gathered,
+    builder: AnswerBuilder,
 }
 
 impl Judged {
@@ -143,7 +146,7 @@ impl Judged {
                     return self.judge(reply).await.map(|reply| Some(Event::InputRequired(reply)));
                 }
                 status @ Event::Status(_) => return Ok(Some(status)),
-                event => self.gathered.push(&event)?,
+                event => self.builder.push(&event)?,
             }
         }
         Ok(None)
@@ -151,7 +154,7 @@ impl Judged {
 
     async fn judge(&mut self, mut reply: Reply) -> Result<Reply> {
         if reply.message.is_empty() {
-            reply.message = self.gathered.take_message();
+            reply.message = self.builder.take_message();
         }
         self.guardian.after(reply, &self.turn, self.is_message).await
     }

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 
 use super::{
-    super::{Artifact, Call, Event, Exchange, Message, Part, Pending, Reply, State, gathered::Gathered},
+    super::{Artifact, Call, Event, Exchange, Message, Part, Pending, Reply, State, answer_builder::AnswerBuilder},
     Middleware, Next,
 };
 use crate::sacp::{Found, Response, Status, read};
@@ -35,36 +35,36 @@ impl Middleware for ReadSacp {
 /// The pieces of an answer, as far as a response can be in them: text, and the first data.
 struct Pieces {
     /// None once they exceed the limit of an answer: the caller may forward more than fits into memory.
-    gathered: Option<Gathered>,
+    builder: Option<AnswerBuilder>,
     has_data: bool,
 }
 
 impl Pieces {
     fn new(call: &Call) -> Pieces {
-        Pieces { gathered: Some(Gathered::new(call.description.id(), call.limits.max_bytes)), has_data: false }
+        Pieces { builder: Some(AnswerBuilder::new(call.description.id(), call.limits.max_bytes)), has_data: false }
     }
 
     fn push(&mut self, event: &Event) {
-        let Some(gathered) = &mut self.gathered else { return };
+        let Some(builder) = &mut self.builder else { return };
         let pushed = match event {
             Event::Data(_) if self.has_data => Ok(()),
             Event::Artifact(artifact) => {
                 // What replaces an artifact may replace the first data.
                 let has_data = self.has_data && artifact.append;
                 let parts = artifact.parts.iter().filter(|part| is_readable(part, has_data)).cloned().collect();
-                gathered.push(&Event::Artifact(Artifact { parts, ..artifact.clone() }))
+                builder.push(&Event::Artifact(Artifact { parts, ..artifact.clone() }))
             }
             Event::Media(_) | Event::ToolCall(_) | Event::ToolResult(_) => Ok(()),
-            event => gathered.push(event),
+            event => builder.push(event),
         };
         self.has_data |= has_data(event);
         if pushed.is_err() {
-            self.gathered = None;
+            self.builder = None;
         }
     }
 
     fn take_message(&mut self) -> Message {
-        self.gathered.take().map(Gathered::into_message).unwrap_or_default()
+        self.builder.take().map(AnswerBuilder::into_message).unwrap_or_default()
     }
 }
 

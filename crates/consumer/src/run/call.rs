@@ -84,22 +84,22 @@ impl Caller {
             let mut controls = self.controls.lock().unwrap_or_else(PoisonError::into_inner);
             controls.push((self.place.clone(), control));
         }
-        let mut gathered = agent.gathered();
+        let mut builder = agent.answer_builder();
         while let Some(event) = exchange.events.next().await {
             match event? {
                 Event::Done(mut reply) | Event::InputRequired(mut reply) => {
                     if reply.message.is_empty() {
-                        reply.message = gathered.into_message();
+                        reply.message = builder.into_message();
                     }
                     return Ok(reply);
                 }
                 event => {
-                    gathered.push(&event)?;
+                    builder.push(&event)?;
                     self.emit(RunEvent::Agent { node: self.name.clone(), event }).await;
                 }
             }
         }
-        Ok(Reply::message(gathered.into_message()))
+        Ok(Reply::message(builder.into_message()))
     }
 
     async fn emit(&self, event: RunEvent) {

@@ -40,7 +40,7 @@ const USER: HeaderName = HeaderName::from_static("sec-fetch-user");
 /// (403). Writes are checked by [`Hosts::check`].
 pub(super) fn check(path: &str, head: &RequestHead, hosts: &Hosts, options: &Options) -> Result<(), Problem> {
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
-    if !is_read || !is_costly(path) || !is_of_another_origin(head) || is_followed_link(head) {
+    if !is_read || !is_costly(path) || !is_of_another_origin(head) || is_link_navigation(head) {
         return Ok(());
     }
     let origin = head.headers().get(ORIGIN).map(|origin| origin.to_str().unwrap_or("\u{fffd}"));
@@ -70,7 +70,7 @@ fn is_of_another_origin(head: &RequestHead) -> bool {
 }
 
 /// True if a user followed a link, or entered a form, whose answer replaces the page.
-fn is_followed_link(head: &RequestHead) -> bool {
+fn is_link_navigation(head: &RequestHead) -> bool {
     value(head, &MODE) == Some("navigate")
         && value(head, &DESTINATION) == Some("document")
         && value(head, &USER) == Some("?1")

@@ -196,7 +196,7 @@ impl From<Error> for Problem {
                         .to_owned()
                 }
                 Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
-                // Somebody else's, of which nothing is told.
+                // The caller doesn't see it, so nothing of it is in the answer.
                 Error::PreconditionFailed { id, expected: Precondition::Absent, found: None } => {
                     format!("there is a Thing {id:?} already")
                 }

@@ -203,11 +203,11 @@ impl Queries {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(());
         }
-        let (end, mut told) = (*self.store.durable().borrow(), Instant::now());
+        let (end, mut reported) = (*self.store.durable().borrow(), Instant::now());
         while !is_stopping() && self.matching_of_follower().read_on(&self.store, end)? {
-            if told.elapsed() >= TELL_EVERY {
+            if reported.elapsed() >= TELL_EVERY {
                 self.tell();
-                told = Instant::now();
+                reported = Instant::now();
             }
         }
         self.tell();

@@ -16,18 +16,18 @@ const STRUCTURE_DIVISOR: usize = 5;
 
 /// Content of the events so far. A million empty events are not free: the structures in memory count, too.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct AnswerBuilder {
     parts: Vec<Part>,
     /// Positions of artifacts in the parts, by their ids.
     artifacts: HashMap<String, usize>,
     budget: Budget,
 }
 
-impl Gathered {
+impl AnswerBuilder {
     /// Gathers at most `limit` bytes; `source` names the agent in the error.
-    pub(super) fn new(source: impl Into<String>, limit: usize) -> Gathered {
+    pub(super) fn new(source: impl Into<String>, limit: usize) -> AnswerBuilder {
         let budget = Budget { source: source.into(), limit, used: 0 };
-        Gathered { parts: Vec::new(), artifacts: HashMap::new(), budget }
+        AnswerBuilder { parts: Vec::new(), artifacts: HashMap::new(), budget }
     }
 
     /// Adds an event; pieces of text, and of an artifact, are joined.
@@ -187,22 +187,22 @@ mod tests {
 
     /// The number of events that fit into `limit` bytes, at most 200,000.
     fn fitting(limit: usize, event: impl Fn(usize) -> Event) -> usize {
-        let mut gathered = Gathered::new("urn:a", limit);
-        (0..200_000).take_while(|number| gathered.push(&event(*number)).is_ok()).count()
+        let mut builder = AnswerBuilder::new("urn:a", limit);
+        (0..200_000).take_while(|number| builder.push(&event(*number)).is_ok()).count()
     }
 
     #[test]
     fn pieces_are_joined() {
-        let mut gathered = Gathered::new("urn:a", 1000);
+        let mut builder = AnswerBuilder::new("urn:a", 1000);
         for event in [
             Event::Text("It ".into()),
             Event::Text("rains".into()),
             artifact("a", "x", false),
             artifact("a", "y", true),
         ] {
-            gathered.push(&event).unwrap();
+            builder.push(&event).unwrap();
         }
-        let message = gathered.into_message();
+        let message = builder.into_message();
         assert_eq!(message.text(), "It rains\nxy");
         assert_eq!(message.parts.len(), 2);
     }
@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn error_names_agent_and_limit() {
-        let mut gathered = Gathered::new("urn:a", 10);
-        let error = gathered.push(&Event::Text("x".repeat(11))).unwrap_err();
+        let mut builder = AnswerBuilder::new("urn:a", 10);
+        let error = builder.push(&Event::Text("x".repeat(11))).unwrap_err();
         assert!(matches!(&error, Error::AnswerTooLarge { url, limit: 10 } if url == "urn:a"), "{error}");
     }
 }
