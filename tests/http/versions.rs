@@ -98,10 +98,11 @@ fn agree(registry: &TestRegistry, model: &mut Model, said: &str) {
 
 #[test]
 fn write_without_a_version_changes_what_is_served_and_no_other_version() {
+    let registry = TestRegistry::start();
     for versions in [[1, 2, 3], [3, 2, 1], [2, 3, 1]] {
         for code in 0..27 {
             let steps = [code / 9, code / 3 % 3, code % 3].map(|step| STEPS[step]);
-            let (registry, mut model) = (TestRegistry::start(), Model::default());
+            let mut model = Model::default();
             for (place, (step, version)) in steps.into_iter().zip(versions).enumerate() {
                 let (title, said) = (format!("Text {place}"), format!("{steps:?} {versions:?} at {place}"));
                 let is_taken = model.take(step, version, &title);

@@ -78,7 +78,7 @@ pub struct Version {
     /// The visibility of this version, where fewer are shown it than see the Thing; for who may change the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
-    /// False for a version of a former owner, which who asks may remove and not read.
+    /// False if the version belongs to a former owner: the caller can remove it but not read it.
     #[serde(default = "is_readable", rename = "readable", skip_serializing_if = "is_true")]
     pub is_readable: bool,
 }

@@ -35,10 +35,16 @@ struct Run {
 }
 
 impl Backlog {
-    /// Adds writes that were acknowledged, the last of them with this change. `indexed` is the last change that is indexed.
+    /// Adds writes that were acknowledged, the last of them with this change. `indexed` is the last change that is indexed, or
+    /// `None` while the index fails or is rebuilt.
     pub fn add(&self, owner: Option<&Owner>, bytes: usize, last: Seq, indexed: Option<Seq>, now: Instant) {
         let bytes = bytes as u64 + WRITE_BYTES;
         let mut state = self.state();
+        // While the index fails or is rebuilt nobody is slowed.
+        let Some(indexed) = indexed else {
+            *state = State::default();
+            return;
+        };
         state.remove_indexed(indexed);
         let owner = owner.cloned();
         *state.bytes.entry(owner.clone()).or_default() += bytes;
@@ -54,7 +60,7 @@ impl Backlog {
     /// True if searches lag by more than two seconds behind writes of several owners, of which this one wrote most.
     pub fn is_mostly_of(&self, owner: &Owner, indexed: Seq, now: Instant) -> bool {
         let mut state = self.state();
-        state.remove_indexed(Some(indexed));
+        state.remove_indexed(indexed);
         let is_long = state.runs.front().is_some_and(|oldest| now.duration_since(oldest.since) > LONGEST_LAG);
         let own = state.bytes.get(&Some(owner.clone())).copied().unwrap_or_default();
         is_long && state.bytes.len() > 1 && own > 0 && state.bytes.values().all(|bytes| *bytes <= own)
@@ -66,8 +72,8 @@ impl Backlog {
 }
 
 impl State {
-    fn remove_indexed(&mut self, indexed: Option<Seq>) {
-        while let Some(run) = self.runs.pop_front_if(|run| Some(run.last) <= indexed) {
+    fn remove_indexed(&mut self, indexed: Seq) {
+        while let Some(run) = self.runs.pop_front_if(|run| run.last <= indexed) {
             let left = self.bytes.get_mut(&run.owner).map_or(0, |bytes| {
                 *bytes -= run.bytes;
                 *bytes
@@ -89,11 +95,11 @@ mod tests {
         let (backlog, start) = (Backlog::default(), Instant::now());
         let after = |millis| start + Duration::from_millis(millis);
         for number in 0..100 {
-            backlog.add(Some(&eve), 1_000_000, Seq(number + 1), None, after(number));
+            backlog.add(Some(&eve), 1_000_000, Seq(number + 1), Some(Seq(0)), after(number));
         }
         let is_slowed = |owner: &Owner, indexed, millis| backlog.is_mostly_of(owner, Seq(indexed), after(millis));
         assert!(!is_slowed(&eve, 0, 60_000), "one owner alone never is");
-        backlog.add(Some(&bob), 500, Seq(101), None, after(100));
+        backlog.add(Some(&bob), 500, Seq(101), Some(Seq(0)), after(100));
         assert!(!is_slowed(&eve, 0, 2_000), "it doesn't take long");
         assert!(is_slowed(&eve, 0, 2_100) && !is_slowed(&bob, 0, 2_100));
         assert!(!is_slowed(&eve, 100, 60_000), "only what Bob wrote is left");

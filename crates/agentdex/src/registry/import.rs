@@ -90,8 +90,8 @@ impl Import {
         self
     }
 
-    /// Lets an import in another format drop what the Thing has: its original, affordances, forms, and security definitions.
-    /// Otherwise nothing is imported: [`Error::LossyImport`].
+    /// Lets an import replace everything that the Thing has: an original in another format, affordances, forms, security
+    /// definitions, and all other versions. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -246,7 +246,7 @@ impl Registry {
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
-        let mut declared = Declared::of(&things, is_sole)?.only_lossless(!replace);
+        let mut declared = Declared::of(&things, is_sole || replace)?.only_lossless(!replace);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
                 self.prepare_import(thing, if_exists, ttl, None, declared.next(if_exists))?;

@@ -107,7 +107,7 @@ impl Registry {
             Shown::Deletion if presence.saw(life, &grants, change.seq, log_start) => {
                 Some(of_update(leaves_sight(change)))
             }
-            Shown::Deletion => Some(Arc::new(id_alone(leaves_sight(change)))),
+            Shown::Deletion => Some(Arc::new(id_alone(leaves_sight(change), false))),
         })
     }
 
@@ -139,7 +139,7 @@ impl Registry {
             let change = match visibility::could_see(life, &grants) {
                 Sight::From(from) if from == membership.seq => self.joins(membership, id, life)?,
                 Sight::Left(left) if left == membership.seq && !presence.saw(life, &grants, left, log_start) => {
-                    Some(id_alone(self.by_membership(membership, id, ChangeKind::Deleted)))
+                    Some(id_alone(self.by_membership(membership, id, ChangeKind::Deleted), true))
                 }
                 Sight::Left(left) if left == membership.seq => Some(self.leaves(membership, id, life)?),
                 _ => None,
@@ -328,7 +328,7 @@ fn leaves_sight(change: &Change) -> Change {
 }
 
 /// The same deletion for a caller who never saw the Thing while it was there.
-fn id_alone(deletion: Change) -> LoggedChange {
+fn id_alone(deletion: Change, by_membership: bool) -> LoggedChange {
     let change = Change {
         reason: Some(DeletionReason::Removed),
         actor: None,
@@ -336,5 +336,5 @@ fn id_alone(deletion: Change) -> LoggedChange {
         access_before: Access::default(),
         ..deletion
     };
-    LoggedChange::in_place_of(ChangeOrigin::Unseen, change)
+    LoggedChange::in_place_of(ChangeOrigin::Unseen { by_membership }, change)
 }

@@ -1,4 +1,4 @@
-//! `View`: the Things that a number is computed from which all that get it may know.
+//! `View`: a set of Things visible to every recipient of a number that is computed from it.
 
 use serde::{Deserialize, Serialize};
 

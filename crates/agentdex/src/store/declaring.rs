@@ -96,6 +96,8 @@ impl Applier<'_> {
         self.check_member(id, &access)?;
         self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
         let kept: Vec<Seq> = declarations.0.iter().map(|declaration| declaration.base).collect();
+        // A text without a version comes in the place of whatever is served, as far as its author knows.
+        let unversioned = lossless_in.filter(|_| version.is_none()).map(|_| description.text.clone());
         let mut brought = Some(Brought::new(Declarer::Itself, version, description, particulars.original));
         let inherited = match served.filter(|_| edits.is_some() && is_import) {
             Some(served) => self.inherited(&served, live, &access)?,
@@ -113,6 +115,7 @@ impl Applier<'_> {
         if let Some(served) = declarations.0.first().filter(|served| served.base != UNSTORED) {
             self.remarks.push(Remark::NotServed { id: id.to_owned(), served: served.version.clone() });
         }
+        let unserved = unversioned.filter(|_| declarations.0.first().is_some_and(|served| served.base != UNSTORED));
         let expiry = particulars.expiry;
         let next = match (own.edited, brought) {
             (Some(edited), Some(brought)) => {
@@ -121,7 +124,7 @@ impl Applier<'_> {
             (_, brought) => self.rendered((id, live), (access, expiry), declarations, edits, brought)?,
         };
         if let Some(format) = lossless_in {
-            self.check_lossless(id, live, (format, &kept), &next.text)?;
+            self.check_lossless(id, live, (format, &kept), unserved.as_deref().unwrap_or(&next.text))?;
         }
         let outcome = self.serve(id, live, next, actor)?;
         if matches!(outcome, Outcome::Updated(_)) {

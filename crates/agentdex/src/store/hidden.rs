@@ -1,5 +1,4 @@
-//! Hidden texts: versions and originals that fewer are shown than see their record. None of them is published because it comes to
-//! be served.
+//! Hidden texts: versions and originals with a narrower audience than their record. Becoming the served text never publishes one.
 
 use super::{
     applier::{Applier, Found},

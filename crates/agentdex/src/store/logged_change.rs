@@ -26,8 +26,11 @@ pub enum ChangeOrigin {
     /// The reader has become a member of a namespace, or no longer is; with the last description that it saw, where that
     /// is known.
     Membership(Option<Box<str>>),
-    /// A deletion of a Thing that the reader never saw while it was there: it gets the id alone.
-    Unseen,
+    /// A deletion of a Thing that the reader never saw while it was connected: it gets the id alone.
+    Unseen {
+        /// True if the reader is no longer a member of a namespace: one entry of the log may be many such changes.
+        by_membership: bool,
+    },
 }
 
 impl LoggedChange {

@@ -3,7 +3,10 @@
 use std::{
     fs, io,
     path::Path,
-    sync::{Arc, OnceLock, atomic::AtomicU64},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use uuid::Uuid;
@@ -62,18 +65,21 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
             return Err(witness::behind(directory, slot, 0, Seq::ZERO));
         }
         create_directory(directory)?;
-        return load(directory, options, &seen, false);
+        return load(directory, options, &seen, false, &AtomicBool::default());
     }
     // Without room for what a recovery overwrites nothing is opened: it would be lost if the store is refused.
     let undo = inspect::prepare(directory, &seen).map_err(|source| Error::Io {
         doing: format!("keeping what the recovery of the store in {} overwrites", directory.display()),
         source,
     })?;
-    let loaded = panics::caught_opening(|| load(directory, options, &seen, true));
+    let is_written = AtomicBool::default();
+    let loaded = panics::caught_opening(|| load(directory, options, &seen, true, &is_written));
     let loaded = loaded.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())));
     let loaded = loaded.map_err(|error| as_damage(directory, inspect::damage_of(error, &seen)));
     let undone = match &loaded {
         Ok(_) | Err(Error::StoreInUse { .. }) => undo.forget(),
+        // An interrupted upgrade goes on at the next start. Older pages over what it wrote would damage the store.
+        Err(_) if is_written.load(Ordering::Relaxed) => undo.forget(),
         Err(_) => undo.put_back(),
     };
     if let Err(error) = undone {
@@ -94,7 +100,7 @@ fn as_damage(directory: &Path, error: Error) -> Error {
     }
 }
 
-fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Result<Opened> {
+fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_written: &AtomicBool) -> Result<Opened> {
     let mut tree = open_tree(directory, &options)?;
     let is_upgraded = upgrade::is_due(&tree)?;
     if is_upgraded {
@@ -112,17 +118,19 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool) -> Resu
     let mut state = read_state(&tree)?;
     let mut slot = Slot::of(epoch, registry_id, &state);
     witness::judge(directory, seen, &slot, upgrade_in_place::state(&tree)?, || Sum::read(&tree))?;
-    if upgrade_in_place::is_due(&tree)? {
-        upgrade_in_place::upgrade(directory, &tree)?;
-        state = read_state(&tree)?;
-        slot = Slot::of(epoch, registry_id, &state);
-    }
     let ahead = options.followed.iter().filter(|position| position.epoch == epoch && position.seq > state.last);
     if let Some(position) = ahead.max_by_key(|position| position.seq) {
         return Err(witness::behind(directory, &Slot { last: position.seq, ..slot }, state.commit, state.last));
     }
     let start = Start::read(&tree, state.last)?;
     check_end(directory, &tree, &state)?;
+    // Everything that refuses a store comes before this.
+    if upgrade_in_place::is_due(&tree)? {
+        is_written.store(true, Ordering::Relaxed);
+        upgrade_in_place::upgrade(directory, &tree)?;
+        state = read_state(&tree)?;
+        slot = Slot::of(epoch, registry_id, &state);
+    }
     let grace = Grace::new(&tree, Timestamp::now());
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;

@@ -359,7 +359,7 @@ impl Feed {
 
     fn plain_messages(&self, change: &LoggedChange) -> Messages {
         let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
-        if *change.origin() == ChangeOrigin::Unseen {
+        if matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
             return Messages::new([event].into());
         }
         let capabilities = change
@@ -375,7 +375,7 @@ impl Feed {
         let Audience { reader, wanted } = audience;
         let events = match change.origin() {
             // What it matched is nothing that its reader saw.
-            ChangeOrigin::Unseen => Ok(Vec::new()),
+            ChangeOrigin::Unseen { .. } => Ok(Vec::new()),
             // Such a change is one of this reader alone: what it doesn't want isn't compared.
             ChangeOrigin::Membership(_) => reader.known_query_events(change, |owner, name| {
                 wanted.all || wanted.has(&self.topics.query_level(owner, name))

@@ -139,7 +139,7 @@ impl Known {
         self.delayed = Delayed::default();
     }
 
-    /// Goes on from a position without what came before, which isn't known: whoever listens has to read the state again.
+    /// Skips to a position and discards earlier events. Subscribers must resynchronize.
     pub fn lose_up_to(&mut self, position: Seq) {
         self.skip_to(position);
         self.events.forget_up_to(self.position);

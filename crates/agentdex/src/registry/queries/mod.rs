@@ -124,6 +124,8 @@ impl Drop for Watched {
     fn drop(&mut self) {
         if let Some(queries) = self.queries.upgrade() {
             queries.matching().remove(self.number);
+            // Others may have waited for it.
+            queries.tell();
         }
     }
 }
@@ -396,6 +398,7 @@ impl Queries {
         }
         while self.matching().read_on(&self.store, seq)? {}
         while self.position_of_all(&relevant) < seq && self.matching().catch_up(&self.store)? {}
+        self.tell();
         Ok(())
     }
 
@@ -408,7 +411,7 @@ impl Queries {
         let known = || self.known().events_of(change.seq).to_vec().into_iter().filter(|(number, _)| relevant(*number));
         match change.origin() {
             // What it matched is nothing that its reader saw.
-            ChangeOrigin::Unseen => Ok(Vec::new()),
+            ChangeOrigin::Unseen { .. } => Ok(Vec::new()),
             ChangeOrigin::Entry => Ok(known().collect()),
             ChangeOrigin::Update => {
                 let seen = known().filter_map(|(number, kind)| Some((number, seen_in_part(kind, change.kind)?)));

@@ -19,7 +19,7 @@ use crate::{
         prepare::Prepared,
     },
     signature::Verification,
-    store::{Author, Declares, Operation, Original, OwnDeclaration, Record, Write},
+    store::{Author, Declares, Operation, Original, OwnDeclaration, Record, Write, version_of},
     td::{Document, merge_patch},
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Loaded {
     pub source: Tracked,
     /// With the text that the source gave, without edits.
     record: Record,
-    /// The version that the source gave, if there are others beside it.
+    /// The version of the text, if it has one.
     version: Option<String>,
     pub original: Original,
 }
@@ -44,7 +44,7 @@ impl Registry {
         let (Some(metadata), Some(mut record), Some(original)) = (metadata, record, original) else { return Ok(None) };
         record.text = self.unedited(&record)?;
         let declared = store.declared(id)?.and_then(|declared| declared.declarations.into_iter().next());
-        let version = declared.and_then(|(served, ..)| served.version);
+        let version = declared.and_then(|(served, ..)| served.version).or_else(|| version_of(&record.text));
         Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, version, original }))
     }
 

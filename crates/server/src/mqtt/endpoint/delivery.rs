@@ -416,7 +416,8 @@ impl Delivery {
     /// Notes that a message of a change needs no sending any more, and returns what it can be made of again.
     fn note_sent(&mut self, lane: Lane, change: &LoggedChange, number: usize, level: Option<&str>) -> Source {
         // What a membership means for many Things is done with as a whole.
-        let is_of_membership = matches!(change.origin(), ChangeOrigin::Membership(_));
+        let is_of_membership =
+            matches!(change.origin(), ChangeOrigin::Membership(_) | ChangeOrigin::Unseen { by_membership: true });
         let (seq, id, cursor) = (change.seq, change.id.clone(), self.cursor(lane));
         match level {
             Some(level) if is_of_membership => Source::Query { seq, id: Some(id), level: level.to_owned() },

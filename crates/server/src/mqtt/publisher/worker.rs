@@ -285,7 +285,7 @@ impl Worker {
         let public = self.feed.public();
         let wanted = QueryLevels { all: true, ..QueryLevels::default() };
         let messages = self.feed.messages(lane, change, Audience { reader: &public, wanted: &wanted });
-        if lane == Lane::Plain && *change.origin() == ChangeOrigin::Unseen {
+        if lane == Lane::Plain && matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
             // The broker may retain a description whose acknowledgement never arrived.
             let (topic, payload) =
                 (self.feed.topics().thing(&change.id), self.feed.payload(change, Family::Thing, &public)?);
