@@ -124,7 +124,8 @@ impl Applier<'_> {
             (_, brought) => self.rendered((id, live), (access, expiry), declarations, edits, brought)?,
         };
         if let Some(format) = lossless_in {
-            self.check_lossless(id, live, (format, &kept), unserved.as_deref().unwrap_or(&next.text))?;
+            let (kept, text) = unserved.as_deref().map_or((&*kept, &*next.text), |text| (&[], text));
+            self.check_lossless(id, live, (format, kept), text)?;
         }
         let outcome = self.serve(id, live, next, actor)?;
         if matches!(outcome, Outcome::Updated(_)) {
