@@ -7,13 +7,15 @@ use agentdex_client as client;
 pub(super) fn causes(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for cause in error.chain() {
-        let (mut message, mut hint) = (cause.to_string(), None);
+        // A cause may quote what others wrote, in which only a command may color.
+        let (mut message, mut hint) = (cause.to_string().replace('\u{1b}', "\u{fffd}"), None);
         let refusal = cause.downcast_ref::<client::Error>();
         if let Some(error) = refusal {
             if let Some(before) = said.strip_suffix(&message) {
                 said.truncate(before.len());
             }
             (message, hint) = explain(error);
+            message = message.replace('\u{1b}', "\u{fffd}");
         }
         said = match said.trim_end_matches(": ") {
             "" => message,
@@ -83,6 +85,12 @@ mod tests {
     use std::io;
 
     use super::*;
+
+    #[test]
+    fn causes_have_no_escape_sequences() {
+        let quoted = anyhow::anyhow!("it has no \u{1b}[31mX").context("calling \u{1b}]0;Y");
+        assert_eq!(causes(&quoted), "calling \u{fffd}]0;Y: it has no \u{fffd}[31mX");
+    }
 
     #[test]
     fn cause_is_reported_once() {
