@@ -139,11 +139,14 @@ impl Streams {
 
 fn read_messages(normal: &Normal, mut client: Client, end: &str, request: &str, transcript: &mut Transcript) {
     let is_retained = request.ends_with("retained");
-    let mut messages = match is_retained {
+    let is_shared = request.ends_with("shared");
+    let mut messages = match is_retained || is_shared {
         true => messages_up_to(&mut client, end),
         false => query_messages_up_to(&mut client, end, Some(END_QUERY)),
     };
     disconnect(client);
+    // Which member of a group gets a message of a saved query depends on when the query was compared.
+    messages.retain(|message| !is_shared || !message.topic.starts_with("agentdex/queries/"));
     // Messages of saved queries come in an order of their own: they wait for no others, and no others for them.
     messages.sort_by_key(|message| message.topic.starts_with("agentdex/queries/"));
     let line = |message| if is_retained { normal.retained(message) } else { normal.message(message) };
