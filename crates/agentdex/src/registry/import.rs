@@ -59,8 +59,6 @@ pub struct Import {
     conversion: Conversion,
     if_exists: IfExists,
     replace: bool,
-    /// True to drop the versions of the document but this one, as polls of its source do.
-    is_sole: bool,
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
@@ -75,7 +73,6 @@ impl Import {
             conversion,
             if_exists: IfExists::default(),
             replace: false,
-            is_sole: false,
             ttl: None,
             dry_run: false,
             actor: None,
@@ -146,12 +143,6 @@ impl Import {
 }
 
 impl Import {
-    /// Drops all other versions of the Thing, if it is to be the only one.
-    pub(super) fn sole(mut self, is_sole: bool) -> Import {
-        self.is_sole = is_sole;
-        self
-    }
-
     /// Adds the result of the check of its card to the first Thing, as `agentdex:signature`. A check with
     /// the same result as the one before changes nothing.
     pub fn signed(mut self, verification: Option<Verification>) -> Import {
@@ -235,7 +226,6 @@ impl Registry {
             conversion: Conversion { mut things, warnings },
             if_exists,
             replace,
-            is_sole,
             ttl,
             dry_run,
             actor,
@@ -246,7 +236,7 @@ impl Registry {
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
-        let mut declared = Declared::of(&things, is_sole || replace)?.only_lossless(!replace);
+        let mut declared = Declared::of(&things, replace)?.only_lossless(!replace);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
                 self.prepare_import(thing, if_exists, ttl, None, declared.next(if_exists))?;

@@ -304,7 +304,6 @@ impl TrackRequest {
         Import::new(document.conversion.clone())
             .if_exists(self.if_exists)
             .replace(self.replace)
-            .sole(self.replace)
             .ttl(ttl)
             .dry_run(self.dry_run)
             .actor(self.actor.clone())
