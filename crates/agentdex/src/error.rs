@@ -170,7 +170,7 @@ pub enum Error {
         id: String,
         /// The precondition of the write.
         expected: Precondition,
-        /// Its last change; none if there is no such Thing, or none that the caller sees.
+        /// Position of the Thing's last change, or `None` if the Thing doesn't exist or is hidden from the caller.
         found: Option<Seq>,
     },
     /// A merge patch was overtaken by other writes again and again.
@@ -316,9 +316,9 @@ pub enum Error {
     LossyImport {
         /// The Thing.
         id: String,
-        /// The format of the document that is imported.
+        /// Format of the imported document.
         format: String,
-        /// The format of the original that would be dropped, if one would.
+        /// Format of the original that the import would drop, if any.
         original: Option<String>,
         /// Content of the Thing that the one of the document lacks.
         losses: Box<Losses>,

@@ -190,7 +190,7 @@ struct Inner {
     meaning: Option<(Arc<Meaning>, Arc<Shared>)>,
     /// The flags of Things.
     flags: Arc<SharedFlags>,
-    /// The follower that keeps them at the end of the log.
+    /// Follower that keeps the flags up to date with the log.
     flagging: Arc<Shared>,
     /// The inputs and outputs of capabilities.
     shapes: Arc<SharedShapes>,

@@ -327,7 +327,7 @@ fn leaves_sight(change: &Change) -> Change {
     }
 }
 
-/// The same deletion for a caller who never saw the Thing while it was there.
+/// Reduces a deletion to the id, for a caller that was never connected while it could see the Thing.
 fn id_alone(deletion: Change, by_membership: bool) -> LoggedChange {
     let change = Change {
         reason: Some(DeletionReason::Removed),

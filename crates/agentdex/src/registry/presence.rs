@@ -15,15 +15,15 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// A reader that was always present: what it is sent, it was sent before.
+    /// A reader that was always connected. Used to redeliver messages that were sent before.
     pub const ALWAYS: Presence = Presence { resumed: Seq::ZERO, connected: Seq::ZERO };
 
-    /// A reader that has read up to `resumed`, and connected when the log ended at `connected`.
+    /// Creates the presence of a reader that resumes after `resumed` and connected when the log ended at `connected`.
     pub fn new(resumed: Seq, connected: Seq) -> Presence {
         Presence { resumed, connected }
     }
 
-    /// A reader that has read up to a position, and reads on once.
+    /// Creates the presence of a single request that resumes after a position.
     pub fn at(resumed: Seq) -> Presence {
         Presence { resumed, connected: Seq(u64::MAX) }
     }

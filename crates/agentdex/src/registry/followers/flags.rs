@@ -27,7 +27,7 @@ use crate::{
 #[derive(Default)]
 pub(in crate::registry) struct SharedFlags {
     names: RwLock<Names>,
-    /// The position up to which the log was read.
+    /// Position up to which this follower has read the log.
     position: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ impl SharedFlags {
         self.names.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }
 
-    /// The position up to which the log was read.
+    /// Returns the position up to which the follower has read the log.
     pub(in crate::registry) fn position(&self) -> Seq {
         Seq(self.position.load(Ordering::Acquire))
     }

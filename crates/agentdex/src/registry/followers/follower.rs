@@ -74,7 +74,7 @@ pub(in crate::registry) enum Inspected {
     Damaged,
 }
 
-/// The Things that changes are about, each once and as it is now; none where it is gone. Fails once `stop` is requested.
+/// Returns each changed Thing once, with its current record, or `None` if it was deleted. Fails once `stop` is requested.
 pub(in crate::registry) fn changed<'c>(
     store: &'c Store,
     changes: &'c [Arc<LoggedChange>],

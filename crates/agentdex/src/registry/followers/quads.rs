@@ -30,7 +30,7 @@ const PORTIONS_IN_A_SEGMENT: usize = 16;
 /// The statements that SPARQL queries read, their follower, and the number of queries.
 pub(in crate::registry) struct Sparql {
     pub quads: Arc<Quads>,
-    /// The follower that keeps them at the end of the log.
+    /// Follower that keeps the statements up to date with the log.
     pub following: Arc<Shared>,
     /// Number of queries that are being evaluated.
     pub running: AtomicUsize,

@@ -53,7 +53,7 @@ struct Progressing {
     status: FollowerStatus,
     /// The [`LogReader::ordinal`] of its position, once it was counted.
     ordinal: Option<i64>,
-    /// The last change that it has applied, whether or not it shows the effect already.
+    /// Position of the last applied change. Searches may not show its effect yet.
     applied: Option<Seq>,
 }
 

@@ -1,4 +1,4 @@
-//! The request to stop that a follower checks for between two changes.
+//! `Stop`: the shutdown request that a follower checks between changes.
 
 use std::sync::{
     Arc,
