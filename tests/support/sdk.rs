@@ -12,16 +12,14 @@ use super::skipped;
 
 /// What a Python program writes that reads `input`.
 pub fn run_python(program: &str, input: &str) -> Option<String> {
-    let python = env::var_os("AGENTDEX_PYTHON").unwrap_or_else(|| "python3".into());
-    run(Command::new(python).args(["-c", program]), input)
+    run(&mut python("AGENTDEX_PYTHON", program), input)
         .or_else(|| missing("a2a-sdk", "python3 or AGENTDEX_PYTHON, with a2a-sdk, cryptography and pyjwt"))
 }
 
 /// What a Python program writes, with an argument, that reads `input` and needs the SDK of Agent Spec and a
 /// processor of JSON-LD.
 pub fn run_agent_spec(program: &str, argument: &str, input: &str) -> Option<String> {
-    let python = env::var_os("AGENTDEX_AGENT_SPEC_PYTHON").unwrap_or_else(|| "python3".into());
-    run(Command::new(python).args(["-c", program, argument]), input)
+    run(python("AGENTDEX_AGENT_SPEC_PYTHON", program).arg(argument), input)
         .or_else(|| missing("pyagentspec", "python3 or AGENTDEX_AGENT_SPEC_PYTHON, with pyagentspec 26.3.1 and pyld"))
 }
 
@@ -54,6 +52,13 @@ pub fn run_browser(program: &str, input: &str) -> Option<String> {
 /// What a JavaScript module writes that reads `input` and needs npm only.
 pub fn run_node(program: &str, input: &str) -> Option<String> {
     run(&mut node(program), input).or_else(|| missing("npm", "node and npm"))
+}
+
+/// The Python that a variable names. It collects no garbage: a fifth of the time that the SDKs take to be imported.
+fn python(variable: &str, program: &str) -> Command {
+    let mut python = Command::new(env::var_os(variable).unwrap_or_else(|| "python3".into()));
+    python.args(["-c", &format!("import gc\ngc.disable()\n{program}")]);
+    python
 }
 
 fn node(program: &str) -> Command {
