@@ -104,9 +104,81 @@ fn card_that_needs_credentials_is_not_replaced_by_that_of_another_agent() {
         let Err(Error::FetchFailed { status: Some(302 | 401 | 403), reason, .. }) = &result else {
             panic!("{url}: {result:?}")
         };
-        assert!(reason.contains("needs credentials") && reason.contains("as a file"), "{url}: {reason}");
+        assert!(reason.contains("credentials") && reason.contains("as a file"), "{url}: {reason}");
         assert_eq!(asked, expected);
     }
+}
+
+/// The card of another agent of the site, at its well-known place and at the one of before.
+const OTHERS: [(&str, &str, &str); 2] = [(NEW, "200 OK", CARD), (OLD, "200 OK", CARD)];
+const PAGE: &str = "<html>";
+
+#[test]
+fn page_in_place_of_a_card_is_not_replaced_by_that_of_another_agent() {
+    let below_alone: &[&str] = &["/locked", BELOW];
+    let cases: [Locked; 9] = [
+        // A page at a place where the card is looked for, and a redirect to one that has no name of such a page.
+        ("/locked", &[(BELOW, "200 OK", PAGE)], below_alone),
+        ("/locked", &[(BELOW, FOUND, "/"), ("/", "200 OK", PAGE)], &["/locked", BELOW, "/"]),
+        ("", &[(NEW, "200 OK", PAGE), (OLD, "200 OK", CARD)], &[NEW]),
+        ("", &[(NEW, FOUND, "/start"), ("/start", "200 OK", PAGE), (OLD, "200 OK", CARD)], &[NEW, "/start"]),
+        // One that refuses who is no browser, and one behind another redirect.
+        ("/locked", &[(BELOW, FOUND, "/start"), ("/start", "406 Not Acceptable", "")], &["/locked", BELOW, "/start"]),
+        (
+            "/locked",
+            &[(BELOW, FOUND, "/start"), ("/start", FOUND, "/more"), ("/more", "200 OK", PAGE)],
+            &["/locked", BELOW, "/start", "/more"],
+        ),
+        // The URL itself: its own well-known places may have the card, those of the site not.
+        ("/locked", &[("/locked", "200 OK", PAGE)], &["/locked", BELOW, BELOW_OLD]),
+        ("/locked", &[("/locked", FOUND, "/"), ("/", "200 OK", PAGE)], &["/locked", "/", BELOW, BELOW_OLD]),
+        ("/cards/a.json", &[("/cards/a.json", "200 OK", PAGE)], &["/cards/a.json"]),
+    ];
+    for (url, answers, expected) in cases {
+        let of_site = OTHERS.iter().filter(|(place, ..)| answers.iter().all(|(known, ..)| known != place));
+        let answers: Vec<_> = answers.iter().chain(of_site).copied().collect();
+        let (result, asked) = place(&answering(answers.leak()), url);
+        let Err(Error::FetchFailed { status: Some(200 | 302), reason, .. }) = &result else {
+            panic!("{url}: {result:?}")
+        };
+        assert!(reason.contains("credentials") && reason.contains("as a file"), "{url}: {reason}");
+        assert_eq!(asked, expected, "{url}");
+    }
+}
+
+#[test]
+fn every_kind_of_redirect_to_a_page_ends_the_search() {
+    for status in [301, 302, 303, 307, 308] {
+        let site = Site::start(move |head| match head.split(' ').nth(1).unwrap() {
+            BELOW => Reply::new(&format!("{status} Elsewhere"), &[("location", "/welcome")], ""),
+            "/welcome" => Reply::new("200 OK", &[("content-type", "text/html")], PAGE),
+            NEW | OLD => Reply::json(CARD),
+            _ => Reply::new("404 Not Found", &[], ""),
+        });
+        let (result, _) = place(&site, "/locked");
+        assert!(
+            matches!(&result, Err(Error::FetchFailed { status: Some(found), .. }) if *found == status),
+            "{result:?}"
+        );
+    }
+}
+
+#[test]
+fn pages_beside_the_card_are_passed_over() {
+    // The home page of a site, and one at the URL of an agent that has its own card.
+    let home = answering(&[("/", "200 OK", PAGE), (OLD, "200 OK", CARD)]);
+    for path in ["", "/", "/?from=mail"] {
+        assert_eq!(place(&home, path).0.unwrap(), home.url(OLD), "{path:?}");
+    }
+    let agent = answering(&[("/agent", "200 OK", PAGE), ("/agent/.well-known/agent.json", "200 OK", CARD)]);
+    assert_eq!(place(&agent, "/agent").0.unwrap(), agent.url("/agent/.well-known/agent.json"));
+    // Where an agent is called, also behind a slash that is missing; its card is at the root of its site.
+    let called =
+        answering(&[("/agent", FOUND, "/agent/"), ("/agent/", "405 Method Not Allowed", ""), (NEW, "200 OK", CARD)]);
+    assert_eq!(place(&called, "/agent").0.unwrap(), called.url(NEW));
+    // A redirect to what isn't there leads on as if nothing were there.
+    let moved = answering(&[(NEW, FOUND, "/not-here"), (OLD, "200 OK", CARD)]);
+    assert_eq!(place(&moved, "").0.unwrap(), moved.url(OLD));
 }
 
 #[test]
@@ -169,4 +241,21 @@ fn card_that_moved_to_the_place_of_a_newer_version_is_tracked_there() {
     *place.lock().unwrap() = "/elsewhere.json";
     let import = fixture.refresh("urn:card:a");
     assert_eq!((import.source, import.failures), (site.url(NEW), 1));
+}
+
+#[test]
+fn card_that_moved_to_where_it_needs_credentials_is_not_replaced_by_that_of_another_agent() {
+    let is_gone = Arc::new(Mutex::new(false));
+    let now = is_gone.clone();
+    let site = Site::start(move |head| match (head.split(' ').nth(1).unwrap(), *now.lock().unwrap()) {
+        ("/server-card", false) => Reply::json(CARD),
+        ("/mcp/server-card", true) => Reply::new("401 Unauthorized", &[], ""),
+        ("/.well-known/mcp/server-card.json", true) => Reply::json(CARD),
+        _ => Reply::new("404 Not Found", &[], ""),
+    });
+    let fixture = Fixture::start();
+    block_on(fixture.registry.track(TrackRequest::new(site.url(""), Format::McpServer))).unwrap();
+    *is_gone.lock().unwrap() = true;
+    let import = fixture.refresh("urn:card:a");
+    assert_eq!((import.source, import.failures), (site.url("/server-card"), 1));
 }

@@ -15,7 +15,6 @@ use crate::{
     rate_limits::{Pace, Permit, RateLimits},
     redacted_url::shown,
     resolver::{Checked, SystemResolver},
-    sign_in::is_sign_in,
     target::Target,
     tls,
 };
@@ -134,9 +133,9 @@ impl Fetcher {
             match self.0.hop(attempt, target, request, &known).await? {
                 Hop::Redirect(next, status) => (target, redirected) = (next, Some(status)),
                 Hop::Answer(response, at, _permit) => {
-                    if let Some(status) = redirected.filter(|_| asks_to_sign_in(&response, &at)) {
+                    if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
                         let reason = format!(
-                            "the answer is {status} to {}: one has to sign in, it needs credentials",
+                            "the answer is {status} to {}, which is no JSON document: it may need credentials",
                             at.shown()
                         );
                         return Err(attempt.failed(Some(status), reason));
@@ -282,9 +281,15 @@ fn rate_limits(options: &Options) -> RateLimits {
     })
 }
 
-/// True for the page that a redirect led to in place of a document that needs credentials.
-fn asks_to_sign_in(response: &Response, at: &Target) -> bool {
-    response.status().is_success() && json_media_type(response).is_err() && is_sign_in(&at.url)
+/// True if a redirect led from a document to a page, such as one to sign in at. Some of these refuse clients other than browsers.
+fn is_other_page(response: &Response, at: &Target, first: &Target) -> bool {
+    let path = |target: &Target| target.url.path().trim_end_matches('/').to_owned();
+    match response.status() {
+        StatusCode::BAD_REQUEST | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_ACCEPTABLE => {
+            path(at) != path(first)
+        }
+        status => status.is_success() && json_media_type(response).is_err(),
+    }
 }
 
 fn is_redirect(status: StatusCode) -> bool {

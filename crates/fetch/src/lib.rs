@@ -24,7 +24,6 @@ mod probe;
 mod rate_limits;
 mod redacted_url;
 mod resolver;
-mod sign_in;
 mod target;
 mod tls;
 

@@ -85,14 +85,16 @@ impl Poller {
         }
     }
 
-    /// Fetches a document that left its well-known place from the others of the site: each version of a
-    /// protocol may have one of its own.
+    /// Fetches a document that left its well-known place from the first of the others of the site that has something: each
+    /// version of a protocol may have one of its own.
     async fn fetch_elsewhere(&self, source: &Tracked, now: Timestamp) -> Option<NewDocument> {
         let places = well_known(source.format);
         let site = places.iter().find_map(|place| source.source.strip_suffix(place))?;
         for place in places.iter().map(|place| format!("{site}{place}")).filter(|place| *place != source.source) {
-            if let Ok(document) = self.fetch_new(&place, source.format, Some(&source.id), now).await {
-                return Some(NewDocument { moved_to: Some(place), ..document });
+            match self.fetch_new(&place, source.format, Some(&source.id), now).await {
+                Ok(document) => return Some(NewDocument { moved_to: Some(place), ..document }),
+                Err(error) if is_absent(&error) => {}
+                Err(_) => return None,
             }
         }
         None
@@ -240,9 +242,15 @@ pub(super) fn well_known(format: Format) -> &'static [&'static str] {
     format.tracking().map_or(&[], |tracking| tracking.well_known)
 }
 
-/// True if a server gives the document to those alone who have credentials: it says so, or redirects to where one signs in.
-pub(super) fn needs_credentials(error: &Error) -> bool {
-    matches!(error, Error::FetchFailed { status: Some(300..=399 | 401 | 403), .. })
+/// True if a server has something at a URL that it gives to nobody without credentials, or that is no document: it says so,
+/// redirects to a page, or answers with one.
+pub(super) fn is_withheld(error: &Error) -> bool {
+    matches!(error, Error::FetchFailed { status: Some(200..=399 | 401 | 403), .. })
+}
+
+/// True if a server has nothing to fetch at a URL.
+pub(super) fn is_absent(error: &Error) -> bool {
+    matches!(error, Error::FetchFailed { .. }) && may_be_elsewhere(error) && !is_withheld(error)
 }
 
 /// True if the document may be at another place of the site in spite of a failure.

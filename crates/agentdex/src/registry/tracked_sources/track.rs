@@ -221,13 +221,13 @@ impl Registry {
     /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
     /// already, if one does and the request names no other.
     ///
-    /// What needs credentials at the URL or below it is not looked for at the root of the site, whose document may be
-    /// about another agent.
+    /// The search ends at the first well-known place that has something. Where the URL itself has something that is withheld or
+    /// no document, the well-known places of its site are left out: their documents may be about other agents.
     async fn fetch_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Result<New> {
         let mut failure = None;
-        let mut is_locked = false;
+        let mut is_withheld = false;
         for Candidate { url, place } in candidates(&request.url, poll::well_known(request.format)) {
-            if is_locked && place == Place::Site {
+            if is_withheld && place == Place::Site {
                 break;
             }
             let id = match &request.id {
@@ -236,12 +236,12 @@ impl Registry {
             };
             match tracker.poller.fetch_new(&url, request.format, id.as_deref(), now).await {
                 Ok(document) => return Ok(New { url, id, document }),
-                Err(error) if poll::needs_credentials(&error) => {
-                    // The URL itself may be where the agent is called; its document may need none.
-                    if place != Place::Itself {
-                        return Err(say_how_to_register(error));
-                    }
-                    is_locked = true;
+                // The URL itself may be where the agent is called, or a page about it.
+                Err(error) if place != Place::Itself && !poll::is_absent(&error) => {
+                    return Err(say_how_to_register(error));
+                }
+                Err(error) if poll::is_withheld(&error) => {
+                    is_withheld = true;
                     failure = Some(say_how_to_register(error));
                 }
                 Err(error) if poll::may_be_elsewhere(&error) => {
@@ -354,8 +354,11 @@ impl KnownSources {
     }
 }
 
-/// The failure to fetch a document that needs credentials, with what to do.
+/// The failure to fetch a document that is withheld, with what to do.
 fn say_how_to_register(error: Error) -> Error {
+    if !poll::is_withheld(&error) {
+        return error;
+    }
     let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
     let why = if matches!(status, Some(401 | 403)) { ": it needs credentials" } else { "" };
     let reason = format!(
