@@ -160,6 +160,36 @@ fn an_edit_of_a_part_stays_its_documents_and_survives_the_next_import() {
 }
 
 #[test]
+fn an_edit_is_said_to_be_served_only_where_it_is() {
+    let registry = TestRegistry::start();
+    let path = "/things/urn:agentdex:mcp:com.example%2Fw";
+    let import = |version: &str, description: &str| {
+        let server = json!({"name": "com.example/w", "description": description, "version": version});
+        let answer = registry.call("POST", "/import/mcp-server").body(JSON, server.to_string()).send();
+        (registry.get(path).json()["description"].clone(), rules(&answer))
+    };
+    let has = |rules: &[String], rule: &str| rules.iter().any(|one| one == rule);
+    import("1.0.0", "theirs");
+    let me = anybody(&registry);
+    me.call("PATCH", path, &json!({"description": "mine"})).expect(204);
+    let (served, found) = import("1.0.0", "theirs again");
+    assert!(served == "mine" && has(&found, "edits-kept"), "{served} {found:?}");
+    // A version below the one with the edit changes nothing of that.
+    let (served, found) = import("0.9.0", "older");
+    assert!(served == "mine" && !has(&found, "edits-kept") && has(&found, "not-served"), "{served} {found:?}");
+    // Nor does one below a version that was put by hand.
+    let mut by_hand = me.call("GET", path, &Value::Null).json();
+    by_hand.as_object_mut().unwrap().remove("registration");
+    by_hand["description"] = "by hand".into();
+    me.call("PUT", &format!("{path}?version=2.0.0"), &by_hand).expect(204);
+    let (served, found) = import("1.0.0", "theirs at last");
+    assert!(served == "by hand" && !has(&found, "edits-kept"), "{served} {found:?}");
+    // Above it, the edit is served again.
+    let (served, found) = import("3.0.0", "newer");
+    assert!(served == "mine" && has(&found, "edits-kept"), "{served} {found:?}");
+}
+
+#[test]
 fn parts_live_as_long_as_a_document_that_has_them() {
     let registry = TestRegistry::start();
     let me = anybody(&registry);

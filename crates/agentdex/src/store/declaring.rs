@@ -94,7 +94,6 @@ impl Applier<'_> {
         }
         let access = self.author.access.applied_to(&live.access);
         self.check_member(id, &access)?;
-        self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
         let kept: Vec<Seq> = declarations.0.iter().map(|declaration| declaration.base).collect();
         // A text without a version comes in the place of whatever is served, as far as its author knows.
         let unversioned = lossless_in.filter(|_| version.is_none()).map(|_| description.text.clone());

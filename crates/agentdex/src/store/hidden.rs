@@ -124,14 +124,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// True if the author is shown the text that a record is served from.
-    pub(super) fn shows_served_to_author(&self, live: &Found<'_>) -> Result<bool> {
-        let declared = live.record.declared()?;
-        declared.0.first().map_or(Ok(true), |served| self.may_publish(&served.access(&live.access)))
-    }
-
     /// True if the author is shown a text, and so may publish it.
-    fn may_publish(&self, own: &TextAccess) -> Result<bool> {
+    pub(super) fn may_publish(&self, own: &TextAccess) -> Result<bool> {
         own.lets_publish(&self.author.caller, |owner, number| self.is_member(owner, number))
     }
 

@@ -127,7 +127,6 @@ impl Applier<'_> {
             return Ok(Outcome::Renewed(live.record.seq));
         }
         let edits = self.edits(id, &live.record)?;
-        self.remark_on_conflicts((id, live), edits.as_ref(), &description.text)?;
         let brought = Brought::new(by.clone(), version.clone(), description, particulars.original);
         declarations.release(&by, Some(version.as_deref()));
         declarations.0.push(Declaration { access: Some(whole_access.into()), ..brought.declaration() });

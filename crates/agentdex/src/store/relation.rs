@@ -6,8 +6,10 @@ use serde_json::{Map, Value};
 
 use super::{
     applier::{Applier, Description, Found},
-    layout, value,
-    write::{Edits, Remark},
+    layout,
+    serving::{Next, UNSTORED},
+    value,
+    write::Remark,
 };
 use crate::{Error, Result, td::merge_patch};
 
@@ -41,19 +43,24 @@ impl Applier<'_> {
         Ok(same_text("title") || same_text("description") || self::addresses(&other).iter().any(is_known))
     }
 
-    /// Remarks what both a person and a new text of a declaration change, as far as the author is shown what it was before.
-    pub(super) fn remark_on_conflicts(
-        &mut self,
-        (id, live): (&str, &Found<'_>),
-        edits: Option<&Edits>,
-        text: &str,
-    ) -> Result<()> {
-        let (Some(edits), old) = (edits, &live.record) else { return Ok(()) };
-        if !self.shows_served_to_author(live)? {
+    /// Remarks what both a person and a new text of a declaration change, where the edits are served over that text, as far as
+    /// the author is shown the text that they lay over before.
+    pub(super) fn remark_on_conflicts(&mut self, id: &str, live: &Found<'_>, next: &Next) -> Result<()> {
+        let (Some(edits), Some(brought)) = (&next.edits, &next.brought) else { return Ok(()) };
+        let is_served = next.declarations.0.first().is_some_and(|served| served.base == UNSTORED);
+        if !is_served || next.text == brought.text {
             return Ok(());
         }
-        let base = self.overlay.get(&layout::text_key(old.base()?))?.ok_or_else(layout::corrupt)?;
-        let Some(change) = merge_patch::diff(value::text(&base)?, text) else { return Ok(()) };
+        let before = live.record.declared()?;
+        let served = before.0.first().filter(|_| before.take_edits());
+        // Below a version that was put by hand.
+        let converted = before.0.iter().filter(|one| one.original.is_some());
+        let Some(edited) = served.or_else(|| converted.max_by(|one, other| one.compare(other))) else { return Ok(()) };
+        if !self.may_publish(&edited.access(&live.access))? {
+            return Ok(());
+        }
+        let base = self.overlay.get(&layout::text_key(edited.base))?.ok_or_else(layout::corrupt)?;
+        let Some(change) = merge_patch::diff(value::text(&base)?, &brought.text) else { return Ok(()) };
         let parse = |patch: &str| serde_json::from_str::<Value>(patch).unwrap_or_default();
         let mut pointers = Vec::new();
         add_common(&parse(&edits.patch), &parse(&change), "", &mut pointers);

@@ -90,6 +90,7 @@ impl Applier<'_> {
 
     /// Makes a record what it is to be. There is no change in the log where nothing that is served changes.
     pub(super) fn serve(&mut self, id: &str, live: &Found<'_>, next: Next, actor: Option<String>) -> Result<Outcome> {
+        self.remark_on_conflicts(id, live, &next)?;
         let Next { text, capabilities, access, expiry, mut declarations, edits, brought } = next;
         let old = &live.record;
         let before = old.declared()?;
