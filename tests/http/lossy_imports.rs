@@ -231,6 +231,44 @@ fn version_in_another_format_lies_beside_what_is_there() {
 }
 
 #[test]
+fn removal_that_brings_back_a_lesser_document_says_what_is_lost() {
+    let registry = TestRegistry::start();
+    let id = "urn:agentdex:mcp:com.example%2Fw";
+    let server = |version: &str, url: &str| {
+        json!({
+            "name": "com.example/w", "description": "d", "version": version,
+            "remotes": [{"type": "streamable-http", "url": url}],
+        })
+    };
+    let provider = json!({"name": "x", "url": "https://x.example"});
+    let agent = json!({"id": "urn:agentdex:mcp:com.example/w", "name": "com.example/w", "version": "1.0.0", "instructions": "", "provider": provider});
+    for version in ["2.0.0", "3.0.0"] {
+        import(
+            &registry,
+            "mcp-server",
+            "",
+            server(version, &format!("https://{version}.example/mcp")).to_string().as_bytes(),
+        );
+    }
+    import(&registry, "aos", &format!("?if_exists=replace&id={id}"), agent.to_string().as_bytes()).expect(200);
+    let remove = |version: &str| {
+        let call =
+            registry.call("DELETE", &format!("{}?version={version}", path(id))).header("prefer", "return=effect");
+        let answer = call.send().expect(200).json();
+        let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+        let lost = warnings.into_iter().find(|warning| warning["rule"] == "lossy-import");
+        lost.map_or_else(String::new, |warning| warning["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(remove("3.0.0"), "", "what is served has the same format");
+    let actions = registry.get(&path(id)).json()["actions"].as_object().unwrap().clone();
+    let message = remove("2.0.0");
+    for word in ["1.0.0", "aos", actions.keys().next().unwrap()] {
+        assert!(message.contains(word), "{message:?} doesn't say {word}");
+    }
+    assert_eq!(remove("1.0.0"), "", "nothing is left");
+}
+
+#[test]
 fn of_two_formats_at_once_none_drops_the_other() {
     let registry = TestRegistry::start();
     let card = example("a2a/recipes.json");

@@ -88,6 +88,11 @@ impl Registry {
                 let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
                 warning("not-served", format!("it is stored beside the version{served}, which is higher and served"))
             }
+            Remark::Lossy { id: of, version, format, losses } if of == id => {
+                let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
+                let format = format.as_ref().map_or_else(String::new, |format| format!(" (format {format})"));
+                warning("lossy-import", format!("the version{version}{format} that is served from now on lacks {losses}"))
+            }
             Remark::VersionDropped(of, version) if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 warning("version-dropped", format!("the lowest version{version} is dropped: at most 20 are kept"))
@@ -109,6 +114,7 @@ impl Registry {
             | Remark::EditsNotServed(_)
             | Remark::DeclarationsEnded(_)
             | Remark::NotServed { .. }
+            | Remark::Lossy { .. }
             | Remark::VersionDropped(..)
             | Remark::VersionsHidden { .. }
             | Remark::AccessNarrowed { .. } => None,

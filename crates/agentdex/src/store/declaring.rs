@@ -303,6 +303,7 @@ impl Applier<'_> {
         }
         self.choose(&mut declarations, (live, &live.access), false)?;
         let next = self.rendered((id, live), (live.access.clone(), live.expiry), declarations, edits, None)?;
+        self.remark_on_losses(id, live, &next)?;
         self.serve(id, live, next, actor)
     }
 }

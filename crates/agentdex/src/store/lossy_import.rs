@@ -1,10 +1,13 @@
-//! Imports in another format than that of what is there: they drop nothing unless they are meant to.
+//! Documents in another format than that of what is there: an import drops nothing unless it is meant to, and a removal says what
+//! is lost.
 
 use serde_json::Value;
 
 use super::{
     applier::{Applier, Found},
+    serving::Next,
     value,
+    write::Remark,
 };
 use crate::{Error, Result, change::Seq, td::Losses};
 
@@ -22,17 +25,32 @@ impl Applier<'_> {
         let before = live.record.declared()?;
         let ended = before.0.iter().filter(|one| !kept.contains(&one.base)).filter_map(|one| one.format.as_deref());
         let original = ended.into_iter().find(|other| *other != format).map(str::to_owned);
-        let is_served_in = before.0.first().and_then(|served| served.format.as_deref());
-        let mut losses = Losses::default();
-        if is_served_in != Some(format) {
-            let served = self.served_text(&live.record)?;
-            let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-            losses = Losses::between(&parse(value::text(&served)?), &parse(text));
-        }
+        let losses = self.losses(live, Some(format), text)?;
         if original.is_none() && losses.is_empty() {
             return Ok(());
         }
         let (id, format, losses) = (id.to_owned(), format.to_owned(), Box::new(losses));
         Err(Error::LossyImport { id, format, original, losses })
+    }
+
+    /// Remarks what a record lacks once a version is removed, where it is then served from another format.
+    pub(super) fn remark_on_losses(&mut self, id: &str, live: &Found<'_>, next: &Next) -> Result<()> {
+        let Some(served) = next.declarations.0.first() else { return Ok(()) };
+        let losses = Box::new(self.losses(live, served.format.as_deref(), &next.text)?);
+        if !losses.is_empty() {
+            let (id, version, format) = (id.to_owned(), served.version.clone(), served.format.clone());
+            self.remarks.push(Remark::Lossy { id, version, format, losses });
+        }
+        Ok(())
+    }
+
+    /// What a text from a format lacks of what is served, which was served from another format.
+    fn losses(&mut self, live: &Found<'_>, format: Option<&str>, text: &str) -> Result<Losses> {
+        if live.record.format == format {
+            return Ok(Losses::default());
+        }
+        let served = self.served_text(&live.record)?;
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        Ok(Losses::between(&parse(value::text(&served)?), &parse(text)))
     }
 }

@@ -4,6 +4,7 @@ use super::{AuditEntry, namespaces::NamespaceWrite};
 use crate::{
     access::{Access, AccessRequest, Caller, Visibility},
     change::{DeletionReason, Precondition, Seq, Timestamp},
+    td::Losses,
 };
 
 /// An operation on a record.
@@ -355,6 +356,17 @@ pub enum Remark {
         id: String,
         /// The version that is served.
         served: Option<String>,
+    },
+    /// What is served after a removal was stored in another format, and lacks what was served before.
+    Lossy {
+        /// The record.
+        id: String,
+        /// The version that is served from now on.
+        version: Option<String>,
+        /// Its format.
+        format: Option<String>,
+        /// Content that it lacks.
+        losses: Box<Losses>,
     },
     /// There were more versions than are kept.
     VersionDropped(String, Option<String>),
