@@ -202,6 +202,69 @@ fn all_versions_are_published_together_with_what_is_put() {
 }
 
 #[test]
+fn version_below_the_served_one_is_not_stored_with_an_access_that_publishes_that() {
+    let office = Office::open();
+    office.json("alice", "PUT", "/namespaces/north", &json!({"members": ["bob"]})).expect(201);
+    office.put("alice", SECRET, "?version=2.0.0&visibility=private");
+    let path = |parameters: &str| format!("/things/{ID}?version=1.0.0&{parameters}");
+    let put =
+        |parameters: &str| office.call("alice", "PUT", &path(parameters), "application/td+json", &text(ID, "open"));
+    for wider in ["visibility=public", "visibility=public&dry_run=true", "visibility=namespace&namespace=north"] {
+        let problem = put(wider).problem(409, "version-not-served");
+        assert_eq!((&problem["id"], &problem["served"]), (&json!(ID), &json!("2.0.0")), "{problem}");
+        office.is_hidden_from(&["", "bob"], ID);
+        assert_eq!(office.versions("alice", ID), ["2.0.0"]);
+    }
+    // It is stored with the access that the agent has, or with one that is given to both on purpose.
+    put("visibility=private").expect(200);
+    office.is_hidden_from(&["", "bob"], ID);
+    put("visibility=public&versions=all").expect(200);
+    office.is_shown_to(&["", "bob"], &format!("/things/{ID}"));
+    // Less is no harm, nor is what comes to be served.
+    put("visibility=private").expect(200);
+    office.is_hidden_from(&["", "bob"], ID);
+    office.put("alice", "open", "?version=3.0.0&visibility=public");
+    office.is_hidden_from(&["", "bob"], ID);
+}
+
+#[test]
+fn import_below_the_served_version_publishes_nothing_either() {
+    let office = Office::open();
+    let import = |version: &str, visibility: &str| {
+        let server = json!({"name": "com.example/w", "description": "A desk", "version": version, "title": SECRET});
+        let path = format!("/import/mcp-server?visibility={visibility}");
+        office.json("alice", "POST", &path, &server)
+    };
+    let id = import("2.0.0", "private").expect(201).json()["ids"][0].as_str().unwrap().replace('/', "%2F");
+    import("1.0.0", "public").problem(409, "version-not-served");
+    office.is_hidden_from(&["", "bob"], &id);
+    import("1.0.0", "private").expect(200);
+    import("3.0.0", "public").expect(200);
+}
+
+#[test]
+fn versions_that_are_left_when_all_are_published_are_named() {
+    for is_public in [false, true] {
+        let office = Office::open();
+        office.put("alice", SECRET, "?version=1.0.0&visibility=private");
+        office.put("alice", "open", "?version=3.0.0");
+        office.set("ops", &json!({"owner": "bob"}), "");
+        office.put("bob", "bobs", "?version=2.0.0");
+        if is_public {
+            let told = hidden(&office.set("bob", &visibility("public"), ""));
+            assert!(told.contains("1.0.0") && told.contains("2.0.0"), "{told}");
+        }
+        // Its new owner isn't shown the first one, and so can't publish it.
+        let told = hidden(&office.set("bob", &visibility("public"), "?versions=all"));
+        assert!(told.contains("1.0.0") && !told.contains("2.0.0"), "{is_public}: {told}");
+        assert_eq!(office.versions("", ID), ["3.0.0", "2.0.0"]);
+        let told = hidden(&office.put("bob", "opened", "?versions=all"));
+        assert!(told.contains("1.0.0"), "{is_public}: {told}");
+        office.is_hidden_from(&["", "bob"], ID);
+    }
+}
+
+#[test]
 fn what_is_private_for_a_moment_stays_what_nobody_else_reads() {
     let office = Office::open();
     office.put("alice", SECRET, "?version=1.0.0");

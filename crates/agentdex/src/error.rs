@@ -308,6 +308,17 @@ pub enum Error {
         /// The Thing.
         id: String,
     },
+    /// A version that isn't served was to be stored with an access that would publish the one that is.
+    #[error(
+        "{} of {id:?} is served, and this access would publish that in place of what is put: change the access of {id:?} by \
+         itself, or give it to all versions (`versions=all`)", served_version(served.as_deref())
+    )]
+    VersionNotServed {
+        /// The Thing.
+        id: String,
+        /// The version that is served.
+        served: Option<String>,
+    },
     /// An import in another format would drop what the Thing has.
     #[error(
         "importing {id:?} from this document (format {format}) would drop {}; give the new one another id, or drop that on \
@@ -492,6 +503,7 @@ impl Error {
             Error::PartOfDocument { .. } => "part-of-document",
             Error::Unrelated { .. } => "unrelated",
             Error::HiddenVersions { .. } => "hidden-versions",
+            Error::VersionNotServed { .. } => "version-not-served",
             Error::LossyImport { .. } => "lossy-import",
             Error::NoSuchVersion { .. } => "no-such-version",
             Error::Contended { .. } => "contended",
@@ -667,6 +679,11 @@ fn dropped(original: Option<&str>, losses: &Losses) -> String {
         Some(original) if losses.is_empty() => original,
         Some(original) => format!("{original}, {losses}"),
     }
+}
+
+/// Names the version that is served.
+fn served_version(version: Option<&str>) -> String {
+    version.map_or_else(|| "a text without a version".to_owned(), |version| format!("the version {version:?}"))
 }
 
 /// Describes the documents that a part belongs to.

@@ -399,6 +399,7 @@ impl Declared {
             is_sole: self.is_sole,
             only_related: if_exists == IfExists::ReplaceRelated,
             only_lossless: self.only_lossless,
+            only_itself_published: true,
             ..OwnDeclaration::default()
         })
     }

@@ -130,7 +130,7 @@ fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
         "not all who see it from now on are shown what was stored when fewer saw it: {}; to publish these too, change its access \
-         with `?versions=all` (`agentdex access --all-versions`)",
+         with `?versions=all` (`agentdex access --all-versions`), which leaves out what you may not read",
         named(&names)
     )
 }

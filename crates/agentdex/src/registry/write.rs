@@ -244,7 +244,7 @@ impl Registry {
                     let expected = precondition.take();
                     let version = Some(version);
                     let own = OwnDeclaration { version, expected, is_sole: replaces, ..OwnDeclaration::default() };
-                    Declares::Itself(OwnDeclaration { only_related, ..own })
+                    Declares::Itself(OwnDeclaration { only_related, only_itself_published: true, ..own })
                 }
                 None => Declares::ByHand { replaces, only_related },
             };

@@ -10,7 +10,7 @@ use super::{
     declaration::{Declaration, Declarations, Declarer, MOST_VERSIONS},
     layout,
     parts::part_of_document,
-    serving::{Brought, Next, UNSTORED},
+    serving::{Brought, Next, UNSTORED, is_within},
     text_access::TextAccess,
     value::{self, StoredRecord},
     write::{Declares, Edited, Edits, Expiry, Outcome, OwnDeclaration, Remark},
@@ -112,7 +112,12 @@ impl Applier<'_> {
             brought = None;
         }
         if let Some(served) = declarations.0.first().filter(|served| served.base != UNSTORED) {
-            self.remarks.push(Remark::NotServed { id: id.to_owned(), served: served.version.clone() });
+            let (id, served) = (id.to_owned(), served.version.clone());
+            let publishes_served = !self.author.access.all_versions && !is_within(&access, &live.access);
+            if own.only_itself_published && publishes_served {
+                return Err(Error::VersionNotServed { id, served });
+            }
+            self.remarks.push(Remark::NotServed { id, served });
         }
         let unserved = unversioned.filter(|_| declarations.0.first().is_some_and(|served| served.base != UNSTORED));
         let expiry = particulars.expiry;

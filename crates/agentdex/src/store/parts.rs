@@ -275,14 +275,15 @@ impl Applier<'_> {
     /// Gives the parts of a document what its record has now: its access, owner and expiry.
     pub(super) fn let_parts_follow(&mut self, document: &str, before: &Found<'_>) -> Result<()> {
         let Some((access, expiry)) = self.whole_unpurged(document)? else { return Ok(()) };
-        if access == before.access && expiry == before.expiry {
+        let publishes_all = self.author.access.all_versions;
+        if access == before.access && expiry == before.expiry && !publishes_all {
             return Ok(());
         }
         for id in self.listed_parts(document)? {
             let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
             let found = self.found(&id, &bytes)?;
             let mut declarations = found.record.declared()?;
-            if access == before.access {
+            if access == before.access && !publishes_all {
                 let expiry = self.last_expiry(&declarations)?;
                 self.renew(Particulars { id: &id, expiry, original: None, created: None }, &found)?;
                 continue;

@@ -229,7 +229,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "invalid-query" => StatusCode::BAD_REQUEST,
         "body-too-large" => StatusCode::PAYLOAD_TOO_LARGE,
         "not-expressible" | "already-exists" | "part-of-document" => StatusCode::CONFLICT,
-        "lossy-import" | "unrelated" | "hidden-versions" => StatusCode::CONFLICT,
+        "lossy-import" | "unrelated" | "hidden-versions" | "version-not-served" => StatusCode::CONFLICT,
         "not-found" | "no-such-version" | "no-such-action" | "not-tracked" => StatusCode::NOT_FOUND,
         "precondition-failed" => StatusCode::PRECONDITION_FAILED,
         "access-refused" | "not-owner" | "not-member" => StatusCode::FORBIDDEN,
@@ -272,6 +272,7 @@ impl Problem {
             Error::LossyImport { id, format, original, losses } => {
                 json!({"id": id, "format": format, "originalFormat": original, "dropped": losses.to_members()})
             }
+            Error::VersionNotServed { id, served } => json!({"id": id, "served": served}),
             Error::NoSuchVersion { id, version } => json!({"id": id, "version": version}),
             Error::UnexpectedId { id } | Error::NotFound { id } | Error::AlreadyExists { id } => json!({"id": id}),
             Error::IdMismatch { expected, found } => json!({"expected": expected, "found": found}),

@@ -118,7 +118,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
-        (status = 409, description = "`unrelated`: with `if_exists=related`, it has nothing in common with what is there; `part-of-document`: a part of documents has their access", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`unrelated`: with `if_exists=related`, it has nothing in common with what is there; `part-of-document`: a part of documents has their access; `version-not-served`: the access would publish the version that is served in place of the lower one that is put", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
     )

@@ -50,7 +50,8 @@ pub(in crate::http) enum ThingRefusals {
 #[derive(IntoResponses)]
 pub(in crate::http) enum ConflictRefusals {
     /// `already-exists`: one of the Things is there; `unrelated`: the one that is there is something else; `lossy-import`: it has
-    /// what the document would drop.
+    /// what the document would drop; `version-not-served`: the access would publish the version that is served in place of the
+    /// lower one of the document.
     #[response(status = 409, content_type = "application/problem+json")]
     AlreadyExists(Problem),
 }
