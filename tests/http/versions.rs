@@ -130,6 +130,10 @@ fn version_that_is_stored_below_what_is_served_is_told() {
     send(&registry, Step::PutVersion, 2, "Two", "").expect(201);
     let answer = send(&registry, Step::PutVersion, 1, "One", "").expect(200);
     assert!(answer.text().contains("not-served"), "{}", answer.text());
+    assert_eq!(
+        (answer.json()["effect"].clone(), answer.header("agentdex-effect")),
+        (json!("versions-updated"), "versions-updated".to_owned())
+    );
     // The same again changes nothing.
     for (version, title) in [(1, "One"), (2, "Two")] {
         let answer = send(&registry, Step::PutVersion, version, title, "").expect(200);

@@ -83,6 +83,7 @@ impl Model {
                 Outcome::Updated(_) => Outcome::Updated(seq),
                 Outcome::Renewed(_) => Outcome::Renewed(seq),
                 Outcome::OriginalUpdated(_) => Outcome::OriginalUpdated(seq),
+                Outcome::VersionsUpdated(_) => Outcome::VersionsUpdated(seq),
                 Outcome::Removed(_) => Outcome::Removed(seq),
                 Outcome::NotDue => Outcome::NotDue,
             }

@@ -19,7 +19,10 @@ pub enum Effect {
     /// Its description is what it was, but the document that it was imported from was replaced: exports in that
     /// format are now the new one. There is no event, and the Thing keeps its entity tag.
     OriginalUpdated,
-    /// Its description and its original are what they were; at most the expiry moved.
+    /// Its description is what it was, but a version that isn't served was stored, replaced or removed. There is no event, and
+    /// the Thing keeps its entity tag.
+    VersionsUpdated,
+    /// Its description, its original and its versions are what they were; at most the expiry moved.
     Unchanged,
     /// It is gone.
     Removed,
@@ -30,8 +33,14 @@ pub enum Effect {
 
 impl Effect {
     /// All effects that a registry of this version has.
-    pub const ALL: [Effect; 5] =
-        [Effect::Created, Effect::Updated, Effect::OriginalUpdated, Effect::Unchanged, Effect::Removed];
+    pub const ALL: [Effect; 6] = [
+        Effect::Created,
+        Effect::Updated,
+        Effect::OriginalUpdated,
+        Effect::VersionsUpdated,
+        Effect::Unchanged,
+        Effect::Removed,
+    ];
 
     /// The name of the effect.
     pub fn as_str(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Effect {
             Effect::Created => "created",
             Effect::Updated => "updated",
             Effect::OriginalUpdated => "original-updated",
+            Effect::VersionsUpdated => "versions-updated",
             Effect::Unchanged => "unchanged",
             Effect::Removed => "removed",
             Effect::Other => "other",
@@ -169,6 +179,9 @@ pub struct Imported {
     pub things: Vec<Value>,
     /// The ids of Things that existed and changed.
     pub updated: Vec<String>,
+    /// The ids of Things whose description is what it was, while a version that isn't served was stored or replaced.
+    #[serde(default)]
+    pub versions_updated: Vec<String>,
     /// Oddities of the document, and what of it didn't survive; pointers are into the document.
     pub warnings: Vec<Violation>,
 }

@@ -17,8 +17,8 @@ impl Answer {
             Answer::Written(Written { effect: Effect::Created, .. }) => [1, 0, 0],
             Answer::Written(Written { effect: Effect::Unchanged, .. }) => [0, 0, 1],
             Answer::Written(_) => [0, 1, 0],
-            Answer::Imported(Imported { ids, created, updated, original_updated, .. }) => {
-                let replaced = updated.len() + original_updated.len();
+            Answer::Imported(Imported { ids, created, updated, original_updated, versions_updated, .. }) => {
+                let replaced = updated.len() + original_updated.len() + versions_updated.len();
                 [created.len(), replaced, ids.len().saturating_sub(created.len() + replaced)]
             }
         }
@@ -38,9 +38,18 @@ impl Answer {
                 let [created, unchanged] = [Effect::Created, Effect::Unchanged].map(|known| *effect == known);
                 json!({"id": id, "created": created, "unchanged": unchanged, "warnings": warnings})
             }
-            Answer::Imported(Imported { ids, created, updated, original_updated, removed, warnings, .. }) => json!({
+            Answer::Imported(Imported {
+                ids,
+                created,
+                updated,
+                original_updated,
+                versions_updated,
+                removed,
+                warnings,
+                ..
+            }) => json!({
                 "ids": ids, "created": created, "updated": updated, "originalUpdated": original_updated,
-                "removed": removed, "warnings": warnings,
+                "versionsUpdated": versions_updated, "removed": removed, "warnings": warnings,
             }),
         }
     }
@@ -52,15 +61,19 @@ impl Answer {
                 let verb = match effect {
                     Effect::Created => "created",
                     Effect::Unchanged => "unchanged",
+                    Effect::VersionsUpdated => "version stored",
                     _ => "replaced",
                 };
                 format!("{verb} {id}")
             }
-            Answer::Imported(Imported { ids, created, updated, original_updated, removed, .. }) => {
+            Answer::Imported(Imported {
+                ids, created, updated, original_updated, versions_updated, removed, ..
+            }) => {
                 let verb = |id: &String| match id {
                     id if created.contains(id) => "created",
                     id if updated.contains(id) => "replaced",
                     id if original_updated.contains(id) => "original updated",
+                    id if versions_updated.contains(id) => "version stored",
                     _ => "unchanged",
                 };
                 let present = ids.iter().map(|id| format!("{} {id}", verb(id)));

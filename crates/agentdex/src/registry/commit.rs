@@ -96,6 +96,7 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
         Outcome::Updated(seq) => Some((Effect::Updated, *seq)),
         Outcome::Renewed(seq) => Some((Effect::Unchanged, *seq)),
         Outcome::OriginalUpdated(seq) => Some((Effect::OriginalUpdated, *seq)),
+        Outcome::VersionsUpdated(seq) => Some((Effect::VersionsUpdated, *seq)),
         Outcome::Removed(seq) => Some((Effect::Removed, *seq)),
         Outcome::NotDue => None,
     };

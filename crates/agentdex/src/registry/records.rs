@@ -130,7 +130,7 @@ impl Registry {
         let worth = |(effect, _): &&(Effect, Seq)| match effect {
             Effect::Created => 3,
             Effect::Updated => 2,
-            Effect::OriginalUpdated => 1,
+            Effect::OriginalUpdated | Effect::VersionsUpdated => 1,
             _ => 0,
         };
         let (effect, _) = effects.iter().rev().max_by_key(worth).copied().ok_or(Error::MissingId)?;

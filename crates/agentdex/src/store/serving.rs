@@ -1,5 +1,7 @@
 //! Serving: what readers get of a record, of its declarations and its edits.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use sled::IVec;
 
@@ -185,7 +187,11 @@ impl Applier<'_> {
             self.log_update(id, live, (capabilities, access), patch.unwrap_or_else(|| "{}".to_owned()), actor)?;
             return Ok(Outcome::Updated(seq));
         }
-        Ok(if has_other_original { Outcome::OriginalUpdated(seq) } else { Outcome::Renewed(seq) })
+        if has_other_original {
+            return Ok(Outcome::OriginalUpdated(seq));
+        }
+        let has_other_versions = unserved(&before) != unserved(&declarations);
+        Ok(if has_other_versions { Outcome::VersionsUpdated(seq) } else { Outcome::Renewed(seq) })
     }
 
     /// Changes whose a record with declarations is, and who sees it.
@@ -288,6 +294,12 @@ impl Brought {
             unknown: Vec::new(),
         }
     }
+}
+
+/// The versions of a record that aren't served, each with its text and its original.
+fn unserved(declarations: &Declarations) -> BTreeMap<Option<&str>, (Digest, Option<Digest>)> {
+    let others = declarations.0.iter().skip(1).filter(|one| one.by == Declarer::Itself);
+    others.map(|one| (one.version.as_deref(), (one.text, one.original))).collect()
 }
 
 /// The text and the capability keys of a description with edits; none where that would be no valid description.

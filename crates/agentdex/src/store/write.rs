@@ -403,6 +403,8 @@ pub enum Outcome {
     Renewed(Seq),
     /// As a renewal, and the original was replaced by one of the same format.
     OriginalUpdated(Seq),
+    /// As a renewal, and a version that isn't served was stored, replaced or removed.
+    VersionsUpdated(Seq),
     /// The record is gone.
     Removed(Seq),
     /// A purge found nothing due, so that what comes after it in the same command isn't written either.
@@ -417,6 +419,7 @@ impl Outcome {
             Outcome::Updated(_) => Outcome::Updated(seq),
             Outcome::Renewed(_) => Outcome::Renewed(seq),
             Outcome::OriginalUpdated(_) => Outcome::OriginalUpdated(seq),
+            Outcome::VersionsUpdated(_) => Outcome::VersionsUpdated(seq),
             Outcome::Removed(_) => Outcome::Removed(seq),
             Outcome::NotDue => Outcome::NotDue,
         }

@@ -210,6 +210,7 @@ fn answer(context: &Context, request: &HttpRequest, path: &str, imported: &Impor
         created: of(Effect::Created),
         updated: of(Effect::Updated),
         original_updated: of(Effect::OriginalUpdated),
+        versions_updated: of(Effect::VersionsUpdated),
         removed: of(Effect::Removed),
         warnings: warnings.cloned().collect(),
         ..Default::default()

@@ -5,8 +5,8 @@ import { diff, differences } from "./difference.js";
 import { dim, e, fold, link, who } from "./dom.js";
 
 const MOST = 20;
-const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
-const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", unchanged: "Nothing changed:", removed: "Removed" };
+const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a version below the one that is served of", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
+const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", "versions-updated": "Stored a version below the one that is served of", unchanged: "Nothing changed:", removed: "Removed" };
 const EDITED = { before: "Changes", after: "Saved" };
 
 // A Thing Description is put to its id, anything else is posted to the import of its format.
@@ -25,8 +25,8 @@ export async function write({ path, id, body, type, options = {}, replace }, { d
 	query.set("if_exists", isNew ? "refuse" : "replace");
 	if (replace) query.set("replace", "true");
 	const { value } = await send("POST", `${path}?${query}`, body, type);
-	const { ids, created, updated, originalUpdated, removed, things = [], warnings } = value;
-	const effectOn = (id) => created.includes(id) ? "created" : updated.includes(id) ? "updated" : originalUpdated.includes(id) ? "original-updated" : "unchanged";
+	const { ids, created, updated, originalUpdated, versionsUpdated, removed, things = [], warnings } = value;
+	const effectOn = (id) => created.includes(id) ? "created" : updated.includes(id) ? "updated" : originalUpdated.includes(id) ? "original-updated" : versionsUpdated.includes(id) ? "versions-updated" : "unchanged";
 	const effects = [...ids.map((id) => ({ id, effect: effectOn(id) })), ...removed.map((id) => ({ id, effect: "removed" }))];
 	return { effects, warnings, things };
 }

@@ -55,7 +55,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("Link", "`next`"),
     ("ETag", "The entity tag"),
     ("Location", "Its path"),
-    ("Agentdex-Effect", "`created`, `updated`, `original-updated` or `unchanged`"),
+    ("Agentdex-Effect", "`created`, `updated`, `original-updated`, `versions-updated` or `unchanged`"),
     ("Agentdex-Warnings", "Number of fixes and oddities"),
     ("Agentdex-Seq", "Log position that the answer shows"),
     ("Last-Event-ID", "The position that the stream starts after; absent where the stream starts with `resync`"),
