@@ -139,6 +139,64 @@ fn version_that_is_stored_below_what_is_served_is_told() {
         let answer = send(&registry, Step::PutVersion, version, title, "").expect(200);
         assert_eq!(answer.json()["effect"], "unchanged", "{version}");
     }
+    // Nothing of it is an event, whether it is another text or gone.
+    let (last, tag) = (
+        registry.get("/changes?since=0").json()["changes"].clone(),
+        registry.get(&format!("/things/{ID}")).header("etag"),
+    );
+    let answer = send(&registry, Step::PutVersion, 1, "First", "").expect(200);
+    assert_eq!(answer.json()["effect"], "versions-updated");
+    let removal =
+        registry.call("DELETE", &format!("/things/{ID}?version=1.0.0")).header("prefer", "return=effect").send();
+    assert_eq!(removal.expect(200).json()["effect"], "versions-updated");
+    assert_eq!(listed(&registry), [(2, "Two".to_owned())]);
+    assert_eq!(registry.get("/changes?since=0").json()["changes"], last);
+    assert_eq!(registry.get(&format!("/things/{ID}")).header("etag"), tag);
+}
+
+#[test]
+fn import_of_a_version_that_is_not_served_is_told_apart_from_one_that_changes_nothing() {
+    let registry = TestRegistry::start();
+    let import = |version: &str, parameters: &str| {
+        let server = json!({"name": "com.example/w", "description": "Wind", "version": version});
+        let call = registry.call("POST", &format!("/import/mcp-server{parameters}"));
+        call.body("application/json", server.to_string()).send()
+    };
+    let id = import("2.0.0", "").expect(201).json()["ids"].clone();
+    for dry_run in [true, false] {
+        let answer = import("1.0.0", if dry_run { "?dry_run=true" } else { "" }).expect(200).json();
+        assert_eq!((&answer["versionsUpdated"], &answer["updated"]), (&id, &json!([])), "{answer}");
+    }
+    for version in ["1.0.0", "2.0.0"] {
+        let answer = import(version, "").expect(200).json();
+        assert_eq!((&answer["versionsUpdated"], &answer["updated"]), (&json!([]), &json!([])), "{answer}");
+    }
+}
+
+#[test]
+fn import_that_replaces_everything_says_what_it_drops() {
+    let registry = TestRegistry::start();
+    let path = "/things/urn:agentdex:mcp:com.example%2Fw";
+    let import = |version: &str, parameters: &str| {
+        let server = json!({"name": "com.example/w", "description": "Wind", "version": version});
+        let call = registry.call("POST", &format!("/import/mcp-server{parameters}"));
+        let answer = call.body("application/json", server.to_string()).send();
+        assert!(answer.status < 300, "{}", answer.text());
+        answer.text().contains("declarations-ended")
+    };
+    assert!(!import("1.0.0", "?replace=true"), "there was nothing");
+    assert!(!import("1.0.0", "?replace=true"), "it is the same");
+    import("2.0.0", "");
+    assert!(import("3.0.0", "?replace=true&dry_run=true"));
+    assert!(import("3.0.0", "?replace=true"));
+    assert_eq!(registry.get(&format!("{path}/versions")).json().as_array().unwrap().len(), 1);
+    // An edit is dropped with the document that it lay over.
+    let edit = registry.call("PATCH", path).body("application/merge-patch+json", r#"{"title": "Mine"}"#).send();
+    edit.expect(204);
+    assert!(import("3.0.0", "?replace=true"));
+    assert_ne!(registry.get(path).json()["title"], "Mine");
+    assert!(!import("3.0.0", "?replace=true"));
+    assert_eq!(registry.registry().check().unwrap().faults, []);
 }
 
 #[test]
@@ -151,7 +209,8 @@ fn nothing_is_dropped_but_by_replace() {
     assert!(answer.text().contains("declarations-ended"), "{}", answer.text());
     assert_eq!(listed(&registry), [(0, "Three".to_owned())]);
     send(&registry, Step::PutVersion, 4, "Four", "").expect(200);
-    send(&registry, Step::PutVersion, 5, "Five", "&replace=true").expect(200);
+    let answer = send(&registry, Step::PutVersion, 5, "Five", "&replace=true").expect(200);
+    assert!(answer.text().contains("declarations-ended"), "{}", answer.text());
     assert_eq!(listed(&registry), [(5, "Five".to_owned())]);
     assert_eq!(registry.registry().check().unwrap().faults, []);
 }

@@ -88,7 +88,7 @@ impl Import {
     }
 
     /// Lets an import replace everything that the Thing has: an original in another format, affordances, forms, security
-    /// definitions, and all other versions. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
+    /// definitions, all other versions, and edits. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

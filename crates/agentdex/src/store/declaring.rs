@@ -75,11 +75,22 @@ impl Applier<'_> {
         actor: Option<String>,
     ) -> Result<Outcome> {
         let (id, old) = (particulars.id, &live.record);
-        let (mut declarations, edits) = self.declared(id, live)?;
+        let (mut declarations, mut edits) = self.declared(id, live)?;
         let (served, was_part) = (declarations.0.first().cloned(), declarations.is_part());
-        let is_import = particulars.original.is_some();
-        let version = self.settle_versions(id, &mut declarations, &own, is_import)?;
-        let lossless_in = particulars.original.map(|original| original.format.as_str()).filter(|_| own.only_lossless);
+        let format = particulars.original.map(|original| original.format.as_str());
+        let is_import = format.is_some();
+        if !was_part {
+            self.name_versions(&mut declarations)?;
+        }
+        if own.replaces_all() {
+            let version = own.version.clone().or_else(|| version_of(&description.text));
+            let is_kept = |one: &Declaration| one.version == version && one.format.as_deref() == format;
+            if edits.take().is_some() || !declarations.0.iter().all(is_kept) {
+                self.remarks.push(Remark::DeclarationsEnded(id.to_owned()));
+            }
+        }
+        let version = settle_versions(id, &mut declarations, &own, is_import)?;
+        let lossless_in = format.filter(|_| own.only_lossless);
         let is_plain = edits.is_none() && old.declarations.is_empty() && own.edited.is_none();
         if declarations.0.is_empty() && version.is_none() && is_plain {
             if let Some(format) = lossless_in {
@@ -176,32 +187,6 @@ impl Applier<'_> {
             self.remarks.push(Remark::VersionDropped(id.to_owned(), dropped.version));
         }
         has_brought
-    }
-
-    /// The version under which a record is declared by itself, among others or as the only one. The one before it is taken out,
-    /// and all others where it is the only one that there will be.
-    fn settle_versions(
-        &mut self,
-        id: &str,
-        declarations: &mut Declarations,
-        own: &OwnDeclaration,
-        is_import: bool,
-    ) -> Result<Option<String>> {
-        let version = own.version.clone();
-        if declarations.is_part() {
-            check_version(id, own.expected, None)?;
-            return Ok(version.filter(|_| !is_import));
-        }
-        self.name_versions(declarations)?;
-        let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
-        check_version(id, own.expected, before)?;
-        match own.is_sole {
-            true => declarations.0.clear(),
-            false => drop(declarations.release(&Declarer::Itself, Some(version.as_deref()))),
-        }
-        // An import that is the only version has it in its text.
-        let is_in_text = is_import && declarations.0.is_empty();
-        Ok(version.filter(|_| !is_in_text))
     }
 
     /// Names the declarations without a version by the version that their text says: that of what was imported as the only one
@@ -311,6 +296,30 @@ impl Applier<'_> {
         self.remark_on_losses(id, live, &next)?;
         self.serve(id, live, next, actor)
     }
+}
+
+/// The version under which a record is declared by itself, among others or as the only one. The one before it is taken out,
+/// and all others where it is the only one that there will be.
+fn settle_versions(
+    id: &str,
+    declarations: &mut Declarations,
+    own: &OwnDeclaration,
+    is_import: bool,
+) -> Result<Option<String>> {
+    let version = own.version.clone();
+    if declarations.is_part() {
+        check_version(id, own.expected, None)?;
+        return Ok(version.filter(|_| !is_import));
+    }
+    let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
+    check_version(id, own.expected, before)?;
+    match own.is_sole {
+        true => declarations.0.clear(),
+        false => drop(declarations.release(&Declarer::Itself, Some(version.as_deref()))),
+    }
+    // An import that is the only version has it in its text.
+    let is_in_text = is_import && declarations.0.is_empty();
+    Ok(version.filter(|_| !is_in_text))
 }
 
 /// The version that a description names.

@@ -121,6 +121,13 @@ pub struct Edited {
     pub capabilities: Vec<String>,
 }
 
+impl OwnDeclaration {
+    /// True if everything else that the record has is dropped. A document that is polled keeps edits.
+    pub(super) fn replaces_all(&self) -> bool {
+        self.is_sole && !self.only_lossless
+    }
+}
+
 impl Declares {
     pub(super) fn only_related(&self) -> bool {
         match self {

@@ -76,7 +76,7 @@ impl ImportPath {
             json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
                 "description": "`related`, which it is unless given: the Thing of the document is replaced if it has its title, description, a capability or an address in common with the new one, else 409 `unrelated`; `replace`: it is replaced; `refuse`: 409 if one of the Things is there. Things of parts that are there by themselves, or declared by documents of others, stay as they are"}),
             json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
-                "description": "`true`: the document may drop what its Thing has from another format. Else 409 `lossy-import` where it would end an original in another format, or where its Thing lacks an affordance, form, or security definition of the one that is there"}),
+                "description": "`true`: the document replaces all that its Thing has: what came from another format, other versions, and edits; the warning `declarations-ended` says so. Else 409 `lossy-import` where it would end an original in another format, or where its Thing lacks an affordance, form, or security definition of the one that is there"}),
             json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 0},
                 "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
             json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
