@@ -81,7 +81,7 @@ impl Upgrade<'_> {
     fn records(&mut self) -> Result<()> {
         for pair in self.tree.pairs(self.db, layout::RECORDS, layout::AFTER_RECORDS) {
             let (key, value) = pair?;
-            // What can't be read is damaged, or was written again before the upgrade was interrupted.
+            // What can't be read is damaged, and stays so, or was written again before the upgrade was interrupted.
             let Ok(record) = StoredRecord::decode_format_4(&value) else { continue };
             if record.declarations.is_empty() {
                 continue;
@@ -111,10 +111,7 @@ impl Upgrade<'_> {
         let access = record.access()?;
         let accesses = match self.accesses(id, record, &declarations) {
             // What the log says can't be read: nobody but its owner is shown what isn't served.
-            Err(error) if layout::is_corrupt(&error) => {
-                let private = Access { visibility: Visibility::Private, ..access.clone() };
-                vec![Some(private.into()); declarations.0.len()]
-            }
+            Err(error) if layout::is_corrupt(&error) => vec![Some(private(&access).into()); declarations.0.len()],
             accesses => accesses?,
         };
         for (number, (declaration, shown)) in declarations.0.iter_mut().zip(accesses).enumerate() {
@@ -164,13 +161,22 @@ impl Upgrade<'_> {
         Ok(accesses)
     }
 
-    /// The access of a text that a document declares: no wider than that of the document.
+    /// The access of a text that a document declares: no wider than that of the document. Of one that can't be read, nobody but the
+    /// owner is shown it.
     fn as_of_document(&self, declaration: &Declaration, shown: TextAccess) -> Result<TextAccess> {
         let Some(document) = declaration.document() else { return Ok(shown) };
         let Some(document) = self.tree.get(&layout::record_key(document))? else { return Ok(shown) };
-        let access = StoredRecord::decode(&document).or_else(|_| StoredRecord::decode_format_4(&document))?.access()?;
+        let document = StoredRecord::decode(&document).or_else(|_| StoredRecord::decode_format_4(&document));
+        let access = match document.and_then(|document| document.access()) {
+            Err(error) if layout::is_corrupt(&error) => private(&shown.access),
+            access => access?,
+        };
         Ok(shown.narrowed(&access))
     }
+}
+
+fn private(access: &Access) -> Access {
+    Access { visibility: Visibility::Private, ..access.clone() }
 }
 
 fn writing(source: sled::Error) -> Error {

@@ -170,3 +170,46 @@ fn store_that_is_older_than_its_witness_is_not_upgraded() {
     let db = open_tree(directory.path(), &Options::default()).unwrap();
     assert_eq!(db.get(layout::FORMAT_KEY).unwrap().unwrap(), FROM.to_be_bytes());
 }
+
+/// Two documents that declare a part, the first of which can't be read.
+fn fill_with_part_of_damaged_document(directory: &Path) {
+    let store = Store::open(directory, Options::default()).unwrap();
+    for document in ["urn:one", "urn:two"] {
+        let mut part = put("urn:part", document, "1.0.0", true);
+        if let Operation::Put { declares, .. } = &mut part.operation {
+            *declares = Declares::Document { id: document.to_owned(), version: None };
+        }
+        let writes = vec![put(document, document, "1.0.0", true), part];
+        store.submit_as(alice(Some(Visibility::Public)), writes).wait().unwrap();
+    }
+    store.close();
+    drop(store);
+    downgrade(directory);
+    let db = open_tree(directory, &Options::default()).unwrap();
+    let mut state = State::decode(&db.get(layout::STATE_KEY).unwrap().unwrap()).unwrap();
+    let (key, damaged) = (layout::record_key("urn:one"), IVec::from(vec![0xff_u8; 40]));
+    let before = db.insert(&key, &damaged).unwrap();
+    state.sum.replace(&key, before.as_deref(), Some(&damaged));
+    db.insert(layout::STATE_KEY, state.encode()).unwrap();
+    db.flush().unwrap();
+}
+
+#[test]
+fn part_of_a_document_that_cannot_be_read_is_upgraded_and_shown_to_nobody_more() {
+    let directory = tempfile::tempdir().unwrap();
+    fill_with_part_of_damaged_document(directory.path());
+    let db = open_tree(directory.path(), &Options::default()).unwrap();
+    upgrade(directory.path(), &db).unwrap();
+    assert!(state(&db).unwrap().unwrap().is_done);
+    let value = db.get(layout::record_key("urn:part")).unwrap().unwrap();
+    let part = StoredRecord::decode(&value).expect("it is upgraded");
+    let of_agent = part.access().unwrap();
+    let shown = part.declared().unwrap().0.into_iter().map(|declaration| {
+        let visibility = declaration.access(&of_agent).access.visibility;
+        (declaration.document().unwrap().to_owned(), visibility)
+    });
+    let expected = [("urn:two", Visibility::Public), ("urn:one", Visibility::Private)];
+    assert_eq!(shown.collect::<Vec<_>>(), expected.map(|(document, shown)| (document.to_owned(), shown)));
+    let stored = State::decode(&db.get(layout::STATE_KEY).unwrap().unwrap()).unwrap();
+    assert_eq!(Sum::read(&db).unwrap(), stored.sum);
+}
