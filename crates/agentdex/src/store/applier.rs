@@ -5,25 +5,24 @@
 //! before it have staged, so preconditions hold in log order; a command that fails takes back what it
 //! has staged.
 
-use agentdex_api::{AuditChain, AuditEntry, AuditedState};
 use sled::IVec;
 
 use super::{
-    audit::{self, hash_of},
+    audit,
     declaration::Declarer,
     expiry::extended,
     gaps::Gaps,
     layout,
-    namespaces::{NamespaceRecord, NamespaceWrite},
+    namespaces::NamespaceRecord,
     overlay::{Overlay, Sealed},
     recent::RecentEntry,
     sum::Digest,
-    value::{self, Body, ChangeEntry, Content, Entry, MembershipEntry, State, StoredRecord},
+    value::{self, Body, ChangeEntry, State, StoredRecord},
     write::{Applied, Author, Declares, Expiry, Operation, Original, Outcome, Patch, Remark, Transaction, Write},
 };
 use crate::{
     Error, Result,
-    access::{Access, Caller, NamespaceNumber, Role, Visibility},
+    access::{Access, NamespaceNumber},
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
@@ -52,17 +51,17 @@ pub(super) struct Applier<'a> {
     gaps: Gaps,
     pub(super) moment: Moment,
     pub(super) state: State,
-    entries: Vec<RecentEntry>,
+    pub(super) entries: Vec<RecentEntry>,
     /// The expiries that are added or removed.
     moved: Vec<(IVec, bool)>,
     /// The access to Things that not everybody sees now, or saw before.
     restricted: Vec<(String, Access)>,
     /// The namespaces that are others.
-    namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
+    pub(super) namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     /// True if somebody sees less afterwards.
-    narrows: bool,
+    pub(super) narrows: bool,
     /// The end of the audit trail.
-    audited: audit::End,
+    pub(super) audited: audit::End,
     /// The remarks on the command.
     pub(super) remarks: Vec<Remark>,
     pub(super) author: Author,
@@ -433,53 +432,6 @@ impl<'a> Applier<'a> {
         Ok(Outcome::Updated(seq))
     }
 
-    /// The text of a record, where the audit trail needs it.
-    pub(super) fn audited_text(&mut self, record: &StoredRecord<'_>) -> Result<Option<IVec>> {
-        if self.author.caller.owner().is_none() {
-            return Ok(None);
-        }
-        self.overlay.get(&layout::text_key(record.seq))
-    }
-
-    /// Notes what an authenticated caller changes, which gets the next position in the log: the texts and the accesses
-    /// before and after.
-    pub(super) fn audit(
-        &mut self,
-        kind: ChangeKind,
-        id: &str,
-        (before, after): (Option<&[u8]>, Option<&[u8]>),
-        (from, to): (Option<&Access>, Option<&Access>),
-    ) {
-        let Caller::Principal(principal) = &self.author.caller else { return };
-        let is_decision = from.is_some() && to.is_some() && from != to;
-        let is_told = is_decision || from.is_none() || to.is_none();
-        let state = |access: Option<&Access>| access.filter(|_| is_told).map(AuditedState::from);
-        let entry = AuditEntry {
-            owner: Some(principal.owner.clone()),
-            role: Some(principal.role),
-            key: Some(principal.key.clone()),
-            address: self.author.address.clone(),
-            action: kind.as_str().to_owned(),
-            target: id.to_owned(),
-            seq: Some(self.next_seq()),
-            before: before.map(hash_of),
-            after: after.map(hash_of),
-            from: state(from),
-            to: state(to),
-            chain: Some(if is_decision { AuditChain::Decisions } else { AuditChain::Changes }),
-            ..AuditEntry::default()
-        };
-        self.note(entry);
-    }
-
-    /// Appends to the audit trail.
-    fn note(&mut self, entry: AuditEntry) {
-        let Moment { at, clock, .. } = self.moment;
-        let arrival = Some(clock).filter(|clock| *clock != at);
-        let (key, stored) = self.audited.append(AuditEntry { at: Some(at), arrival, ..entry });
-        self.set(key, Some(stored));
-    }
-
     /// Notes who sees a record, if not everybody does or did.
     pub(super) fn restrict(&mut self, id: &str, before: &Access, after: &Access) {
         if before.is_public() && after.is_public() {
@@ -576,89 +528,6 @@ impl<'a> Applier<'a> {
             return Ok(());
         }
         self.overwrite(layout::text_key(record.seq), None).map(drop)
-    }
-
-    /// Appends the update of a record to the log.
-    pub(super) fn log_update(
-        &mut self,
-        id: &str,
-        live: &Found<'_>,
-        (after, access_after): (Vec<String>, Access),
-        patch: String,
-        actor: Option<String>,
-    ) -> Result<Seq> {
-        let (id, before) = (id.to_owned(), live.record.capability_keys()?);
-        let (kind, end, body) = (ChangeKind::Updated, None, Body::Text(patch));
-        let access_before = live.access.clone();
-        self.narrows |= access_before != access_after && !access_after.is_public();
-        Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
-    }
-
-    /// Appends a change to the log.
-    pub(super) fn log_change(&mut self, change: ChangeEntry, actor: Option<String>) -> Seq {
-        let seq = self.next_seq();
-        if change.kind != ChangeKind::Created {
-            self.set(layout::history_key(&change.id, seq), Some(IVec::default()));
-        }
-        if !change.access_before.is_public() || !change.access_after.is_public() {
-            self.set(layout::restricted_key(&change.id), Some(value::encode_seq(seq)));
-        }
-        self.append(Content::Change(Box::new(change)), actor)
-    }
-
-    /// Appends to the log.
-    pub(super) fn append(&mut self, content: Content, actor: Option<String>) -> Seq {
-        let (seq, previous) = (self.next_seq(), self.state.last);
-        let entry = Entry { previous, at: self.moment.at, arrival: self.moment.clock, actor, content };
-        self.set(layout::log_key(seq), Some(entry.encode()));
-        self.entries.push(RecentEntry::new(seq, entry));
-        (self.state.last, self.state.entries) = (seq, self.state.entries + 1);
-        seq
-    }
-
-    /// Says who the members of a namespace are from here on.
-    fn write_namespace(&mut self, write: NamespaceWrite) -> Result<()> {
-        let NamespaceWrite { number, mut record, members } = write;
-        let seq = self.next_seq();
-        let number = match number {
-            Some(number) => {
-                let known = self.namespace(number)?.filter(|known| known.given_up.is_none());
-                record.members = known.ok_or_else(|| Error::NotFound { id: record.name.to_string() })?.members;
-                number
-            }
-            None => {
-                self.state.namespaces += 1;
-                NamespaceNumber(self.state.namespaces)
-            }
-        };
-        record.given_up = members.is_none().then_some(seq);
-        let (joined, left) = record.set_members(&members.unwrap_or_default(), seq);
-        self.set(layout::namespace_key(number), Some(record.encode()));
-        self.namespaces.push((number, record));
-        if !joined.is_empty() || !left.is_empty() {
-            let actor = self.author.caller.owner().map(ToString::to_string);
-            self.append(Content::Membership(MembershipEntry { number, joined, left }), actor);
-        }
-        Ok(())
-    }
-
-    pub(super) fn namespace(&self, number: NamespaceNumber) -> Result<Option<NamespaceRecord>> {
-        let stored = self.overlay.get_open(&layout::namespace_key(number))?;
-        stored.map(|stored| NamespaceRecord::decode(&stored)).transpose()
-    }
-
-    /// Fails where the author may not show a Thing to the namespace that it is in: it is no member.
-    pub(super) fn check_member(&self, id: &str, access: &Access) -> Result<()> {
-        let (Caller::Principal(principal), Visibility::Namespace) = (&self.author.caller, access.visibility) else {
-            return Ok(());
-        };
-        let (Some(name), false) = (&access.namespace, principal.role == Role::Admin) else { return Ok(()) };
-        let known = access.number.map(|number| self.namespace(number)).transpose()?.flatten();
-        if known.as_ref().is_some_and(|known| known.has(&principal.owner)) {
-            return Ok(());
-        }
-        let is_given_up = known.is_none_or(|known| known.given_up.is_some());
-        Err(Error::NotMember { id: id.to_owned(), namespace: name.clone(), is_given_up })
     }
 
     pub(super) fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {

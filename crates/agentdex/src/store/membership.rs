@@ -1,0 +1,59 @@
+//! Namespaces as they are written, and who may show a record to the members of one.
+
+use super::{
+    applier::Applier,
+    layout,
+    namespaces::{NamespaceRecord, NamespaceWrite},
+    value::{Content, MembershipEntry},
+};
+use crate::{
+    Error, Result,
+    access::{Access, Caller, NamespaceNumber, Role, Visibility},
+};
+
+impl Applier<'_> {
+    /// Says who the members of a namespace are from here on.
+    pub(super) fn write_namespace(&mut self, write: NamespaceWrite) -> Result<()> {
+        let NamespaceWrite { number, mut record, members } = write;
+        let seq = self.next_seq();
+        let number = match number {
+            Some(number) => {
+                let known = self.namespace(number)?.filter(|known| known.given_up.is_none());
+                record.members = known.ok_or_else(|| Error::NotFound { id: record.name.to_string() })?.members;
+                number
+            }
+            None => {
+                self.state.namespaces += 1;
+                NamespaceNumber(self.state.namespaces)
+            }
+        };
+        record.given_up = members.is_none().then_some(seq);
+        let (joined, left) = record.set_members(&members.unwrap_or_default(), seq);
+        self.set(layout::namespace_key(number), Some(record.encode()));
+        self.namespaces.push((number, record));
+        if !joined.is_empty() || !left.is_empty() {
+            let actor = self.author.caller.owner().map(ToString::to_string);
+            self.append(Content::Membership(MembershipEntry { number, joined, left }), actor);
+        }
+        Ok(())
+    }
+
+    pub(super) fn namespace(&self, number: NamespaceNumber) -> Result<Option<NamespaceRecord>> {
+        let stored = self.overlay.get_open(&layout::namespace_key(number))?;
+        stored.map(|stored| NamespaceRecord::decode(&stored)).transpose()
+    }
+
+    /// Fails where the author may not show a Thing to the namespace that it is in: it is no member.
+    pub(super) fn check_member(&self, id: &str, access: &Access) -> Result<()> {
+        let (Caller::Principal(principal), Visibility::Namespace) = (&self.author.caller, access.visibility) else {
+            return Ok(());
+        };
+        let (Some(name), false) = (&access.namespace, principal.role == Role::Admin) else { return Ok(()) };
+        let known = access.number.map(|number| self.namespace(number)).transpose()?.flatten();
+        if known.as_ref().is_some_and(|known| known.has(&principal.owner)) {
+            return Ok(());
+        }
+        let is_given_up = known.is_none_or(|known| known.given_up.is_some());
+        Err(Error::NotMember { id: id.to_owned(), namespace: name.clone(), is_given_up })
+    }
+}
