@@ -135,7 +135,7 @@ impl Fetcher {
                 Hop::Answer(response, at, _permit) => {
                     if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
                         let reason = format!(
-                            "the answer is {status} to {}, which is no JSON document: it may need credentials",
+                            "the answer is {status} to {}, which isn't a JSON document: it may need credentials",
                             at.shown()
                         );
                         return Err(attempt.failed(Some(status), reason));
