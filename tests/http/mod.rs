@@ -3,6 +3,7 @@
 mod about;
 mod access;
 mod agent_cards;
+mod backpressure;
 mod batch;
 mod capability_files;
 mod changes;

@@ -189,6 +189,12 @@ impl Registry {
         drop(self.read_index(failed));
     }
 
+    /// Keeps the index from following the log until it is let go on, for tests: searches wait meanwhile.
+    #[doc(hidden)]
+    pub fn hold_index(&self, is_held: bool) {
+        self.0.indexing.hold(is_held);
+    }
+
     /// Returns the searchable snapshot, and the Things in it that must stay hidden: those that have expired or were
     /// removed since, and those that somebody with these grants doesn't see; without grants nothing else.
     fn visible(&self, grants: Option<&Grants>) -> Result<Visible> {

@@ -1,9 +1,12 @@
 //! Backpressure for whoever writes faster than searches can follow, while others wait for what they wrote: its requests
 //! aren't read on until searches have caught up. Nothing is refused.
 
-use actix_web::{HttpRequest, web::Data};
+use actix_web::{
+    HttpRequest,
+    web::{Data, Payload},
+};
 
-use super::{context::Context, pace::Turn, stop::Stopped};
+use super::{body, context::Context, problem::Problem, stop::Stopped};
 use crate::Registry;
 
 /// The pace of a request's writes.
@@ -20,12 +23,25 @@ impl Pacer {
         Pacer { context: context.clone(), registry, stopped }
     }
 
-    /// Waits until the caller may write more, or the server stops. The turn is to be kept until that is written.
-    pub async fn turn(&mut self) -> Turn {
-        let Some(owner) = self.registry.caller().owner() else { return Turn::free() };
+    /// Waits until the caller may write more, or the server stops.
+    pub async fn wait(&mut self) {
+        let Some(owner) = self.registry.caller().owner() else { return };
         tokio::select! {
-            turn = self.context.pace.turn(owner, || self.registry.holds_up_searches()) => turn,
-            () = self.stopped.wait() => Turn::free(),
+            () = self.context.pace.wait(owner, || self.registry.holds_up_searches()) => {}
+            () = self.stopped.wait() => {}
         }
     }
+}
+
+/// Reads the body of a write. It isn't read on while the caller is slowed, and isn't written either if that began meanwhile.
+pub(super) async fn read_body(
+    context: &Data<Context>,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<Vec<u8>, Problem> {
+    let mut pacer = Pacer::new(context, request);
+    pacer.wait().await;
+    let body = body::read(request, payload, context.options.body_limit).await?;
+    pacer.wait().await;
+    Ok(body)
 }

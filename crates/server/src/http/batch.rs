@@ -30,7 +30,6 @@ use super::{
     context::Context,
     formats::explain,
     lines::{Line, LineBuffer},
-    pace::Turn,
     parameters::Parameters,
     problem::Problem,
     thing,
@@ -119,16 +118,12 @@ pub(super) fn write_lines(
         }
         result
     });
-    let results = groups.into_stream().map(move |(group, paced)| {
+    let results = groups.into_stream().map(move |group| {
         let (registry, turns, store) = (registry.clone(), turns.clone(), store.clone());
         async move {
             // Groups are submitted one after the other, in the order that they are polled in here.
             let turn = turns.lock_owned().await;
-            let written =
-                blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn))));
-            let written = written.await;
-            drop(paced);
-            written
+            blocking(move || Ok(pollster::block_on(write_group(&registry, group, dry_run, &*store, turn)))).await
         }
     });
     let results = results.buffered(GROUPS_AT_ONCE).map(move |group| {
@@ -279,25 +274,28 @@ impl Groups {
         Groups { payload, buffer: LineBuffer::new(maximum), failures, ended: false, stopped: false, pacer }
     }
 
-    fn into_stream(self) -> impl Stream<Item = (Vec<Line>, Turn)> {
+    fn into_stream(self) -> impl Stream<Item = Vec<Line>> {
         stream::unfold(self, |mut groups| async move { groups.next().await.map(|group| (group, groups)) })
     }
 
-    /// Returns the next group, with the turn to write it; waits for the turn and for the first of its lines. After too many
-    /// failures it is one line, with the problem that ends the batch.
-    async fn next(&mut self) -> Option<(Vec<Line>, Turn)> {
+    /// Returns the next group; waits for the first of its lines, and until it may be written. After too many failures it is one
+    /// line, with the problem that ends the batch.
+    async fn next(&mut self) -> Option<Vec<Line>> {
         if self.stopped {
             return None;
         }
         let room = self.failures.room().await;
-        let turn = self.pacer.turn().await;
         let mut group = self.read(room.clamp(1, GROUP_LINES)).await;
         if let (0, Some((_, line))) = (room, group.first_mut()) {
             *line = Err(too_many_failures());
             self.stopped = true;
         }
+        if group.is_empty() {
+            return None;
+        }
         self.failures.begin(group.len());
-        (!group.is_empty()).then_some((group, turn))
+        self.pacer.wait().await;
+        Some(group)
     }
 
     /// Reads at most this many lines; waits only for the first of them.

@@ -44,8 +44,10 @@ impl ImportPath {
         let known: Vec<&str> = own.chain(COMMON_PARAMETERS).collect();
         let parameters = Parameters::parse(&request, &known)?;
         let (terms, options) = (Terms::of(&parameters)?, self.options(&parameters)?);
-        let _turn = Pacer::new(&context, &request).turn().await;
+        let mut pacer = Pacer::new(&context, &request);
+        pacer.wait().await;
         let sent = self.read(&context, &request, payload).await?;
+        pacer.wait().await;
         let imported = match sent {
             Sent::Url(url) => {
                 if options.text("base").is_some() {

@@ -1,5 +1,5 @@
-//! The requests of owners who are slowed, see [`super::backpressure`]: each owner has one line, in which one request at a time
-//! has its turn.
+//! The requests of owners who are slowed, see [`super::backpressure`]: those of one owner wait in line, and go on one after
+//! another. Nothing is held while a request goes on, so that none that stalls holds up others.
 
 use std::{
     collections::HashMap,
@@ -7,46 +7,30 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::OwnedMutexGuard;
-
 use crate::access::Owner;
 
-/// Interval at which it is checked whether an owner is still slowed.
+/// Interval at which it is checked whether an owner is still slowed, and at which its requests go on: what one of them writes is,
+/// as a rule, counted by the time that the next one is checked.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// The lines of owners.
+/// The lines in which requests wait, by owner.
 #[derive(Default)]
 pub(super) struct Pace(Mutex<HashMap<Owner, Arc<tokio::sync::Mutex<()>>>>);
 
-/// The turn of a request to write, for as long as this lives.
-pub(super) struct Turn {
-    _own: Option<OwnedMutexGuard<()>>,
-}
-
-impl Turn {
-    /// The turn of a request that nothing slows.
-    pub fn free() -> Turn {
-        Turn { _own: None }
-    }
-}
-
 impl Pace {
-    /// Waits until an owner isn't slowed any more, and until its requests before had their turns.
-    pub async fn turn(&self, owner: &Owner, is_slowed: impl Fn() -> bool) -> Turn {
-        if !self.has_waiting(owner) && !is_slowed() {
-            return Turn::free();
+    /// Waits while an owner is slowed, behind its requests that waited before. One that isn't slowed doesn't wait.
+    pub async fn wait(&self, owner: &Owner, is_slowed: impl Fn() -> bool) {
+        if !is_slowed() {
+            return;
         }
-        let own = self.line(owner).lock_owned().await;
-        while is_slowed() {
+        let line = self.line(owner);
+        let _first = line.lock().await;
+        loop {
             tokio::time::sleep(INTERVAL).await;
+            if !is_slowed() {
+                return;
+            }
         }
-        Turn { _own: Some(own) }
-    }
-
-    /// True if a request of an owner waits, or has the only turn.
-    fn has_waiting(&self, owner: &Owner) -> bool {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.get(owner).is_some_and(|line| Arc::strong_count(line) > 1)
     }
 
     fn line(&self, owner: &Owner) -> Arc<tokio::sync::Mutex<()>> {
@@ -58,36 +42,66 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::cell::{Cell, RefCell};
 
     use futures_util::future::join_all;
+    use tokio::time::sleep;
 
     use super::*;
 
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test)
+    }
+
+    fn owners() -> (Owner, Owner) {
+        ("eve".parse().unwrap(), "bob".parse().unwrap())
+    }
+
     #[test]
-    fn slowed_requests_have_their_turns_one_by_one_and_none_is_refused() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let (pace, is_slowed) = (Pace::default(), AtomicBool::new(true));
-        let (eve, bob): (Owner, Owner) = ("eve".parse().unwrap(), "bob".parse().unwrap());
-        let (at_once, most, done) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        let write = async || {
-            let turn = pace.turn(&eve, || is_slowed.load(Ordering::Relaxed)).await;
-            most.fetch_max(at_once.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-            tokio::task::yield_now().await;
-            at_once.fetch_sub(1, Ordering::Relaxed);
-            done.fetch_add(1, Ordering::Relaxed);
-            drop(turn);
+    fn slowed_requests_go_on_in_their_order_as_far_as_they_do_not_slow_their_owner_again() {
+        let (eve, bob) = owners();
+        let (pace, is_slowed, written) = (Pace::default(), Cell::new(true), RefCell::new(Vec::new()));
+        let write = async |number: usize| {
+            pace.wait(&eve, || is_slowed.get()).await;
+            written.borrow_mut().push(number);
+            is_slowed.set(number % 5 == 4);
         };
-        let others = async {
-            // Whoever isn't slowed doesn't wait for who is.
-            let turn = pace.turn(&bob, || false).await;
-            assert!(turn._own.is_none());
-            assert_eq!(done.load(Ordering::Relaxed), 0);
-            is_slowed.store(false, Ordering::Relaxed);
+        let index = async {
+            // Nobody else waits meanwhile.
+            pace.wait(&bob, || false).await;
+            for count in [0, 5, 10, 15, 20] {
+                while written.borrow().len() < count {
+                    sleep(INTERVAL).await;
+                }
+                sleep(INTERVAL * 3).await;
+                assert_eq!(*written.borrow(), (0..count).collect::<Vec<_>>());
+                is_slowed.set(false);
+            }
         };
-        runtime.block_on(async { tokio::join!(join_all((0..20).map(|_| write())), others) });
-        assert_eq!((done.into_inner(), most.into_inner()), (20, 1));
-        let free = runtime.block_on(pace.turn(&eve, || false));
-        assert!(free._own.is_none(), "nobody waits any more");
+        run(async { tokio::join!(join_all((0..20).map(write)), index) });
+    }
+
+    #[test]
+    fn request_that_stalls_holds_up_no_other() {
+        let (eve, _) = owners();
+        let (pace, is_slowed) = (Pace::default(), Cell::new(true));
+        run(async {
+            let stalled = async {
+                pace.wait(&eve, || is_slowed.get()).await;
+                std::future::pending::<()>().await;
+            };
+            let others = join_all((0..20).map(|_| pace.wait(&eve, || is_slowed.get())));
+            let index = async {
+                sleep(INTERVAL).await;
+                is_slowed.set(false);
+                // Who comes now is not slowed any more.
+                pace.wait(&eve, || is_slowed.get()).await;
+            };
+            tokio::select! {
+                () = stalled => unreachable!("it goes on forever"),
+                _ = async { tokio::join!(others, index) } => {}
+            }
+        });
+        assert_eq!(pace.0.into_inner().unwrap().len(), 1, "the last line goes with the next");
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     address::{base_path, id_in_own_url, path_below, thing_id, thing_path},
-    backpressure::Pacer,
+    backpressure::read_body,
     blocking::blocking,
     body::{self, EFFECT, WARNINGS},
     conditions::{Conditions, Verdict},
@@ -136,8 +136,7 @@ pub(super) async fn put(
     let id = thing_id(&request, &context.options)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;
-    let _turn = Pacer::new(&context, &request).turn().await;
-    let json = body::read(&request, payload, context.options.body_limit).await?;
+    let json = read_body(&context, &request, payload).await?;
     let large = json.len() > LARGE;
     let mut write = Write::put_at(&id, &json[..]).dry_run(dry_run).with_access(access);
     write = write.only_related(only_related).replacing(replaces);
@@ -184,8 +183,7 @@ pub(super) async fn patch(
     let id = existing_id(&context, &request)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::MERGE_PATCHES)?;
-    let _turn = Pacer::new(&context, &request).turn().await;
-    let patch = body::read(&request, payload, context.options.body_limit).await?;
+    let patch = read_body(&context, &request, payload).await?;
     // The result is validated, not the patch alone.
     let stored = context.registry(&request).find(&id)?.map_or(0, |thing| thing.text().len());
     let large = patch.len() + stored > LARGE;

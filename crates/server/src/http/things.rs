@@ -11,7 +11,7 @@ use actix_web::{
 
 use super::{
     address::{base_path, escape},
-    backpressure::Pacer,
+    backpressure::read_body,
     blocking::blocking,
     body,
     conditions::{Conditions, Verdict},
@@ -63,8 +63,7 @@ pub(super) async fn create(
     let parameters = Parameters::parse(&request, &["dry_run", "visibility", "namespace", "versions"])?;
     let (dry_run, access) = (parameters.flag("dry_run")?, parameters.access()?);
     body::check_type(&request, &body::DESCRIPTIONS)?;
-    let _turn = Pacer::new(&context, &request).turn().await;
-    let json = body::read(&request, payload, context.options.body_limit).await?;
+    let json = read_body(&context, &request, payload).await?;
     let large = json.len() > thing::LARGE;
     let written = thing::commit(
         &context.registry(&request),

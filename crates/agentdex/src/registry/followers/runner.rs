@@ -92,6 +92,11 @@ impl Shared {
         self.waiting.wait(target, timeout)
     }
 
+    /// Keeps the follower from following the log, or lets it go on.
+    pub(in crate::registry) fn hold(&self, is_held: bool) {
+        self.waiting.hold(is_held);
+    }
+
     /// The last change that the follower has applied, whose effect is shown as soon as somebody waits for it; `None` while it
     /// fails or is rebuilt.
     pub(in crate::registry) fn applied(&self) -> Option<Seq> {

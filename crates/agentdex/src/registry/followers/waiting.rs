@@ -35,6 +35,8 @@ struct Queue {
     /// The last change that was reached; none before the first.
     reached: Option<Seq>,
     has_ended: bool,
+    /// True if a test keeps the follower from following.
+    is_held: bool,
 }
 
 struct Waiter {
@@ -93,8 +95,17 @@ impl Waiting {
         let is_idle = |queue: &mut Queue| {
             !self.stop.is_requested() && !queue.waiters.iter().any(|waiter| waiter.target > position)
         };
-        drop(self.changed.wait_timeout_while(self.lock(), longest, is_idle).unwrap_or_else(PoisonError::into_inner));
+        let slept = self.changed.wait_timeout_while(self.lock(), longest, is_idle);
+        let (queue, _) = slept.unwrap_or_else(PoisonError::into_inner);
+        let is_held = |queue: &mut Queue| !self.stop.is_requested() && queue.is_held;
+        drop(self.changed.wait_while(queue, is_held).unwrap_or_else(PoisonError::into_inner));
         self.stop.is_requested()
+    }
+
+    /// Keeps the follower asleep, or lets it go on.
+    pub fn hold(&self, is_held: bool) {
+        self.lock().is_held = is_held;
+        self.changed.notify_all();
     }
 
     /// Sleeps for that long, unless it is to stop, which is what it says.
