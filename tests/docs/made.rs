@@ -189,6 +189,11 @@ const LIMITS: [(&str, &[Limit]); 7] = [
                 "crates/server/src/http/body.rs",
                 "FREE_EXPANSION",
             ),
+            (
+                "results of a batch, or 32 times its bytes if that is more: bytes",
+                "crates/server/src/http/body.rs",
+                "FREE_EXPANSION",
+            ),
         ],
     ),
     (

@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, TestRegistry, agent, anonymous_agent, nth};
+
+const MEBIBYTE: usize = 1024 * 1024;
 
 fn line(td: &str) -> String {
     td.replace('\n', " ") + "\n"
@@ -154,6 +156,28 @@ fn batch_ends_where_it_expands_too_much() {
     // What is not compressed is taken as long as it comes.
     let answer = post(&registry, "", String::from_utf8(written).unwrap() + &mebibytes(66));
     assert_eq!(results(&answer).len(), 1);
+}
+
+#[test]
+fn batch_ends_where_its_results_exceed_what_was_received() {
+    let registry = TestRegistry::start();
+    // Its result names each of its mistakes.
+    let mistakes: Map<String, Value> = (0..300).map(|number| (format!("a{number}"), Value::from(1))).collect();
+    let failing = format!("{}\n", json!({"title": "A", "actions": mistakes}));
+    let lines = || std::iter::repeat_n((failing.repeat(99) + &line(&agent("urn:example:a", "A"))).into_bytes(), 40);
+    let few = post_gzipped(&registry, "/things/batch?dry_run=true", lines().take(2));
+    let length = few.iter().map(|result| result.to_string().len() + 1).sum::<usize>() / few.len();
+    assert!(few.len() == 200 && length * 40 * 100 > 80 * MEBIBYTE, "{length}");
+    for path in ["/things/batch", "/things/batch?dry_run=true"] {
+        let results = post_gzipped(&registry, path, lines());
+        let (last, before) = results.split_last().unwrap();
+        assert_eq!((&last["status"], &last["problem"]["code"]), (&json!(413), &json!("excessive-results")), "{path}");
+        let lines: Vec<_> = results.iter().map(|result| result["line"].as_u64().unwrap()).collect();
+        assert_eq!(lines, (1..=results.len() as u64).collect::<Vec<_>>(), "{path}");
+        // At most the groups that are under way come after the bound.
+        let answered: usize = before.iter().map(|result| result.to_string().len() + 1).sum();
+        assert!((64 * MEBIBYTE..64 * MEBIBYTE + 600 * length).contains(&answered), "{path}: {answered} bytes");
+    }
 }
 
 #[test]

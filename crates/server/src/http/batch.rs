@@ -3,7 +3,8 @@
 //! Lines are validated and written in groups, on threads that may block: however large a batch is, other
 //! requests don't wait for it, and its writes share commits. Results come in the order of the lines, and
 //! so do the writes. A bad line spoils nothing but itself. A client has to read while it sends: when its
-//! results pile up, no more of its lines are taken. A batch of which too many lines in a row fail ends.
+//! results pile up, no more of its lines are taken. It ends once too many lines in a row have failed, or its results are out of
+//! all proportion to what was received.
 
 use std::{cell::Cell, future::poll_fn, rc::Rc, sync::Arc, task::Poll};
 
@@ -26,7 +27,7 @@ use super::{
     audit,
     backpressure::Pacer,
     blocking::blocking,
-    body,
+    body::{self, FREE_EXPANSION, MAX_EXPANSION},
     context::Context,
     formats::explain,
     lines::{Line, LineBuffer},
@@ -65,8 +66,8 @@ pub(super) async fn any(
 
 /// Register many descriptions, one a line
 ///
-/// A batch ends after 1,000 failed lines in a row, and where a compressed body exceeds both 64 MiB and 32 times the bytes
-/// received; the last result has a problem that says so.
+/// A batch ends after 1,000 failed lines in a row, and once its results, or the lines of a compressed body, exceed both 64 MiB
+/// and 32 times the bytes received; the last result has a problem that says so.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/batch",
@@ -106,9 +107,9 @@ pub(super) fn write_lines(
     store: impl AsyncFn(&Registry, Bytes) -> Result<Written, Problem> + Send + Sync + 'static,
 ) -> Result<HttpResponse, Problem> {
     body::check_type(request, &body::LINES)?;
-    let failures = Rc::new(Failures::default());
+    let tally = Rc::new(Tally::default());
     let pacer = Pacer::new(&context, request);
-    let groups = Groups::new(body::decoded(request, payload)?, line_limit, failures.clone(), pacer);
+    let groups = Groups::new(body::decoded(request, payload)?, line_limit, tally.clone(), pacer);
     let (turns, registry) = (Arc::new(Mutex::new(())), context.registry(request));
     let is_audited = context.options.access.authentication;
     let store = Arc::new(async move |registry: &Registry, line: Bytes| {
@@ -127,9 +128,9 @@ pub(super) fn write_lines(
         }
     });
     let results = results.buffered(GROUPS_AT_ONCE).map(move |group| {
-        let Results { text, lines, failed } = group?;
-        failures.end(lines, failed);
-        Ok::<Bytes, Error>(text.into())
+        let results = group?;
+        tally.end(&results);
+        Ok::<Bytes, Error>(results.text.into())
     });
     Ok(HttpResponse::Ok().content_type(body::NDJSON).streaming(results))
 }
@@ -151,18 +152,20 @@ impl Results {
     }
 }
 
-/// The failed lines in a row, up to the last line whose result is known, and the lines whose results aren't.
+/// Counts of the results up to the last line whose result is known, and of the lines whose results aren't.
 #[derive(Default)]
-struct Failures {
-    in_a_row: Cell<usize>,
+struct Tally {
+    failed_in_a_row: Cell<usize>,
+    /// Number of bytes of the results.
+    answered: Cell<u64>,
     unknown: Cell<usize>,
 }
 
-impl Failures {
+impl Tally {
     /// Returns the number of lines that may be processed now without processing one too many, should all of them fail.
     /// Waits while that depends on results that aren't known; these are awaited by whoever polls this.
     async fn room(&self) -> usize {
-        poll_fn(|_| match MAX_FAILURES.saturating_sub(self.in_a_row.get() + self.unknown.get()) {
+        poll_fn(|_| match MAX_FAILURES.saturating_sub(self.failed_in_a_row.get() + self.unknown.get()) {
             0 if self.unknown.get() > 0 => Poll::Pending,
             room => Poll::Ready(room),
         })
@@ -174,10 +177,11 @@ impl Failures {
         self.unknown.update(|unknown| unknown + lines);
     }
 
-    /// Notes the results of the lines that began first, the last `failed` of which failed.
-    fn end(&self, lines: usize, failed: usize) {
-        self.unknown.update(|unknown| unknown.saturating_sub(lines));
-        self.in_a_row.update(|before| if failed == lines { before + failed } else { failed });
+    /// Notes the results of the lines that began first.
+    fn end(&self, Results { text, lines, failed }: &Results) {
+        self.unknown.update(|unknown| unknown.saturating_sub(*lines));
+        self.failed_in_a_row.update(|before| if failed == lines { before + failed } else { *failed });
+        self.answered.update(|answered| answered + text.len() as u64);
     }
 }
 
@@ -187,6 +191,14 @@ fn too_many_failures() -> Problem {
          them again"
     );
     Problem::new(StatusCode::BAD_REQUEST, "too-many-failures", detail)
+}
+
+fn excessive_results() -> Problem {
+    let detail = format!(
+        "the results exceed {FREE_EXPANSION} bytes and {MAX_EXPANSION} for each that was received: this line and those after it \
+         are not processed; send them as another batch"
+    );
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-results", detail)
 }
 
 /// Writes the lines of a group; `turn` is over once all of them are submitted.
@@ -260,7 +272,7 @@ fn result_line(number: u64, result: Result<Written, Problem>, dry_run: bool) -> 
 struct Groups {
     payload: body::Decoded,
     buffer: LineBuffer,
-    failures: Rc<Failures>,
+    tally: Rc<Tally>,
     /// True if nothing more arrives.
     ended: bool,
     /// True if no further lines are processed, whether they have arrived or not.
@@ -270,30 +282,36 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(payload: body::Decoded, maximum: usize, failures: Rc<Failures>, pacer: Pacer) -> Groups {
-        Groups { payload, buffer: LineBuffer::new(maximum), failures, ended: false, stopped: false, pacer }
+    fn new(payload: body::Decoded, maximum: usize, tally: Rc<Tally>, pacer: Pacer) -> Groups {
+        Groups { payload, buffer: LineBuffer::new(maximum), tally, ended: false, stopped: false, pacer }
     }
 
     fn into_stream(self) -> impl Stream<Item = Vec<Line>> {
         stream::unfold(self, |mut groups| async move { groups.next().await.map(|group| (group, groups)) })
     }
 
-    /// Returns the next group; waits for the first of its lines, and until it may be written. After too many failures it is one
-    /// line, with the problem that ends the batch.
+    /// Returns the next group; waits for the first of its lines, and until it may be written. At the end of a batch that doesn't
+    /// go on it is one line, with the problem that says why.
     async fn next(&mut self) -> Option<Vec<Line>> {
         if self.stopped {
             return None;
         }
-        let room = self.failures.room().await;
+        let room = self.tally.room().await;
         let mut group = self.read(room.clamp(1, GROUP_LINES)).await;
-        if let (0, Some((_, line))) = (room, group.first_mut()) {
-            *line = Err(too_many_failures());
+        let refusal = match room {
+            0 => Some(too_many_failures()),
+            _ if !self.payload.allows(self.tally.answered.get()) => Some(excessive_results()),
+            _ => None,
+        };
+        if let (Some(problem), Some((_, line))) = (refusal, group.first_mut()) {
+            *line = Err(problem);
+            group.truncate(1);
             self.stopped = true;
         }
         if group.is_empty() {
             return None;
         }
-        self.failures.begin(group.len());
+        self.tally.begin(group.len());
         self.pacer.wait().await;
         Some(group)
     }
@@ -343,19 +361,20 @@ mod tests {
 
     #[test]
     fn lines_are_processed_as_long_as_none_is_too_many() {
-        let failures = Failures::default();
-        let room = || failures.room().now_or_never();
+        let tally = Tally::default();
+        let room = || tally.room().now_or_never();
+        let end = |lines, failed| tally.end(&Results { text: "12345".to_owned(), lines, failed });
         assert_eq!(room(), Some(MAX_FAILURES));
-        failures.begin(128);
+        tally.begin(128);
         assert_eq!(room(), Some(MAX_FAILURES - 128));
-        failures.begin(MAX_FAILURES - 128);
+        tally.begin(MAX_FAILURES - 128);
         assert_eq!(room(), None, "it depends on the results of all of them");
-        failures.end(128, 128);
+        end(128, 128);
         assert_eq!(room(), None);
-        failures.end(MAX_FAILURES - 128, 1);
+        end(MAX_FAILURES - 128, 1);
         assert_eq!(room(), Some(MAX_FAILURES - 1), "one line was written");
-        failures.begin(MAX_FAILURES - 1);
-        failures.end(MAX_FAILURES - 1, MAX_FAILURES - 1);
-        assert_eq!(room(), Some(0));
+        tally.begin(MAX_FAILURES - 1);
+        end(MAX_FAILURES - 1, MAX_FAILURES - 1);
+        assert_eq!((room(), tally.answered.get()), (Some(0), 15));
     }
 }

@@ -47,10 +47,10 @@ const PROGRESS: usize = 512;
 const FORESEEN: usize = 64 * 1024;
 /// Maximum number of bytes of a compressed body that are decoded at once. They expand to at most a thousand times that.
 const DECODED_AT_ONCE: usize = 2048;
-/// Number of decoded bytes up to which a compressed body may expand as it likes.
-const FREE_EXPANSION: u64 = 64 * 1024 * 1024;
-/// Maximum number of decoded bytes for each that was received, beyond these: JSON seldom compresses that well.
-const MAX_EXPANSION: u64 = 32;
+/// Number of bytes that a body may expand to, or be answered with, whatever was received of it.
+pub(super) const FREE_EXPANSION: u64 = 64 * 1024 * 1024;
+/// Maximum number of bytes for each that was received, beyond these: JSON seldom compresses that well.
+pub(super) const MAX_EXPANSION: u64 = 32;
 
 /// Refuses a body of a type that isn't among `taken`, or of none (415). What a page of any origin may
 /// send without asking first has one of the types of forms, or none: it never gets in.
@@ -76,8 +76,9 @@ type Chunk = Option<Result<Bytes, PayloadError>>;
 /// A body without its content coding, which has to go on arriving, and may not expand without bounds.
 pub(super) struct Decoded {
     chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>,
-    /// Number of bytes received of a compressed body, and number of bytes decoded.
-    expansion: Option<(Rc<Cell<u64>>, u64)>,
+    /// Number of bytes received, and number of bytes decoded from them.
+    received: Rc<Cell<u64>>,
+    decoded: u64,
     timeout: Duration,
     /// Remaining time to wait for progress.
     left: Duration,
@@ -86,19 +87,30 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    fn new(chunks: LocalBoxStream<'static, Result<Bytes, PayloadError>>, timeout: Duration) -> Decoded {
-        Decoded { chunks, expansion: None, timeout, left: timeout, arrived: 0 }
-    }
-
-    /// A body whose chunks are decoded from gzip.
-    fn of_gzip(chunks: impl Stream<Item = Result<Bytes, PayloadError>> + 'static, timeout: Duration) -> Decoded {
+    /// A body whose chunks are decoded from gzip, or are as they came.
+    fn new(
+        chunks: impl Stream<Item = Result<Bytes, PayloadError>> + 'static,
+        is_gzip: bool,
+        timeout: Duration,
+    ) -> Decoded {
         let received = Rc::new(Cell::new(0));
         let count = received.clone();
-        let pieces = chunks.flat_map(|chunk| stream::iter(pieces(chunk))).inspect(move |piece| {
-            count.update(|received: u64| received + piece.as_ref().map_or(0, Bytes::len) as u64);
-        });
-        let decoded = Decompress::new(pieces, ContentEncoding::Gzip).boxed_local();
-        Decoded { expansion: Some((received, 0)), ..Decoded::new(decoded, timeout) }
+        let note = move |chunk: &Result<Bytes, PayloadError>| {
+            count.update(|received: u64| received + chunk.as_ref().map_or(0, Bytes::len) as u64);
+        };
+        let chunks = match is_gzip {
+            true => {
+                let pieces = chunks.flat_map(|chunk| stream::iter(pieces(chunk))).inspect(note);
+                Decompress::new(pieces, ContentEncoding::Gzip).boxed_local()
+            }
+            false => chunks.inspect(note).boxed_local(),
+        };
+        Decoded { chunks, received, decoded: 0, timeout, left: timeout, arrived: 0 }
+    }
+
+    /// True if so many bytes may be made of what was received: 64 MiB, or 32 times as many.
+    pub(super) fn allows(&self, bytes: u64) -> bool {
+        bytes <= FREE_EXPANSION.max(self.received.get().saturating_mul(MAX_EXPANSION))
     }
 
     /// Waits for the next chunk. A body of which hardly anything comes while it is waited for fails.
@@ -126,13 +138,8 @@ impl Decoded {
         if self.arrived >= PROGRESS {
             (self.arrived, self.left) = (0, self.timeout);
         }
-        if let Some((received, decoded)) = &mut self.expansion {
-            *decoded += length as u64;
-            if *decoded > FREE_EXPANSION.max(received.get().saturating_mul(MAX_EXPANSION)) {
-                return Some(Err(PayloadError::Overflow));
-            }
-        }
-        chunk
+        self.decoded += length as u64;
+        if self.allows(self.decoded) { chunk } else { Some(Err(PayloadError::Overflow)) }
     }
 }
 
@@ -144,13 +151,13 @@ pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<De
     let coding = request.headers().get(CONTENT_ENCODING).map_or("", |coding| coding.to_str().unwrap_or("?").trim());
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(coding));
     if is(&["", "identity"]) {
-        return Ok(Decoded::new(payload.boxed_local(), timeout));
+        return Ok(Decoded::new(payload, false, timeout));
     }
     if !is(&["gzip", "x-gzip"]) {
         let detail = format!("the body has the content coding {coding:?}, but must have gzip or none");
         return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip"));
     }
-    Ok(Decoded::of_gzip(payload, timeout))
+    Ok(Decoded::new(payload, true, timeout))
 }
 
 /// A chunk in parts that are small enough to be decoded at once.
@@ -234,7 +241,7 @@ mod tests {
     /// The number of bytes that are decoded of a body in one-kilobyte chunks, and the code of the problem that it ends with.
     fn decode(body: &[u8]) -> (u64, Option<String>) {
         let chunks: Vec<_> = body.chunks(1024).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
-        let mut decoded = Decoded::of_gzip(stream::iter(chunks), Duration::from_secs(60));
+        let mut decoded = Decoded::new(stream::iter(chunks), true, Duration::from_secs(60));
         let mut count = 0;
         while let Some(chunk) = decoded.next_arrived().flatten() {
             match chunk {
