@@ -316,3 +316,13 @@ fn a_very_long_name_is_shown_short() {
     let hit = &answer.hits[0].capabilities[0];
     assert!(hit.name.len() < 2048 && hit.snippet.len() < 4096, "{} {}", hit.name.len(), hit.snippet.len());
 }
+
+#[test]
+fn removing_a_version_without_a_name_removes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let registry = open(directory.path());
+    registry.register(agent("urn:a", "Weather")).unwrap();
+    let removal = pollster::block_on(registry.write(Write::remove("urn:a").version("")));
+    assert!(matches!(removal, Err(Error::NoSuchVersion { .. })), "{removal:?}");
+    assert_eq!(registry.len(), 1);
+}

@@ -267,3 +267,30 @@ fn unrelated_text_by_hand_is_an_edit_of_what_was_imported() {
     assert!(put("?replace=true").text().contains("declarations-ended"));
     assert!(!registry.get(&format!("{path}/versions")).text().contains("mcp-server"));
 }
+
+#[test]
+fn empty_version_is_refused_and_nothing_done() {
+    let registry = TestRegistry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        let call = registry.call("PUT", &format!("/things/{ID}?version={version}"));
+        assert!(call.body("application/td+json", description(version).to_string()).send().status < 300);
+    }
+    let versions = || registry.get(&format!("/things/{ID}/versions")).expect(200).json();
+    let before = versions();
+    for (method, path, parameter) in [
+        ("GET", "?version=", "version"),
+        ("GET", "?version", "version"),
+        ("GET", "?version=%20", "version"),
+        ("PUT", "?version=", "version"),
+        ("DELETE", "?version=", "version"),
+        ("DELETE", "?version=&dry_run=true", "version"),
+        ("GET", "/agent-card?version=", "version"),
+        ("GET", "/agent-card?thing_version=", "thing_version"),
+        ("GET", "/mcp-server?thing_version=", "thing_version"),
+    ] {
+        let call = registry.call(method, &format!("/things/{ID}{path}"));
+        let call = call.body("application/td+json", description("Empty").to_string());
+        assert_eq!(call.send().problem(400, "invalid-parameter")["parameter"], parameter, "{method} {path}");
+    }
+    assert_eq!(versions(), before);
+}

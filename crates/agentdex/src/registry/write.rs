@@ -110,8 +110,8 @@ impl Write {
         self
     }
 
-    /// Names the version that is put, beside others of the same Thing, or removed. What must hold ([`Write::when`]) must hold
-    /// of that version.
+    /// Names the version that is put, beside others of the same Thing, or removed ([`Error::NoSuchVersion`]). What must hold
+    /// ([`Write::when`]) must hold of that version.
     pub fn version(mut self, version: impl Into<String>) -> Write {
         self.version = Some(version.into());
         self
@@ -206,7 +206,6 @@ impl Registry {
     pub async fn write(&self, write: Write) -> Result<Written> {
         let Write { verb, mut precondition, dry_run, actor, access, version, only_related, replaces, may_block } =
             write;
-        let version = version.filter(|version| !version.is_empty());
         let commit = Commit { dry_run, may_block, author: self.author(access)? };
         let prepared = match verb {
             Verb::Patch { id, patch } => {
@@ -229,6 +228,7 @@ impl Registry {
                 self.prepare(Document::parse(json.as_bytes())?, identity, Precondition::Any)?
             }
         };
+        let version = version.filter(|version| !version.is_empty());
         let prepared = match version {
             Some(_) => prepared.without_own_members()?,
             None => self.without_foreign_members(prepared)?,
@@ -466,6 +466,8 @@ impl Registry {
             return Err(Error::NotFound { id });
         }
         let (operation, expected) = match version {
+            // It would be the whole Thing.
+            Some(version) if version.is_empty() => return Err(Error::NoSuchVersion { id, version }),
             Some(version) => (Operation::RemoveVersion { version, expected: precondition }, Precondition::Present),
             None => (Operation::Remove(DeletionReason::Removed), precondition.unwrap_or(Precondition::Present)),
         };

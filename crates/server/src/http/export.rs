@@ -36,7 +36,7 @@ impl ExportPath {
             if has_versions { &["version", "edits", "thing_version"] } else { &["edits", "thing_version"] };
         let parameters = Parameters::parse(&request, known)?;
         let edits = parameters.choice("edits", &[("true", true), ("false", false)])?.unwrap_or(true);
-        let of_thing = parameters.text("thing_version").map(str::to_owned);
+        let of_thing = parameters.version("thing_version")?.map(str::to_owned);
         let version = parameters.text("version").map(|asked| self.export.version(asked)).transpose();
         let version = version.map_err(|message| Problem::invalid_parameter("version", message))?;
         let media_type = self.media_type(&request, version);

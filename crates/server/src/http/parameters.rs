@@ -84,6 +84,18 @@ impl Parameters {
         self.values(name).next()
     }
 
+    /// The value of a parameter that names a version of a Thing, or several. An empty one names none: whoever sends it by mistake
+    /// would change or remove more than one version.
+    pub(super) fn version(&self, name: &str) -> Result<Option<&str>, Problem> {
+        match self.text(name) {
+            Some(version) if version.trim().is_empty() => {
+                let detail = format!("`{name}` is empty: name a version, or leave the parameter out");
+                Err(Problem::invalid_parameter(name, detail))
+            }
+            version => Ok(version),
+        }
+    }
+
     /// All values of a parameter.
     pub(super) fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.pairs.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())

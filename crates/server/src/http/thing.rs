@@ -75,7 +75,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     let parameters = Parameters::parse(&request, &["version"])?;
     let id = existing_id(&context, &request)?;
     let registry = context.registry(&request);
-    let found = match parameters.text("version") {
+    let found = match parameters.version("version")? {
         Some(version) => Some(registry.find_version(&id, version)?),
         None => registry.find(&id)?,
     };
@@ -132,7 +132,7 @@ pub(super) async fn put(
     let parameters = Parameters::parse(&request, &KNOWN)?;
     let (dry_run, access, replaces) = (parameters.flag("dry_run")?, parameters.access()?, parameters.flag("replace")?);
     let only_related = parameters.choice("if_exists", &[("replace", false), ("related", true)])?.unwrap_or(false);
-    let version = parameters.text("version").map(str::to_owned);
+    let version = parameters.version("version")?.map(str::to_owned);
     let id = thing_id(&request, &context.options)?;
     let conditions = Conditions::of(&request);
     body::check_type(&request, &body::DESCRIPTIONS)?;
@@ -220,7 +220,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     let conditions = Conditions::of(&request);
     let mut write = Write::remove(&id).dry_run(dry_run);
     let registry = context.registry(&request);
-    let written = match parameters.text("version") {
+    let written = match parameters.version("version")? {
         Some(version) => {
             if let Some(precondition) = conditions.precondition_of(&registry, &id, Some(version))? {
                 write = write.when(precondition);

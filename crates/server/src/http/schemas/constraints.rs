@@ -73,6 +73,9 @@ fn describe_headers(operation: &mut Operation) {
     }
 }
 
+/// A version of a Thing, or several: not blank.
+pub(super) const VERSION: &str = r"\S";
+
 /// The table.
 fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
     Some(match (parameter.name.as_str(), &parameter.parameter_in) {
@@ -98,7 +101,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("profile", _) => one_of(&["spec", "sdk"]),
         ("if_exists", _) if path == "/things/{id}" => one_of(&["related", "replace"]),
         ("if_exists", _) => one_of(&["related", "replace", "refuse"]),
-        ("version", _) if path == "/things/{id}" => return None,
+        ("version", _) if path == "/things/{id}" => matching(VERSION),
         ("version", _) => one_of(exported_versions(path)?),
         ("status" | "all_status" | "not_status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
         ("signature" | "all_signature" | "not_signature", _) => {

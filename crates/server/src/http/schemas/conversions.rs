@@ -12,6 +12,7 @@ use super::{
     super::documents::media_types,
     super::formats::{EXPORTS, ExportPath, IMPORTS, ImportPath},
     BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals,
+    constraints::VERSION,
 };
 use crate::convert::{Parameter, ParameterKind};
 
@@ -183,7 +184,7 @@ impl ExportPath {
             "description": "`false`: the document as it was imported, without what was edited by hand since",
         }));
         parameters.push(json!({
-            "name": "thing_version", "in": "query", "required": false, "schema": {"type": "string"},
+            "name": "thing_version", "in": "query", "required": false, "schema": {"type": "string", "pattern": VERSION},
             "description": "A version of the Thing, a range of versions as npm writes it, or `latest`, in place of the one that is served",
         }));
         for (name, relation) in [("If-Match", "one"), ("If-None-Match", "none")] {
