@@ -148,6 +148,17 @@ fn pages_of_other_origins_start_no_search_stream_or_backup() {
         }
     }
     registry.call("GET", "/search?q=a").header("sec-fetch-site", "same-origin").send().expect(200);
+    // A browser without `Sec-Fetch-Site` says with `Origin` that a page of another origin asks to read.
+    let of = |origin: &str, path: &str| registry.call("GET", path).header("origin", origin);
+    for path in costly.into_iter().chain(streams) {
+        for origin in ["https://attacker.example", "null"] {
+            of(origin, path).send().problem(403, "foreign-origin");
+        }
+    }
+    for origin in [page, &registry.url("")] {
+        of(origin, "/search?q=a").send().expect(200);
+    }
+    of("https://attacker.example", "/things").send().expect(200);
 }
 
 #[test]

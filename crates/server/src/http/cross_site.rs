@@ -1,7 +1,8 @@
 //! Reads that a page of another origin may not start.
 //!
 //! Such a page can't see the response, but every visit of it could have this server compute, or take one of its streams.
-//! Browsers say where a request comes from in `Sec-Fetch-Site` (W3C Fetch Metadata); other programs send no such header.
+//! Browsers say where a request comes from in `Sec-Fetch-Site` (W3C Fetch Metadata). Those from before that say it in `Origin`
+//! where a script reads the answer, and not at all where a page embeds it. Other programs send neither.
 
 use actix_web::{
     dev::RequestHead,
@@ -63,10 +64,13 @@ fn is_costly(path: &str) -> bool {
     COSTLY.contains(&path) || path.starts_with(GUARDIAN)
 }
 
-/// True if a page of another origin sent the request. One of the same site, such as another port or a sibling domain, is
-/// another origin too.
+/// True if a page of another origin sent the request, or one of an origin that is still to be compared. One of the same site,
+/// such as another port or a sibling domain, is another origin too.
 fn is_of_another_origin(head: &RequestHead) -> bool {
-    value(head, &SITE).is_some_and(|site| site == "cross-site" || site == "same-site")
+    match value(head, &SITE) {
+        Some(site) => site == "cross-site" || site == "same-site",
+        None => head.headers().contains_key(ORIGIN),
+    }
 }
 
 /// True if a user followed a link, or entered a form, whose answer replaces the page.
@@ -116,7 +120,8 @@ mod tests {
 
     #[test]
     fn own_pages_and_programs_read_everything() {
-        for headers in [&[][..], &[("sec-fetch-site", "same-origin")], &[("sec-fetch-site", "none")]] {
+        let own = ("origin", "http://localhost:8080");
+        for headers in [&[][..], &[own], &[("sec-fetch-site", "same-origin"), own], &[("sec-fetch-site", "none")]] {
             assert!(!is_refused(Method::GET, "/events", headers, &[]), "{headers:?}");
         }
     }
@@ -128,6 +133,11 @@ mod tests {
         assert!(!is_refused(Method::GET, "/events", &of(PAGES), &["*"]));
         assert!(is_refused(Method::GET, "/events", &of("https://pages.example.org"), &[PAGES]));
         assert!(is_refused(Method::GET, "/events", &of("null"), &[PAGES]));
+        // Of a browser that sends no `Sec-Fetch-Site`.
+        for (origin, is_let_in) in [(PAGES, true), ("https://pages.example.org", false), ("null", false)] {
+            assert_eq!(is_refused(Method::GET, "/search", &[("origin", origin)], &[PAGES]), !is_let_in, "{origin}");
+            assert!(!is_refused(Method::GET, "/things/{id}", &[("origin", origin)], &[PAGES]), "{origin}");
+        }
         let embedded = [("sec-fetch-site", "cross-site")];
         assert!(is_refused(Method::GET, "/events", &embedded, &[PAGES]));
         assert!(!is_refused(Method::GET, "/events", &embedded, &["*"]));
