@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::{Artifact, Content, Error, Event, Media, Message, Part, Result, ToolCall, ToolResult};
 
+/// Memory that a part occupies beside its content, in bytes: a list that grows is copied, and has each of its parts twice.
+const PART: usize = 2 * size_of::<Part>();
 /// Memory that an object occupies beside names and values, in bytes: a node of the tree that `serde_json::Map` is.
 const OBJECT: usize = 640;
 /// Memory that an entry of the index of artifacts occupies beside the id, in bytes.
@@ -30,11 +32,15 @@ impl AnswerBuilder {
         AnswerBuilder { parts: Vec::new(), artifacts: HashMap::new(), budget }
     }
 
-    /// Adds an event; pieces of text, and of an artifact, are joined.
+    /// Adds an event; pieces of text, and of an artifact, are joined. One that adds nothing counts as well: a stream of these
+    /// alone ends.
     ///
     /// # Errors
     /// [`Error::AnswerTooLarge`] if the content exceeds the limit.
     pub(super) fn push(&mut self, event: &Event) -> Result<()> {
+        if adds_nothing(event) {
+            self.budget.take(structure(PART))?;
+        }
         let part = match event {
             Event::Text(text) => Part::text(text.as_str()),
             Event::Thinking(text) => Part::Thinking { text: text.clone() },
@@ -71,7 +77,7 @@ impl AnswerBuilder {
 
     fn begin_artifact(&mut self, id: &str) -> Result<usize> {
         // The id is stored in the artifact and in the index.
-        self.budget.take(structure(size_of::<Part>() + INDEXED) + 2 * id.len())?;
+        self.budget.take(structure(PART + INDEXED) + 2 * id.len())?;
         let index = self.parts.len();
         self.artifacts.insert(id.to_owned(), index);
         self.parts.push(Part::Artifact(Artifact { id: id.to_owned(), ..Artifact::default() }));
@@ -114,6 +120,20 @@ impl Budget {
     }
 }
 
+/// True if an event leaves the message as it is.
+fn adds_nothing(event: &Event) -> bool {
+    match event {
+        Event::Text(text) | Event::Thinking(text) => text.is_empty(),
+        Event::Artifact(Artifact { name, parts, .. }) => name.is_none() && parts.iter().all(is_empty_text),
+        Event::Status(_) | Event::Notification(_) => true,
+        _ => false,
+    }
+}
+
+fn is_empty_text(part: &Part) -> bool {
+    matches!(part, Part::Text { text } | Part::Thinking { text } if text.is_empty())
+}
+
 /// Appends a part; text continues the text before it.
 fn join(parts: &mut Vec<Part>, part: Part, budget: &mut Budget) -> Result<()> {
     match (parts.last_mut(), &part) {
@@ -143,7 +163,7 @@ fn size_of_part(part: &Part) -> usize {
             id.len() + length(name.as_deref()) + parts.iter().map(size_of_part).sum::<usize>()
         }
     };
-    structure(size_of::<Part>()) + content
+    structure(PART) + content
 }
 
 fn size_of_media(media: &Media) -> usize {
@@ -225,6 +245,15 @@ mod tests {
             _ => Event::Thinking(String::new()),
         };
         assert!(fitting(1 << 20, alternating) < 100_000);
+        let status = Event::Status(crate::Status { state: crate::State::Working, message: None, progress: None });
+        for event in [Event::Text(String::new()), Event::Thinking(String::new()), status] {
+            assert!(fitting(1 << 20, |_| event.clone()) < 100_000, "{event:?}");
+        }
+        for append in [false, true] {
+            assert!(fitting(1 << 20, |_| artifact("a", "", append)) < 100_000);
+            let without_parts = Artifact { id: "a".into(), append, ..Artifact::default() };
+            assert!(fitting(1 << 20, |_| Event::Artifact(without_parts.clone())) < 100_000);
+        }
         for data in [json!(null), json!({}), json!([]), json!(""), json!({"": {}})] {
             assert!(fitting(1 << 20, |_| Event::Data(data.clone())) < 100_000, "{data}");
         }

@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, Response, StatusCode, Url, header};
 use serde_json::Value;
 
-use super::{Authorization, Call, Error, Grant, Network, Place, Result, Trace};
+use super::{Authorization, Call, Error, Grant, Network, Place, Request, Result, Trace};
 use crate::{
     client::sse::{Block, Parser},
     fetch::shown,
@@ -32,6 +32,9 @@ pub(super) struct Transport {
     headers: Vec<(String, String)>,
     trace: Option<Trace>,
     max_bytes: usize,
+    /// Maximum number of bytes in a row that are no content, such as ids and comments of an event stream. A subscription has none:
+    /// it may have nothing to say for years, and says that it is alive.
+    max_silence: Option<usize>,
     /// The only origin that is called; none: any.
     origin: Option<String>,
 }
@@ -52,6 +55,7 @@ pub(super) struct Incoming {
     /// The URL without secrets.
     pub(super) url: String,
     max_bytes: usize,
+    max_silence: Option<usize>,
 }
 
 impl Outgoing {
@@ -76,12 +80,14 @@ impl Outgoing {
 
 impl Transport {
     pub(super) fn of(call: &Call) -> Transport {
+        let is_subscription = matches!(call.request, Request::Subscribe { .. });
         Transport {
             network: call.network.clone(),
             authorization: call.authorization.clone(),
             headers: call.headers.clone(),
             trace: call.trace.clone(),
             max_bytes: call.limits.max_bytes,
+            max_silence: (!is_subscription).then_some(call.limits.max_bytes),
             origin: Some(origin(&call.form.href).unwrap_or_default()),
         }
     }
@@ -94,6 +100,7 @@ impl Transport {
             headers: Vec::new(),
             trace: None,
             max_bytes,
+            max_silence: Some(max_bytes),
             origin: None,
         }
     }
@@ -174,6 +181,7 @@ impl Transport {
             url: shown(url.as_str()),
             response,
             max_bytes: self.max_bytes,
+            max_silence: self.max_silence,
         };
         if incoming.response.status().is_success() { Ok(incoming) } else { Err(incoming.into_error().await) }
     }
@@ -285,43 +293,52 @@ impl Incoming {
 
     /// The body as server-sent events. It ends where the server ends it.
     pub(super) fn blocks(self) -> impl Stream<Item = Result<Block>> + Send {
-        let (url, max_bytes) = (self.url.clone(), self.max_bytes);
-        let state = (Box::pin(self.pieces()), Parser::default(), url);
-        stream::try_unfold(state, move |(mut pieces, mut parser, url)| async move {
+        let (url, max_bytes, max_silence) = (self.url.clone(), self.max_bytes, self.max_silence);
+        let state = (Box::pin(self.pieces()), Parser::default(), url, 0);
+        stream::try_unfold(state, move |(mut pieces, mut parser, url, mut silence)| async move {
             loop {
                 let block = parser.next_block();
-                if block.as_ref().map_or(parser.held(), |block| block.data.len()) > max_bytes {
+                let held = block.as_ref().map_or(parser.held(), |block| block.data.len());
+                let is_silent = block.is_none() && max_silence.is_some_and(|most| silence > most + held);
+                if held > max_bytes || is_silent {
                     return Err(Error::AnswerTooLarge { url, limit: max_bytes });
                 }
                 if let Some(block) = block {
-                    return Ok(Some((block, (pieces, parser, url))));
+                    let silence = if block.data.is_empty() { silence } else { 0 };
+                    return Ok(Some((block, (pieces, parser, url, silence))));
                 }
-                let Some(piece) = pieces.next().await else {
+                let Some(piece) = pieces.next().await.transpose()? else {
                     if parser.is_incomplete() {
                         return Err(Error::Interrupted { url, reason: "the last event is incomplete".into() });
                     }
                     return Ok(None);
                 };
-                parser.push(&piece?);
+                silence += piece.len();
+                parser.push(&piece);
             }
         })
     }
 
     /// The body as lines, without those that are blank.
     pub(super) fn lines(self) -> impl Stream<Item = Result<String>> + Send {
-        let (url, max_bytes) = (self.url.clone(), self.max_bytes);
-        let state = (Box::pin(self.pieces()), Lines::default(), url);
-        stream::try_unfold(state, move |(mut pieces, mut lines, url)| async move {
+        let (url, max_bytes, max_silence) = (self.url.clone(), self.max_bytes, self.max_silence);
+        let state = (Box::pin(self.pieces()), Lines::default(), url, 0);
+        stream::try_unfold(state, move |(mut pieces, mut lines, url, mut silence)| async move {
             loop {
                 let line = lines.next_line();
-                if line.as_ref().map_or(lines.held.len(), String::len) > max_bytes {
+                let held = line.as_ref().map_or(lines.held.len(), String::len);
+                let is_silent = line.is_none() && max_silence.is_some_and(|most| silence > most + held);
+                if held > max_bytes || is_silent {
                     return Err(Error::AnswerTooLarge { url, limit: max_bytes });
                 }
                 if let Some(line) = line {
-                    return Ok(Some((line, (pieces, lines, url))));
+                    return Ok(Some((line, (pieces, lines, url, 0))));
                 }
-                match pieces.next().await {
-                    Some(piece) => lines.push(&piece?),
+                match pieces.next().await.transpose()? {
+                    Some(piece) => {
+                        silence += piece.len();
+                        lines.push(&piece);
+                    }
                     // Nothing follows the last line, which need not end.
                     None if lines.held.is_empty() => return Ok(None),
                     None => lines.push(b"\n"),
