@@ -1,13 +1,15 @@
 //! Standard output and standard error, on which nothing that others wrote can control a terminal.
 //!
 //! Commands show texts of others by [`visible`](super::output::visible). What is printed as it came, such as a description in
-//! JSON, passes through here: on a terminal, characters that would act on it are written as their codes. In JSON and in Turtle
-//! that is the same text; in other formats it is only shown that way. Into pipes and files everything goes unchanged.
+//! JSON, passes through here: on a terminal, characters that would act on it are written as their codes. In JSON that is the same
+//! text, and up to U+FFFF in Turtle; in other formats it is only shown that way. Into pipes and files everything goes unchanged.
 
 use std::{
     fmt::Write as _,
     io::{self, IsTerminal, StderrLock, StdoutLock, Write},
 };
+
+use agentdex::td::internal::is_invisible;
 
 /// Sequences that commands color with.
 const STYLES: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
@@ -24,13 +26,20 @@ pub(super) fn stderr() -> Screen<StderrLock<'static>> {
     Screen { is_terminal: out.is_terminal(), out, held: Vec::new() }
 }
 
-/// True for characters that act on a terminal rather than being shown: controls, those that change the direction of writing,
-/// and separators of no width. Joiners are not among them; scripts and emoji need them.
+/// True for characters that act on a terminal rather than being shown: controls, separators of lines, those that change the
+/// direction of writing, and all that is invisible, which people don't see and models that they paste a text to do.
 pub(super) fn acts(character: char) -> bool {
     character.is_control()
-        || matches!(character,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'
-            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(character, '\u{2028}' | '\u{2029}')
+        || is_invisible(character) && !changes_neighbors(character)
+}
+
+/// True for invisible characters without which ordinary text would look wrong: the joiners of Persian, Indic scripts and emoji,
+/// and the selectors of emoji and of Mongolian letters. They pass everywhere, since a text may be written in pieces. What
+/// else selects variants is shown as its code, and so are the letters in the flags of England, Scotland and Wales: as tags, they
+/// spell whole sentences that nobody sees.
+fn changes_neighbors(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
 /// True if a text is changed on its way to a terminal.
@@ -42,7 +51,8 @@ fn is_layout(character: char) -> bool {
     matches!(character, '\n' | '\t')
 }
 
-/// An output. If it is a terminal, characters that act on it are written as `\u` and four hexadecimal digits.
+/// An output. If it is a terminal, characters that act on it are written as JSON escapes them: `\u` and four hexadecimal digits,
+/// twice beyond U+FFFF.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     out: W,
@@ -104,8 +114,9 @@ fn escape_into(text: &mut String, piece: &str) {
             }
             (None, Some('\r')) if from.starts_with("\r\n") => 1,
             (None, Some(character)) => {
-                // All of them have four digits.
-                let _ = write!(text, "\\u{:04x}", u32::from(character));
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
                 character.len_utf8()
             }
             (None, None) => 0,
@@ -125,18 +136,31 @@ mod tests {
         String::from_utf8(screen.out).unwrap()
     }
 
-    const TEXT: &str =
-        "{\"a\": \"\u{9b}2J \u{7f}\u{202e}\u{2066}\u{200b}\u{200f}\u{feff} \u{1b}[8mä👩\u{200d}💻\\\\\u{85}\"}\n";
+    const TEXT: &str = "{\"a\": \"\u{9b}2J \u{7f}\u{202e}\u{2066}\u{200b}\u{200f}\u{feff} \u{1b}[8mä👩\u{200d}💻\\\\\u{85} \
+                        a\u{ad}b\u{e0041}\u{e007f}\u{3164}\u{fff9}\u{fe01}\u{e0101}\"}\n";
 
     #[test]
     fn characters_that_act_are_written_as_their_codes() {
         let shown = written(true, &[TEXT.as_bytes()]);
-        let expected =
-            "{\"a\": \"\\u009b2J \\u007f\\u202e\\u2066\\u200b\\u200f\\ufeff \\u001b[8mä👩\u{200d}💻\\\\\\u0085\"}\n";
+        let expected = "{\"a\": \"\\u009b2J \\u007f\\u202e\\u2066\\u200b\\u200f\\ufeff \\u001b[8mä👩\u{200d}💻\\\\\\u0085 \
+                        a\\u00adb\\udb40\\udc41\\udb40\\udc7f\\u3164\\ufff9\\ufe01\\udb40\\udd01\"}\n";
         assert_eq!(shown, expected);
         assert!(shown.chars().all(|character| character == '\n' || !acts(character)));
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(value(&shown)["a"], value(&TEXT.replace('\u{1b}', "\\u001b").replace('\u{7f}', "\\u007f"))["a"]);
+    }
+
+    #[test]
+    fn what_scripts_and_emoji_need_stays() {
+        for text in [
+            "می\u{200c}خواهم क\u{94d}\u{200d}ष",
+            "👩\u{200d}🔬 🏳\u{fe0f}\u{200d}🌈 1\u{fe0f}\u{20e3} ☀\u{fe0e}",
+            "ᠠ\u{180b}",
+            "\u{600}١ \u{6dd}",
+            "שלום 天気予報",
+        ] {
+            assert_eq!(written(true, &[text.as_bytes()]), text);
+        }
     }
 
     #[test]

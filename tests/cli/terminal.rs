@@ -10,10 +10,23 @@ use crate::{
     support::{TestRegistry, skipped},
 };
 
-/// A control sequence of eight bits and one of seven, a deletion, changes of direction, and a space without a width.
-const HOSTILE: &str = "\u{9b}2J\x1b[8m\u{7f}\u{202e}\u{2066}\u{200b}";
+/// A control sequence of eight bits and one of seven, a deletion, changes of direction, a space without a width, a soft hyphen,
+/// letters as tags, a filler, and a selector of variants.
+const HOSTILE: &str = "\u{9b}2J\x1b[8m\u{7f}\u{202e}\u{2066}\u{200b}\u{ad}\u{e0068}\u{e0069}\u{3164}\u{e0101}";
 /// Characters of it.
-const ACTING: [char; 6] = ['\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200b}', '\u{85}'];
+const ACTING: [char; 11] = [
+    '\u{9b}',
+    '\u{7f}',
+    '\u{202e}',
+    '\u{2066}',
+    '\u{200b}',
+    '\u{85}',
+    '\u{ad}',
+    '\u{e0068}',
+    '\u{e0069}',
+    '\u{3164}',
+    '\u{e0101}',
+];
 
 /// What a command writes on a terminal; none without the program `script`, which makes one.
 fn on_terminal(registry: &TestRegistry, arguments: &[&str]) -> Option<String> {

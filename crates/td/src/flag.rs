@@ -11,8 +11,8 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::kind::FlagKind;
 use self::kind::TextKind;
+pub use self::{characters::is_invisible, kind::FlagKind};
 use super::path::Path;
 
 /// The most flags of a description.

@@ -83,6 +83,7 @@ pub mod internal {
     pub use crate::{
         capability::{listed_capabilities, semantic_version},
         document::{malformed_json, parse_json, text_of},
+        flag::is_invisible,
         json_schema::{Edition, JsonSchema, Mismatch, Patterns},
         members::push_string,
         path::Path,

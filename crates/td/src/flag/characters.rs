@@ -56,11 +56,14 @@ fn is_right_to_left(character: char) -> bool {
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-fn is_invisible(character: char) -> bool {
+/// True for characters that have no shape of their own: those that Unicode calls default ignorable (UAX #44), marks of direction
+/// among them, and those that frame annotations.
+pub fn is_invisible(character: char) -> bool {
     matches!(character,
-        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// True if a character that isn't seen changes how its neighbours are shown, as scripts and emoji use it.
@@ -124,6 +127,8 @@ mod tests {
             ("пей\u{200c}пал", FlagKind::InvisibleCharacter),
             ("pay\u{feff}pal", FlagKind::InvisibleCharacter),
             ("\u{3164}", FlagKind::InvisibleCharacter),
+            ("a\u{fff0}b", FlagKind::InvisibleCharacter),
+            ("a\u{1bca0}b", FlagKind::InvisibleCharacter),
             // Letters as tags, and bytes as selectors of variants: text that models read and people don't see.
             ("Hi\u{e0068}\u{e0069}", FlagKind::InvisibleCharacter),
             ("😀\u{fe01}\u{fe02}", FlagKind::InvisibleCharacter),
