@@ -1,7 +1,7 @@
 // Agents whose texts try to be more than texts.
 
 const evil = "<img src=x onerror=\"window.executed='img'\"><script>window.executed='script'</script><svg onload=\"window.executed='svg'\">";
-const odd = "a\u202eb\u2066c\u0007d\u009be";
+const odd = "a\u202eb\u2066c\u0007d\u009be\u{e0041}f\u3164g";
 const link = "javascript:window.executed='link'";
 
 await run({
@@ -33,13 +33,14 @@ await run({
         executed: window.executed ?? null,
         elements: document.querySelectorAll("main script, main img, main iframe, main [onerror], main [onload], main object, main embed").length,
         links: [...document.links].map((one) => one.protocol).filter((protocol) => !["http:", "https:", "mailto:"].includes(protocol)),
-        hidden: /[\u202a-\u202e\u2066-\u2069\u0007\u009b]/.test(document.body.innerText),
-        title: /[\u202a-\u202e\u2066-\u2069\u0007\u009b]/.test(document.title),
+        hidden: /[\u202a-\u202e\u2066-\u2069\u0007\u009b\u3164\u{e0041}]/u.test(document.body.innerText),
+        title: /[\u202a-\u202e\u2066-\u2069\u0007\u009b\u3164\u{e0041}]/u.test(document.title),
       }));
       assert.deepEqual(found, { executed: null, elements: 0, links: [], hidden: false, title: false }, view);
     }
     await page.goto(`${url}/#/agent/${encodeURIComponent(id)}`);
     await shows(page, "h1", "‹U+202E›");
+    await shows(page, "h1", "‹U+E0041›");
     await shows(page, "h1", "<script>");
     const command = await text_of(page, ".affordance .code pre");
     assert.ok(command.includes(`'X'\\''; rm -rf /: `), command);

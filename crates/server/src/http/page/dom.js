@@ -1,7 +1,9 @@
 // Builds the document. Texts become text nodes, so that nothing an agent says of itself is ever markup.
 
-// Characters that are invisible or change the order of others: they are shown by their code.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+// Characters that change the order of others, or are invisible, but for those that languages and emoji need: they are shown by
+// their code.
+const HIDDEN =
+	/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e]|(?![\xad\u061c\u180b-\u180f\u200b-\u200f\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 
 /** A text as it may be shown. */
 export const shown = (text) =>
