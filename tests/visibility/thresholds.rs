@@ -1,5 +1,11 @@
 //! Thresholds of queries tell nothing of agents that those who get them don't see.
 
+use agentdex::{
+    Registry,
+    registry::QueryParameters,
+    search::Mode,
+    store::{self, Store},
+};
 use serde_json::{Value, json};
 
 use super::server::{
@@ -7,6 +13,7 @@ use super::server::{
     Who::{self, Admin, Alice, Bob, Carol, Nobody},
     agent, read_up_to,
 };
+use crate::support::eventually;
 
 const HIDDEN: &str = "urn:hid:merger";
 /// The least threshold: that of a query whose search finds nothing near.
@@ -163,5 +170,41 @@ fn hidden_texts_decide_on_no_event_of_a_stream() {
         for id in &between {
             assert!(events.contains(*id), "{who} {path}: no {id} in {events}");
         }
+    }
+}
+
+#[test]
+fn threshold_that_an_older_version_stored_is_computed_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::open(directory.path()).unwrap();
+    registry.put(agent("urn:open", "Reports on companies", "desk")).unwrap();
+    let query = |threshold: Option<f32>| QueryParameters {
+        q: Some("merger".to_owned()),
+        mode: Some(Mode::Semantic),
+        threshold,
+        ..QueryParameters::default()
+    };
+    let threshold_of =
+        |registry: &Registry, name: &str| registry.saved_query(name).and_then(|saved| saved.query.threshold);
+    registry.save_query("near", query(None)).unwrap();
+    registry.save_query("given", query(Some(0.5))).unwrap();
+    let computed = threshold_of(&registry, "near");
+    assert!(computed.is_some());
+    registry.close();
+    drop(registry);
+    // It was computed from an agent that is hidden from those who see the query.
+    let store = Store::open(directory.path(), store::Options::default()).unwrap();
+    let stored = store.local().queries().unwrap().into_iter().find(|stored| stored.name == "near").unwrap();
+    let mut old: Value = serde_json::from_slice(&stored.query).unwrap();
+    old["query"]["threshold"] = json!(0.75);
+    old.as_object_mut().unwrap().remove("view");
+    store.local().put_query(None, "near", old.to_string().into_bytes()).unwrap();
+    store.close();
+    drop(store);
+    for _ in 0..2 {
+        let registry = Registry::open(directory.path()).unwrap();
+        eventually("the threshold is computed again", || threshold_of(&registry, "near") == computed);
+        assert_eq!(threshold_of(&registry, "given"), Some(0.5));
+        registry.close();
     }
 }

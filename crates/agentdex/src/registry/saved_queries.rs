@@ -143,7 +143,9 @@ impl Registry {
         refuse_known(known.as_ref())?;
         let after = self.access_to_save(&key, known.as_ref(), access.clone())?;
         // What is the same goes on as it is, so that who listens misses nothing.
-        let unchanged = known.filter(|known| is_same(&known.stored.named.query, &query));
+        let unchanged = known.filter(|known| {
+            is_same(&known.stored.named.query, &query) && !known.stored.has_threshold_of_unknown_origin()
+        });
         if let Some(known) = unchanged.as_ref().filter(|known| known.access == after) {
             return Ok((known.stored.named.clone(), false));
         }
@@ -413,8 +415,35 @@ impl Registry {
         spawn("agentdex-queries", start).map(drop)
     }
 
+    /// Computes thresholds again that older versions stored: they didn't say which of them were given, and computed others from
+    /// Things that not all see who see the query.
+    ///
+    /// # Errors
+    /// [`Error::IndexRebuilding`], [`Error::ConsistencyTimeout`]. Thresholds that can't be computed or stored stay.
+    fn recompute_old_thresholds(&self) -> Result<()> {
+        let old = self.0.queries.all_named().into_iter().filter(|saved| saved.stored.has_threshold_of_unknown_origin());
+        for saved in old.filter(|_| self.meaning().is_some()) {
+            let NamedQuery { name, owner, query, .. } = saved.stored.named;
+            let query = QueryParameters { threshold: None, ..query };
+            let key = QueryName { name: name.clone(), owner: Some(owner) };
+            match self.save(key, query, AccessRequest::default(), IfExists::Replace) {
+                Ok(_) => tracing::info!(name, "the threshold of a saved query of an older version is computed again"),
+                Err(error @ (Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. })) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(
+                        name,
+                        code = error.code(),
+                        "the threshold of a saved query of an older version stays"
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Finds out what saved queries match of which that isn't known.
     fn start_queries(&self) -> Result<()> {
+        self.recompute_old_thresholds()?;
         let named = self.0.queries.all_named();
         let mut starting = named.iter().filter(|saved| self.0.queries.is_starting(&saved.watched));
         starting.try_for_each(|saved| {

@@ -20,6 +20,9 @@ pub(in crate::registry) struct Stored {
     /// The view that its threshold was computed from; none where that was given, or there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     view: Option<View>,
+    /// True if its threshold was given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_given_threshold: bool,
 }
 
 impl Stored {
@@ -27,12 +30,18 @@ impl Stored {
         let Access { owner, visibility, namespace, number } = access.clone();
         let (name, saved) = (name.to_owned(), Timestamp::now());
         let named = NamedQuery { name, owner, visibility, namespace, query, saved, behind: None };
-        Stored { named, number, view: None }
+        Stored { named, number, view: None, has_given_threshold: false }
     }
 
-    /// The same, whose threshold was computed from a view.
+    /// The same, whose threshold was computed from a view; without one, it was given.
     pub fn with_threshold_from(self, view: Option<View>) -> Stored {
-        Stored { view, ..self }
+        let has_given_threshold = view.is_none() && self.named.query.threshold.is_some();
+        Stored { view, has_given_threshold, ..self }
+    }
+
+    /// True for a threshold of an older version, which may have computed it from Things that not all see who see the query.
+    pub fn has_threshold_of_unknown_origin(&self) -> bool {
+        self.named.query.threshold.is_some() && self.view.is_none() && !self.has_given_threshold
     }
 
     /// The view that its threshold was computed from.
