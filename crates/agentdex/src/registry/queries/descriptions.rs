@@ -1,6 +1,6 @@
 //! Descriptions as they were after a change, where the record is another one by now.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
     Result,
@@ -11,6 +11,8 @@ use crate::{
 
 /// Maximum size of the texts that are remembered, in bytes.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum number of changes that are read of a Thing's history at once.
+const CHANGES_AT_ONCE: usize = 64;
 
 /// The description that a Thing had after a change.
 pub(super) struct Described {
@@ -18,13 +20,20 @@ pub(super) struct Described {
     pub format: Option<String>,
 }
 
-/// Reads descriptions, and remembers those that the next change of the Thing patches.
+/// A Thing, and the position of the change after which it had a description.
+type Key = (Box<str>, Seq);
+
+/// Reads descriptions, and remembers those that later changes patch. Readers at several positions of one Thing's history
+/// find one each.
 #[derive(Default)]
 pub(super) struct Descriptions {
-    texts: HashMap<Box<str>, (Seq, Box<str>)>,
-    /// The ids in the order in which they were remembered.
-    order: VecDeque<(Seq, Box<str>)>,
+    texts: BTreeMap<Key, Box<str>>,
+    /// In the order in which they were remembered.
+    order: VecDeque<Key>,
     bytes: usize,
+    /// Number of changes read of histories.
+    #[cfg(test)]
+    read: usize,
 }
 
 impl Descriptions {
@@ -42,10 +51,7 @@ impl Descriptions {
         }
         let made = match &change.td {
             Some(td) => Some(td.get().to_owned()),
-            None => match self.patched(store, change)? {
-                Some(patched) => Some(patched),
-                None => made_of_history(store, change)?,
-            },
+            None => self.made_of_history(store, change)?,
         };
         if let Some(made) = &made {
             self.remember(change, made);
@@ -53,47 +59,94 @@ impl Descriptions {
         Ok(made.or(text).map(|text| Described { text, format }))
     }
 
-    /// The description that the change before made, if it is remembered, with the patch of this one.
-    fn patched(&self, store: &Store, change: &Change) -> Result<Option<String>> {
-        let (Some(patch), Some((seq, before))) = (&change.patch, self.texts.get(change.id.as_str())) else {
-            return Ok(None);
-        };
-        let next = store.history(&change.id, *seq, 1)?;
-        let is_next = next.first().is_some_and(|next| next.seq == change.seq);
-        Ok(is_next.then(|| merge_patch::apply(before, patch.get())).transpose()?)
-    }
-
-    fn remember(&mut self, change: &Change, text: &str) {
-        self.forget(change.id.as_str());
-        self.bytes += text.len();
-        self.texts.insert(change.id.as_str().into(), (change.seq, text.into()));
-        self.order.push_back((change.seq, change.id.as_str().into()));
-        while self.bytes > MAX_BYTES || self.order.len() > 2 * self.texts.len() + 16 {
-            let Some((seq, id)) = self.order.pop_front() else { break };
-            if self.texts.get(&id).is_some_and(|(known, _)| *known == seq) {
-                self.forget(&id);
+    /// The description made of the changes since the nearest one that is remembered; `None` where they don't tell.
+    fn made_of_history(&mut self, store: &Store, change: &Change) -> Result<Option<String>> {
+        let id = change.id.as_str();
+        let before = self.texts.range((id.into(), Seq::ZERO)..(id.into(), change.seq)).next_back();
+        let (mut position, mut described) =
+            before.map_or((Seq::ZERO, None), |((_, seq), text)| (*seq, Some(text.to_string())));
+        // As a rule the next change is the one.
+        let mut limit = 1;
+        loop {
+            let part = store.history(id, position, limit)?;
+            #[cfg(test)]
+            (self.read += part.len());
+            let Some(last) = part.last() else { return Ok(described) };
+            position = last.seq;
+            for earlier in part.into_iter().take_while(|earlier| earlier.seq <= change.seq) {
+                described = match (earlier.td, earlier.patch, described) {
+                    (Some(td), ..) => Some(td.get().to_owned()),
+                    (_, Some(patch), Some(before)) => Some(merge_patch::apply(&before, patch.get())?),
+                    _ => None,
+                };
             }
+            if position >= change.seq {
+                return Ok(described);
+            }
+            limit = CHANGES_AT_ONCE;
         }
     }
 
-    fn forget(&mut self, id: &str) {
-        if let Some((_, text)) = self.texts.remove(id) {
-            self.bytes -= text.len();
+    fn remember(&mut self, change: &Change, text: &str) {
+        let key: Key = (change.id.as_str().into(), change.seq);
+        if self.texts.insert(key.clone(), text.into()).is_none() {
+            self.bytes += size(&key, text);
+            self.order.push_back(key);
+        }
+        while self.bytes > MAX_BYTES {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.bytes -= self.texts.remove(&oldest).map_or(0, |text| size(&oldest, &text));
         }
     }
 }
 
-fn made_of_history(store: &Store, change: &Change) -> Result<Option<String>> {
-    let mut described: Option<String> = None;
-    for earlier in store.history(&change.id, Seq::ZERO, usize::MAX)? {
-        if earlier.seq > change.seq {
-            break;
+fn size((id, _): &Key, text: &str) -> usize {
+    text.len() + 2 * (id.len() + size_of::<Key>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Registry, td::Description};
+
+    #[test]
+    fn readers_at_different_positions_read_each_change_once() {
+        const CHANGES: usize = 200;
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        registry.put(Description::new("Agent").id("urn:a")).unwrap();
+        for number in 0..CHANGES {
+            registry.patch("urn:a", &format!(r#"{{"description": "number {number}"}}"#)).unwrap();
         }
-        described = match (&earlier.td, &earlier.patch, described) {
-            (Some(td), ..) => Some(td.get().to_owned()),
-            (_, Some(patch), Some(before)) => Some(merge_patch::apply(&before, patch.get())?),
-            _ => None,
+        let store = &registry.0.store;
+        let changes = store.history("urn:a", Seq::ZERO, usize::MAX).unwrap();
+        let mut descriptions = Descriptions::default();
+        let mut assert_described = |index: usize| {
+            let described = descriptions.after(store, &changes[index]).unwrap().unwrap();
+            assert!(described.text.contains(&format!("\"number {}\"", index - 1)), "{index}: {}", described.text);
         };
+        for index in 1..CHANGES / 2 {
+            assert_described(index);
+            assert_described(index + CHANGES / 2);
+        }
+        assert!(descriptions.read < 2 * CHANGES, "{} changes were read", descriptions.read);
     }
-    Ok(described)
+
+    #[test]
+    fn texts_beyond_the_limit_are_forgotten_and_made_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        let long = "x".repeat(MAX_BYTES / 20);
+        for number in 0..30 {
+            registry.put(Description::new(format!("Agent {number}")).id("urn:a").description(&long)).unwrap();
+        }
+        let store = &registry.0.store;
+        let changes = store.history("urn:a", Seq::ZERO, usize::MAX).unwrap();
+        let mut descriptions = Descriptions::default();
+        for number in (0..30).chain(0..30) {
+            let described = descriptions.after(store, &changes[number]).unwrap().unwrap();
+            assert!(described.text.contains(&format!("\"Agent {number}\"")), "{number}");
+            assert!(descriptions.bytes <= MAX_BYTES && descriptions.order.len() == descriptions.texts.len());
+        }
+    }
 }
