@@ -15,7 +15,7 @@ use std::{
 use agentdex::{
     Epoch, Error, Position, Registry, Seq,
     access::{AccessRequest, Caller, Principal, Role, Visibility},
-    registry::QueryParameters,
+    registry::{QueryParameters, Write},
 };
 use agentdex_server::mqtt::{self, Publisher, PublisherOptions, Resynced};
 use tempfile::TempDir;
@@ -411,6 +411,62 @@ fn publisher_that_fell_out_of_the_log_resyncs_and_says_so() {
     assert_eq!(broker.retained().len(), 20);
     registry.put(agent("urn:late", "late", &[])).unwrap();
     assert_eq!(subscriber.next().number(), 21);
+}
+
+#[test]
+fn subscribers_are_notified_of_events_of_queries_that_are_not_known() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, directory) = registry();
+    let query = QueryParameters { q: Some("+harbour".into()), ..QueryParameters::default() };
+    registry.save_query("harbour", query).unwrap();
+    let publisher = publish(&broker, &registry);
+    registry.put(agent("urn:a", "Harbour", &[])).unwrap();
+    wait_for_acknowledgements(&broker, &registry);
+    publisher.stop();
+    registry.put(agent("urn:b", "Harbour", &[])).unwrap();
+    registry.close();
+    drop((publisher, registry));
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    let mut subscriber =
+        Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/+/+", "-t", "agentdex/queries/#"]);
+    let publisher = publish(&broker, &registry);
+    let mut topics = subscriber.take(2).into_iter().map(|message| message.topic).collect::<Vec<_>>();
+    topics.sort();
+    assert_eq!(topics[1], "agentdex/events/thing_created/urn:b");
+    assert!(topics[0].starts_with("agentdex/events/resync/"), "{topics:?}");
+    // Once: whoever connects again goes on.
+    publisher.stop();
+    let publisher = publish(&broker, &registry);
+    registry.put(agent("urn:c", "Harbour", &[])).unwrap();
+    let topics = subscriber.take(2).into_iter().map(|message| message.topic).collect::<Vec<_>>();
+    assert!(topics.contains(&"agentdex/events/thing_created/urn:c".to_owned()), "{topics:?}");
+    assert!(topics.contains(&"agentdex/queries/harbour/thing_created/urn:c".to_owned()), "{topics:?}");
+    publisher.stop();
+}
+
+#[test]
+fn position_moves_with_changes_that_nobody_sees() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, _directory) = registry();
+    let _publisher = publish(&broker, &registry);
+    registry.put(agent("urn:public", "Public", &[])).unwrap();
+    wait_for_acknowledgements(&broker, &registry);
+    for number in 0..3 {
+        let private = AccessRequest {
+            owner: Some("alice".parse().unwrap()),
+            visibility: Some(Visibility::Private),
+            ..AccessRequest::default()
+        };
+        let write = Write::put(agent(&format!("urn:private:{number}"), "Private", &[])).with_access(private);
+        registry.write_blocking(write).unwrap();
+    }
+    wait_for_acknowledgements(&broker, &registry);
 }
 
 #[test]

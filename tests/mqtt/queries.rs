@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use agentdex::registry::QueryParameters;
+use agentdex_server::mqtt::EndpointOptions;
 
-use super::support::{Server, Subscriber, has_mosquitto};
+use super::{
+    support::{Server, Subscriber, has_mosquitto},
+    wire::{Client, Hello, PUBLISH, Version::V5},
+};
 use crate::support::eventually;
 
 /// Number of the queries, and size of each in bytes.
@@ -61,6 +65,73 @@ fn plain_events_do_not_wait_for_queries_that_lag() {
         }
     }
     eventually("all queries have caught up", || behind("costly999").is_none());
+}
+
+/// Reads the events of [`QUERIES`] costly queries and of a cheap one, and asserts that the cheap one waits for no other, and
+/// that the events of each query come once, in the order of the log.
+fn assert_each_query_has_its_own_position(subscriber: &mut Subscriber, queries: usize) {
+    let mut numbers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut before_cheap = 0;
+    for count in 1..=WRITES * (queries + 1) {
+        let topic = subscriber.next().topic;
+        let levels: Vec<&str> = topic.split('/').collect();
+        let [_, _, query, _, id] = levels[..] else { panic!("{topic}") };
+        if query == "cheap" {
+            before_cheap = count;
+        }
+        numbers.entry(query.to_owned()).or_default().push(id.to_owned());
+    }
+    let expected: Vec<String> = (0..WRITES).map(|number| format!("urn:agent:{number}")).collect();
+    for (query, ids) in &numbers {
+        assert_eq!(*ids, expected, "{query}");
+    }
+    let all = WRITES * (queries + 1);
+    assert!(before_cheap < all * 2 / 3, "the cheap query's last event came as number {before_cheap} of {all}");
+}
+
+#[test]
+fn events_of_a_query_do_not_wait_for_other_queries() {
+    if !has_mosquitto() {
+        return;
+    }
+    const COSTLY: usize = 400;
+    let server = Server::start();
+    for number in 0..COSTLY {
+        server.registry.save_query(&*format!("costly{number}"), costly()).unwrap();
+    }
+    server.registry.save_query("cheap", serde_json::from_value(serde_json::json!({"q": "write"})).unwrap()).unwrap();
+    let filters = ["agentdex/queries/#", "$share/readers/agentdex/queries/#"];
+    let mut subscribers = filters.map(|filter| Subscriber::start(server.port(), &["-q", "1", "-t", filter]));
+    for number in 0..WRITES {
+        server.put(&format!("urn:agent:{number}"), "Write");
+    }
+    for subscriber in &mut subscribers {
+        assert_each_query_has_its_own_position(subscriber, COSTLY);
+    }
+}
+
+#[test]
+fn a_session_is_notified_of_events_that_a_query_misses_while_it_starts() {
+    let server = Server::start();
+    server.registry.save_query("cheap", serde_json::from_value(serde_json::json!({"q": "write"})).unwrap()).unwrap();
+    server.put_many(3_000);
+    let hello =
+        Hello { client_id: "reader", clean: false, properties: vec![0x11, 0, 0, 0x0e, 0x10], ..Hello::default() };
+    let filter = "agentdex/queries/cheap/#";
+    let (mut client, _) = Client::connect(server.port(), V5, &hello);
+    client.subscribe(&[(filter, 1)]);
+    client.assert_nothing_comes();
+    drop(client);
+    // What a query matches is known once the index is built again.
+    let directory = server.stop();
+    std::fs::remove_dir_all(directory.path().join("search")).unwrap();
+    let server = Server::open(directory, EndpointOptions::default());
+    server.put("urn:written", "Write");
+    let (mut client, _) = Client::connect(server.port(), V5, &hello);
+    let packet = client.receive();
+    assert_eq!(packet.kind, PUBLISH);
+    let is_notified = packet.topic().starts_with("agentdex/events/resync/");
+    assert!(is_notified || packet.topic() == "agentdex/queries/cheap/thing_created/urn:written", "{}", packet.topic());
 }
 
 #[test]

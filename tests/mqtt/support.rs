@@ -30,10 +30,7 @@ impl Server {
     }
 
     pub fn with(options: EndpointOptions) -> Server {
-        let directory = tempfile::tempdir().unwrap();
-        let registry = Registry::builder(directory.path()).open().unwrap();
-        let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), options).unwrap();
-        Server { endpoint, registry, directory }
+        Server::open(tempfile::tempdir().unwrap(), options)
     }
 
     /// Ends and starts again on the same directory, on another port.
@@ -43,11 +40,20 @@ impl Server {
 
     /// The same with other options.
     pub fn restart_with(self, options: EndpointOptions) -> Server {
+        Server::open(self.stop(), options)
+    }
+
+    /// Ends it, and returns its directory.
+    pub fn stop(self) -> TempDir {
         let Server { endpoint, registry, directory } = self;
         endpoint.stop();
         drop(endpoint);
         registry.close();
-        drop(registry);
+        directory
+    }
+
+    /// Starts on a directory.
+    pub fn open(directory: TempDir, options: EndpointOptions) -> Server {
         let registry = Registry::builder(directory.path()).open().unwrap();
         let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), options).unwrap();
         Server { endpoint, registry, directory }

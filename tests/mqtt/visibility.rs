@@ -243,6 +243,62 @@ fn what_one_member_of_a_group_does_not_see_waits_for_another_that_is_away_and_fo
 }
 
 #[test]
+fn what_one_member_of_a_group_was_not_due_goes_to_another() {
+    let server = Server::with(guarded());
+    let (admin, reader) = (key(&server, "ops", Role::Admin), key(&server, "ops", Role::Read));
+    let filter = "$share/g/agentdex/#";
+    let mut clients = [connect(&server, "admin", &admin).0, connect(&server, "reader", &reader).0];
+    for client in &mut clients {
+        client.subscribe(&[(filter, 1)]);
+    }
+    let [mut client, other] = clients;
+    drop(other);
+    let topics = |client: &mut Client, count: usize| {
+        let mut topics: Vec<String> = Vec::new();
+        while topics.len() < count {
+            let packet = client.receive();
+            client.acknowledge(packet.publish_id());
+            topics.push(packet.topic().to_owned());
+        }
+        client.assert_nothing_comes();
+        topics
+    };
+    put(&server, PUBLIC, Visibility::Public);
+    topics(&mut client, 3);
+    drop(client);
+    set(&server, PUBLIC, Visibility::Private);
+    // It was away while the agent was public, and is told nothing but the id.
+    let (mut other, _) = connect(&server, "reader", &reader);
+    assert_eq!(topics(&mut other, 1), [format!("agentdex/events/thing_deleted/{PUBLIC}")]);
+    let (mut client, _) = connect(&server, "admin", &admin);
+    let rest = [format!("agentdex/capabilities/ask/thing_updated/{PUBLIC}"), format!("agentdex/things/{PUBLIC}")];
+    assert_eq!(topics(&mut client, 2), rest);
+}
+
+#[test]
+fn what_one_member_of_a_group_leaves_tells_another_nothing_that_it_was_not_due() {
+    let server = Server::with(guarded());
+    let (admin, reader) = (key(&server, "ops", Role::Admin), key(&server, "ops", Role::Read));
+    let filter = [("$share/g/agentdex/capabilities/#", 1)];
+    let (mut client, mut other) = (connect(&server, "admin", &admin).0, connect(&server, "reader", &reader).0);
+    client.subscribe(&filter);
+    other.subscribe(&filter);
+    drop(other);
+    put(&server, PUBLIC, Visibility::Public);
+    let packet = client.receive();
+    client.acknowledge(packet.publish_id());
+    set(&server, PUBLIC, Visibility::Private);
+    let left = client.receive();
+    assert_eq!(left.topic(), format!("agentdex/capabilities/ask/thing_updated/{PUBLIC}"));
+    drop(client);
+    let (mut other, _) = connect(&server, "reader", &reader);
+    other.assert_nothing_comes();
+    // One that was due it gets it, however often it comes back.
+    let (mut client, _) = connect(&server, "admin", &admin);
+    assert_eq!(client.receive().topic(), left.topic());
+}
+
+#[test]
 fn no_payload_that_one_reader_caused_goes_to_another() {
     for nobody_first in [false, true] {
         let server = Server::with(guarded());

@@ -101,7 +101,9 @@ pub use self::{
     options::Options,
     past::Seen,
     presence::Presence,
-    queries::{MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, SavedQueryEvent},
+    queries::{
+        Finding, Found, JournalPosition, MAX_QUERIES, MAX_QUERIES_OF_OWNER, QueryEvents, QueryId, SavedQueryEvent,
+    },
     reads::Changes,
     records::FullRecords,
     searches::Matching,

@@ -11,7 +11,10 @@ use tokio::sync::watch;
 use super::{
     Registry,
     import::IfExists,
-    queries::{Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, StreamKey, Watched, check_name},
+    queries::{
+        Finding, Found, JournalPosition, Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, StreamKey, Watched,
+        check_name,
+    },
     thread::spawn,
     thresholds::mode_of,
     view::View,
@@ -332,7 +335,7 @@ impl Registry {
     }
 
     /// The events that a change as a reader sees it is for the saved queries that the caller sees and that are `relevant` by
-    /// owner and name, in the order of their numbers. Compares nothing: see [`Registry::queries_position`].
+    /// owner and name, in the order of their numbers. Compares nothing: those that are known so far.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -357,6 +360,46 @@ impl Registry {
     pub fn query_events_lost_after(&self, after: Seq, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> Option<Seq> {
         let forgotten = self.0.queries.forgotten();
         (after < forgotten && self.0.queries.has_relevant(self.relevant(relevant))).then_some(forgotten)
+    }
+
+    /// True if there is a saved query that the caller sees and that is `relevant`.
+    #[doc(hidden)]
+    pub fn has_saved_query(&self, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> bool {
+        self.0.queries.has_relevant(self.relevant(relevant))
+    }
+
+    /// The position after all that comparisons of queries with the log have found so far.
+    #[doc(hidden)]
+    pub fn query_journal_end(&self) -> JournalPosition {
+        self.0.queries.journal_end()
+    }
+
+    /// What comparisons of queries with the log found after a position of the journal. What is shown of it has to go through
+    /// [`Registry::events_of_finding`].
+    #[doc(hidden)]
+    pub fn found_after(&self, position: JournalPosition) -> Found {
+        self.0.queries.found_after(position)
+    }
+
+    /// True if events of a saved query that the caller sees and that is `relevant` may be missing, by a finding.
+    #[doc(hidden)]
+    pub fn is_lost_by(&self, finding: &Finding, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> bool {
+        self.0.queries.is_lost(finding, self.relevant(relevant))
+    }
+
+    /// The events of a finding that a change, which is its entry as a reader sees it, is for the saved queries that the caller
+    /// sees and that are `relevant`.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Index`].
+    #[doc(hidden)]
+    pub fn events_of_finding(
+        &self,
+        finding: &Finding,
+        change: &LoggedChange,
+        relevant: impl Fn(Option<&Owner>, &str) -> bool,
+    ) -> Result<Vec<SavedQueryEvent>> {
+        self.0.queries.events_of_finding(finding, change, self.relevant(relevant))
     }
 
     /// Moves whenever saved queries were compared with further changes.

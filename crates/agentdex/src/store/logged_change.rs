@@ -53,8 +53,8 @@ impl LoggedChange {
     }
 
     /// Returns the encoded form in a slot if it was rendered before.
-    #[doc(hidden)]
-    pub fn find_rendition<T: Send + Sync + 'static>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
+    #[cfg(test)]
+    pub(super) fn find_rendition<T: Send + Sync + 'static>(&self, slot: &Slot<T>) -> Option<Arc<T>> {
         self.renditions.find(slot)
     }
 }

@@ -1,7 +1,8 @@
 //! The log as messages: each change is turned into topics and payloads once, which it carries for all readers.
 //!
-//! There are two lanes, which a reader follows at a position of its own each: the messages of saved queries are known only
-//! once the queries were compared with the change, which nobody waits for who reads the others.
+//! There are two lanes, which a reader follows at a position of its own each: what a change itself says is read in the order of
+//! the log; what it means for saved queries is read in the order in which that was found out, so that nothing waits for a
+//! query that was not compared with the change yet.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -19,7 +20,7 @@ use crate::{
     Registry, Result,
     access::{Caller, Owner},
     change::{Epoch, Position, Seq},
-    registry::{QueryId, SavedQueryEvent},
+    registry::{Finding, Found, JournalPosition, QueryId, SavedQueryEvent},
     store::{ChangeOrigin, Logged, LoggedChange, Slot},
 };
 
@@ -66,13 +67,42 @@ impl Family {
     }
 }
 
-/// Messages that are read in the order of the log, at one position.
+/// Messages that are read at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lane {
     /// Messages about the change itself.
     Plain,
     /// Messages about saved queries that it concerns.
     Queries,
+}
+
+/// A position in a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LanePosition {
+    /// In the lane of plain messages.
+    Log(Seq),
+    /// In the lane of queries.
+    Journal(JournalPosition),
+}
+
+impl LanePosition {
+    /// The position of the log; `None` in the lane of queries.
+    pub fn in_log(self) -> Option<Seq> {
+        match self {
+            LanePosition::Log(seq) => Some(seq),
+            LanePosition::Journal(_) => None,
+        }
+    }
+}
+
+/// A part of a lane that is read at once.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub entry: Logged,
+    /// What queries found at the entry; `None` for its plain messages.
+    finding: Option<Arc<Finding>>,
+    /// The position after it.
+    pub end: LanePosition,
 }
 
 /// Levels of saved queries in topics, of which a reader wants the messages.
@@ -128,6 +158,20 @@ pub(super) struct Message {
 pub(super) struct MessageKey {
     family: Family,
     level: Box<str>,
+}
+
+impl Part {
+    /// True if its messages are those of the change itself.
+    pub fn is_plain(&self) -> bool {
+        self.finding.is_none()
+    }
+}
+
+impl MessageKey {
+    /// The level of the saved query whose messages have this key.
+    pub fn query_level(&self) -> Option<&str> {
+        (self.family == Family::Query).then_some(&*self.level)
+    }
 }
 
 impl Message {
@@ -192,13 +236,15 @@ pub(super) struct Messages {
     list: Box<[Message]>,
     /// Tells them from those of the same change as another reader sees it.
     tag: u64,
+    /// The end of the part that they are of; `None` if they are of none.
+    part: Option<LanePosition>,
 }
 
 impl Messages {
-    fn new(list: Box<[Message]>) -> Messages {
+    fn new(list: Box<[Message]>, part: Option<LanePosition>) -> Messages {
         let mut hasher = DefaultHasher::new();
         list.iter().for_each(|message| message.topic.hash(&mut hasher));
-        Messages { tag: hasher.finish(), list }
+        Messages { tag: hasher.finish(), list, part }
     }
 
     pub fn tag(&self) -> u64 {
@@ -230,15 +276,18 @@ fn payload_size(payload: &Payload) -> usize {
     size_of::<Payload>() + payload.len()
 }
 
-/// The next entry of the log after a position, or the reason why there is none.
+/// The next part of a lane after a position, or the reason why there is none.
 pub(super) enum Next {
-    Entry(Logged),
+    Part(Part),
     /// Nothing yet.
     Nothing,
-    /// The log doesn't reach back to the position, or not up to it. Whoever reads on from `resume`
-    /// and takes the current state in misses nothing but the events between.
+    /// Nothing for this reader up to a position.
+    Skipped(LanePosition),
+    /// The lane doesn't reach back to the position, or not up to it. Whoever reads on from `resume`
+    /// and takes the current state in misses nothing but the events between, of changes up to `seq`.
     Lost {
-        resume: Seq,
+        resume: LanePosition,
+        seq: Seq,
     },
 }
 
@@ -282,19 +331,78 @@ impl Feed {
         *self.durable.borrow()
     }
 
-    /// The entry of the log after `seq`.
-    pub fn after(&self, seq: Seq) -> Result<Next> {
+    /// The end of a lane.
+    pub fn end(&self, lane: Lane) -> LanePosition {
+        match lane {
+            Lane::Plain => LanePosition::Log(self.last_seq()),
+            Lane::Queries => LanePosition::Journal(self.registry.query_journal_end()),
+        }
+    }
+
+    /// The part of a lane after a position. Of the lane of queries an audience needs what concerns the saved queries that it
+    /// sees and wants.
+    pub fn after(&self, position: LanePosition, audience: Audience<'_>) -> Result<Next> {
+        match position {
+            LanePosition::Log(seq) => self.after_in_log(seq),
+            LanePosition::Journal(position) => self.after_in_journal(position, audience),
+        }
+    }
+
+    fn after_in_log(&self, seq: Seq) -> Result<Next> {
         if seq == self.last_seq() {
             return Ok(Next::Nothing);
         }
+        let part = |entry: Logged| Next::Part(Part { end: LanePosition::Log(entry.seq()), entry, finding: None });
         if let Some(entry) = self.registry.cached_entries(seq, 1).and_then(|entries| entries.into_iter().next()) {
-            return Ok(Next::Entry(entry));
+            return Ok(part(entry));
         }
         let read = self.registry.entries(seq, ENTRIES_AT_ONCE)?;
         if read.truncated {
-            return Ok(Next::Lost { resume: read.last });
+            return Ok(Next::Lost { resume: LanePosition::Log(read.last), seq: read.last });
         }
-        Ok(read.entries.into_iter().next().map_or(Next::Nothing, Next::Entry))
+        Ok(read.entries.into_iter().next().map_or(Next::Nothing, part))
+    }
+
+    fn after_in_journal(&self, position: JournalPosition, audience: Audience<'_>) -> Result<Next> {
+        let Audience { reader, wanted } = audience;
+        let is_wanted = self.is_wanted(wanted);
+        let forgotten = |resume| {
+            let resume = LanePosition::Journal(resume);
+            match reader.has_saved_query(&is_wanted) {
+                true => Next::Lost { resume, seq: reader.queries_position(&is_wanted) },
+                false => Next::Skipped(resume),
+            }
+        };
+        let (finding, end) = match self.registry.found_after(position) {
+            Found::Nothing => return Ok(Next::Nothing),
+            Found::Forgotten(resume) => return Ok(forgotten(resume)),
+            Found::Finding(finding, end) => (finding, end),
+        };
+        if finding.is_loss() {
+            let (resume, seq) = (LanePosition::Journal(end), finding.seq);
+            let is_lost = reader.is_lost_by(&finding, is_wanted);
+            return Ok(if is_lost { Next::Lost { resume, seq } } else { Next::Skipped(resume) });
+        }
+        // The log may have been trimmed up to here meanwhile.
+        let Some(entry) = self.find(finding.seq)? else { return Ok(forgotten(end)) };
+        Ok(Next::Part(Part { entry, finding: Some(finding), end: LanePosition::Journal(end) }))
+    }
+
+    /// The position in the lane of queries of an audience that got everything about changes up to `seq`, maybe from an
+    /// earlier process; with the position up to which it misses events, if it does.
+    pub fn resume_queries(&self, seq: Seq, audience: Audience<'_>) -> (LanePosition, Option<Seq>) {
+        let lost = audience.reader.query_events_lost_after(seq, self.is_wanted(audience.wanted));
+        let start = LanePosition::Journal(JournalPosition::START);
+        (lost.map_or(start, |_| self.end(Lane::Queries)), lost)
+    }
+
+    /// The last change that all saved queries were compared with which an audience sees and wants.
+    pub fn queries_position(&self, audience: Audience<'_>) -> Seq {
+        audience.reader.queries_position(self.is_wanted(audience.wanted))
+    }
+
+    fn is_wanted(&self, wanted: &QueryLevels) -> impl Fn(Option<&Owner>, &str) -> bool {
+        |owner, name| wanted.all || wanted.has(&self.topics.query_level(owner, name))
     }
 
     /// The entry at a position; none where the log no longer has it.
@@ -302,88 +410,66 @@ impl Feed {
         self.registry.entry(seq)
     }
 
-    /// The entry of the log after `seq` whose messages in a lane are known: those of the saved queries that an audience sees
-    /// and wants.
-    pub fn next_in(&self, lane: Lane, seq: Seq, audience: Audience<'_>) -> Result<Next> {
-        if lane == Lane::Plain {
-            return self.after(seq);
-        }
-        if seq == self.last_seq() {
-            return Ok(Next::Nothing);
-        }
-        let Audience { reader, wanted } = audience;
-        let is_wanted =
-            |owner: Option<&Owner>, name: &str| wanted.all || wanted.has(&self.topics.query_level(owner, name));
-        // Read before what is forgotten: what may be missing by then isn't taken for known.
-        let compared = reader.queries_position(is_wanted);
-        if let Some(resume) = reader.query_events_lost_after(seq, is_wanted) {
-            return Ok(Next::Lost { resume });
-        }
-        match self.after(seq)? {
-            Next::Entry(entry) if entry.seq() > compared => Ok(Next::Nothing),
-            next => Ok(next),
-        }
+    /// True if no change that the entry of a part is for readers can have messages in it.
+    pub fn is_silent(&self, part: &Part, audience: Audience<'_>) -> bool {
+        let is_silent = |change: &Arc<LoggedChange>| self.messages(part, change, audience).is_empty();
+        part.finding.is_some() && part.entry.change().is_some_and(is_silent)
     }
 
-    /// True if no change that an entry is for readers can have messages in a lane.
-    pub fn is_silent(&self, lane: Lane, entry: &Logged, audience: Audience<'_>) -> bool {
-        let is_silent = |change: &Arc<LoggedChange>| self.messages(lane, change, audience).is_empty();
-        lane == Lane::Queries && entry.change().is_some_and(is_silent)
-    }
-
-    /// The messages of a change in a lane, in the order they are published in. Those of saved queries are known once
-    /// [`Feed::next_in`] has the change.
-    pub fn messages(&self, lane: Lane, change: &LoggedChange, audience: Audience<'_>) -> Arc<Messages> {
-        match lane {
-            Lane::Plain => {
-                let messages = change.rendition(&self.slots.plain, || self.plain_messages(change));
-                self.own(messages, || self.plain_messages(change))
+    /// The messages of a part, for a change that its entry is for a reader, in the order they are published in.
+    pub fn messages(&self, part: &Part, change: &LoggedChange, audience: Audience<'_>) -> Arc<Messages> {
+        let (slot, make): (_, &dyn Fn() -> Messages) = match &part.finding {
+            None => return self.plain_messages(change),
+            // Such a change is one of this reader alone: what it doesn't want isn't compared.
+            Some(finding) if matches!(change.origin(), ChangeOrigin::Membership(_)) => {
+                let events = audience.reader.events_of_finding(finding, change, self.is_wanted(audience.wanted));
+                return Arc::new(self.query_messages(change, events, Some(part.end)));
             }
-            Lane::Queries => {
-                if let Some(messages) = change.find_rendition(&self.slots.queries) {
-                    return self.own(messages, || self.query_messages(change, audience));
-                }
-                // Read first: only what was known of all queries before is all of it.
-                let is_all = self.registry.as_caller(Caller::Trusted).queries_position(|_, _| true) >= change.seq;
-                let messages = self.query_messages(change, audience);
-                if is_all { change.rendition(&self.slots.queries, || messages) } else { Arc::new(messages) }
+            Some(finding) => (&self.slots.queries, &|| {
+                let everything = self.registry.as_caller(Caller::Trusted);
+                self.query_messages(change, everything.events_of_finding(finding, change, |_, _| true), Some(part.end))
+            }),
+        };
+        let messages = change.rendition(slot, make);
+        if messages.part == Some(part.end) && self.is_own(&messages) { messages } else { Arc::new(make()) }
+    }
+
+    /// The messages of a change itself.
+    pub fn plain_messages(&self, change: &LoggedChange) -> Arc<Messages> {
+        let make = || {
+            let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
+            if matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
+                return Messages::new([event].into(), None);
             }
-        }
+            let capabilities = change
+                .capability_keys()
+                .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
+                .map(|topic| Message::new(Family::Capability, topic));
+            let thing = Message::new(Family::Thing, self.topics.thing(&change.id));
+            Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).collect(), None)
+        };
+        let messages = change.rendition(&self.slots.plain, make);
+        if self.is_own(&messages) { messages } else { Arc::new(make()) }
     }
 
-    /// Messages that a change carries, unless another endpoint of the same process, with another prefix, made them.
-    fn own(&self, messages: Arc<Messages>, make: impl FnOnce() -> Messages) -> Arc<Messages> {
-        let is_own = messages.first().is_none_or(|message| self.topics.has_prefix_of(&message.topic));
-        if is_own { messages } else { Arc::new(make()) }
+    /// The message of a change for the saved query of a level, as far as the reader sees it.
+    pub fn messages_of_query(&self, change: &LoggedChange, level: &str, reader: &Registry) -> Messages {
+        let events = reader.known_query_events(change, |owner, name| self.topics.query_level(owner, name) == level);
+        self.query_messages(change, events, None)
     }
 
-    fn plain_messages(&self, change: &LoggedChange) -> Messages {
-        let event = Message::new(Family::Event, self.topics.event(change.kind, &change.id));
-        if matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
-            return Messages::new([event].into());
-        }
-        let capabilities = change
-            .capability_keys()
-            .filter_map(|key| self.topics.capability(key, change.kind, &change.id))
-            .map(|topic| Message::new(Family::Capability, topic));
-        let thing = Message::new(Family::Thing, self.topics.thing(&change.id));
-        Messages::new(std::iter::once(event).chain(capabilities).chain([thing]).collect())
+    /// True unless another endpoint of the same process, with another prefix, made the messages that a change carries.
+    fn is_own(&self, messages: &Messages) -> bool {
+        messages.first().is_none_or(|message| self.topics.has_prefix_of(&message.topic))
     }
 
     /// The messages of saved queries, in the order of their levels.
-    fn query_messages(&self, change: &LoggedChange, audience: Audience<'_>) -> Messages {
-        let Audience { reader, wanted } = audience;
-        let events = match change.origin() {
-            // What it matched is nothing that its reader saw.
-            ChangeOrigin::Unseen { .. } => Ok(Vec::new()),
-            // Such a change is one of this reader alone: what it doesn't want isn't compared.
-            ChangeOrigin::Membership(_) => reader.known_query_events(change, |owner, name| {
-                wanted.all || wanted.has(&self.topics.query_level(owner, name))
-            }),
-            ChangeOrigin::Entry | ChangeOrigin::Update => {
-                self.registry.as_caller(Caller::Trusted).known_query_events(change, |_, _| true)
-            }
-        };
+    fn query_messages(
+        &self,
+        change: &LoggedChange,
+        events: Result<Vec<SavedQueryEvent>>,
+        part: Option<LanePosition>,
+    ) -> Messages {
         let events = events.unwrap_or_else(|error| {
             tracing::error!(%error, seq = %change.seq, "what a change means for saved queries isn't announced");
             Vec::new()
@@ -394,7 +480,7 @@ impl Feed {
         };
         let mut messages: Vec<Message> = events.into_iter().map(message).collect();
         messages.sort_by(|one, other| one.query_level(&self.topics).cmp(&other.query_level(&self.topics)));
-        Messages::new(messages.into())
+        Messages::new(messages.into(), part)
     }
 
     /// The payload of one of its messages. Under `things` that is the description as it is now,

@@ -12,7 +12,7 @@
 //! The resync event has as many levels as the others, so that whoever subscribes to
 //! `{prefix}/events/+/+` receives it; `{registry}` is the `source` of all events. The built-in endpoint
 //! sends it to each session that missed changes, whatever it subscribed to: a subscriber of `things`
-//! alone has to know as well that descriptions may be gone.
+//! alone has to know as well that descriptions may be gone. It also means that events of saved queries were missed.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 

@@ -7,6 +7,7 @@ use agentdex_api::MatchKind;
 use super::{
     delayed::{Delayed, Holder},
     events::Events,
+    journal::{Content, Journal},
     number::QueryNo,
 };
 use crate::change::{Change, ChangeKind, Seq};
@@ -46,11 +47,21 @@ pub(super) struct Known {
     /// By query, since when it is compared with changes.
     since: HashMap<QueryNo, Seq>,
     events: Events,
+    journal: Journal,
+    /// Events of the present change that the journal doesn't have yet.
+    noted: Vec<(QueryNo, MatchKind)>,
 }
 
 impl Known {
     pub fn after(position: Seq) -> Known {
-        Known { position, delayed: Delayed::default(), since: HashMap::new(), events: Events::after(Seq::ZERO) }
+        Known {
+            position,
+            delayed: Delayed::default(),
+            since: HashMap::new(),
+            events: Events::after(Seq::ZERO),
+            journal: Journal::default(),
+            noted: Vec::new(),
+        }
     }
 
     /// The last change that all queries were compared with that aren't delayed.
@@ -90,9 +101,21 @@ impl Known {
         self.events.of(seq)
     }
 
+    /// What was found, in the order in which it was.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// It is known what a query matches: it is compared with changes from now on.
     pub fn start(&mut self, query: QueryNo) {
         self.since.insert(query, self.position);
+    }
+
+    /// Events of these queries up to the current position may be missing: their readers have to read the state again.
+    pub fn lose(&mut self, queries: &[QueryNo]) {
+        if !queries.is_empty() {
+            self.journal.add(self.position, Content::Lost(queries.into()));
+        }
     }
 
     /// Forgets a query.
@@ -106,17 +129,40 @@ impl Known {
         self.delayed.next_turn()
     }
 
-    /// Remembers what a change means for a query, if that is compared with changes since before.
+    /// Remembers what a change means for a query, if that is compared with changes since before. [`Known::end_turn`] lets
+    /// readers of many queries see it.
     pub fn note(&mut self, change: &Change, query: QueryNo, before: bool, after: bool) {
         let is_compared = self.since.get(&query).is_some_and(|since| *since < change.seq);
         if let Some(kind) = kind_of(change, before, after).filter(|_| is_compared) {
             self.events.add(change.seq, query, kind);
+            self.noted.push((query, kind));
+        }
+    }
+
+    /// Queries were compared with the change at this position, as many as had their turn.
+    pub fn end_turn(&mut self, seq: Seq) {
+        if !self.noted.is_empty() {
+            self.journal.add(seq, Content::Events(std::mem::take(&mut self.noted).into()));
         }
     }
 
     /// The queries that keep up were compared with everything up to a position.
     pub fn move_to(&mut self, position: Seq) {
+        self.end_turn(position);
         self.position = position;
+    }
+
+    /// The queries that keep up have come to a membership.
+    pub fn move_to_membership(&mut self, position: Seq) {
+        let mut but: Vec<QueryNo> = self.delayed.positions().map(|(query, _)| query).collect();
+        but.sort_unstable();
+        self.journal.add(position, Content::Membership { but: but.into() });
+        self.position = position;
+    }
+
+    /// Delayed queries, ascending, have come to a membership.
+    pub fn note_late_membership(&mut self, position: Seq, queries: &[QueryNo]) {
+        self.journal.add(position, Content::LateMembership(queries.into()));
     }
 
     /// A query doesn't keep up from the current position on.
@@ -139,17 +185,26 @@ impl Known {
         self.delayed = Delayed::default();
     }
 
-    /// Skips to a position and discards earlier events. Subscribers must resynchronize.
-    pub fn lose_up_to(&mut self, position: Seq) {
+    /// Begins at a position: what earlier changes meant isn't known.
+    pub fn begin_at(&mut self, position: Seq) {
         self.skip_to(position);
         self.events.forget_up_to(self.position);
     }
 
-    /// Lets a query keep up again whose next change the log no longer has.
-    pub fn skip_delayed(&mut self, query: QueryNo, holder: &Holder) {
-        if let Some(since) = self.since.get_mut(&query) {
-            *since = self.position;
+    /// Skips to a position and discards earlier events. Subscribers must resynchronize.
+    pub fn lose_up_to(&mut self, position: Seq) {
+        self.begin_at(position);
+        self.journal.forget_all();
+    }
+
+    /// Lets queries keep up again whose next change the log no longer has.
+    pub fn skip_delayed(&mut self, queries: &[QueryNo], holder: &Holder) {
+        for query in queries {
+            if let Some(since) = self.since.get_mut(query) {
+                *since = self.position;
+            }
+            self.delayed.remove(*query, holder);
         }
-        self.delayed.remove(query, holder);
+        self.lose(queries);
     }
 }

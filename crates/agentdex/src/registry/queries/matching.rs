@@ -106,13 +106,18 @@ impl Matching {
         number
     }
 
-    /// The Things that a query matches, as of the position that it was added at or later.
-    pub fn started(&mut self, number: QueryNo, ids: &[String]) {
+    /// The Things that a query matches, as of the position that it was added at or later. Readers of a query that
+    /// `has_readers` are notified if changes came meanwhile: what these meant for it isn't known.
+    pub fn started(&mut self, number: QueryNo, ids: &[String], has_readers: bool) {
         let Some(changed) = self.starting.remove(&number) else { return };
         for id in ids.iter().filter(|id| !changed.contains(id.as_str())) {
             self.matches.add(id, number);
         }
-        self.known().start(number);
+        let mut known = self.known();
+        known.start(number);
+        if has_readers && !changed.is_empty() {
+            known.lose(&[number]);
+        }
     }
 
     /// True if a query that matches this number of Things stays below the maximum number of pairs.
@@ -171,6 +176,7 @@ impl Matching {
         match read.entry.change() {
             Some(change) => self.compare(&read, change),
             // What a membership means is found out for whom it concerns.
+            None if matches!(read.entry, Logged::Membership(_)) => self.known().move_to_membership(read.entry.seq()),
             None => self.known().move_to(read.entry.seq()),
         }
         Ok(read.entry.seq() < end)
@@ -181,8 +187,7 @@ impl Matching {
         let Some((position, queries)) = self.known().next_turn() else { return Ok(false) };
         let holder = queries.first().and_then(|first| self.holders.get(first)).cloned().unwrap_or_default();
         let Some(read) = self.read_after(store, position)? else {
-            let mut known = self.known();
-            queries.iter().for_each(|number| known.skip_delayed(*number, &holder));
+            self.known().skip_delayed(&queries, &holder);
             return Ok(true);
         };
         let (mut steps, mut compared) = (0, Vec::new());
@@ -194,12 +199,23 @@ impl Matching {
         }
         let known = self.known.clone();
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, after) in compared {
-            if let Some(change) = read.entry.change() {
-                known.note(change, number, self.matches.has(&change.id, number), after);
-                self.matches.set(&change.id, number, after);
+        let seq = read.entry.seq();
+        match &read.entry {
+            Logged::Change(change) => {
+                for (number, after) in &compared {
+                    known.note(change, *number, self.matches.has(&change.id, *number), *after);
+                    self.matches.set(&change.id, *number, *after);
+                }
+                known.end_turn(seq);
             }
-            known.move_delayed(number, &holder, read.entry.seq());
+            Logged::Membership(_) => {
+                let numbers: Vec<QueryNo> = compared.iter().map(|(number, _)| *number).collect();
+                known.note_late_membership(seq, &numbers);
+            }
+            Logged::Declaration(_) => {}
+        }
+        for (number, _) in compared {
+            known.move_delayed(number, &holder, seq);
         }
         Ok(true)
     }
@@ -336,7 +352,7 @@ mod tests {
 
         fn add(&mut self, query: Arc<SavedQuery>, owner: &str) -> QueryNo {
             let number = self.matching.add(query, Some(owner.parse().unwrap()), self.registry.last_seq());
-            self.matching.started(number, &[]);
+            self.matching.started(number, &[], false);
             number
         }
 

@@ -7,6 +7,7 @@
 mod delayed;
 mod descriptions;
 mod events;
+mod journal;
 mod known;
 mod matches;
 mod matching;
@@ -25,13 +26,17 @@ use std::{
 
 use tokio::sync::watch;
 
-pub use self::saved::{QueryId, SavedQueryEvent};
 use self::{
     delayed::Holder,
+    journal::Content,
     known::{Known, seen_in_part},
     matches::MAX_PAIRS,
     matching::Matching,
     number::QueryNo,
+};
+pub use self::{
+    journal::{Finding, Found, JournalPosition},
+    saved::{QueryId, SavedQueryEvent},
 };
 pub(super) use self::{
     name::{Key, check_name},
@@ -76,7 +81,7 @@ pub(super) struct Queries {
     writing: Mutex<()>,
     /// True if there is any query: most registries never have one.
     has_any: AtomicBool,
-    /// Counts what makes [`Queries::position_of_all`] another one.
+    /// Moves with the positions of queries and with the end of the journal.
     progress: watch::Sender<u64>,
 }
 
@@ -270,7 +275,7 @@ impl Queries {
 
     /// There were queries before the start: what changes up to now meant for them isn't known.
     pub fn lose_past(&self) {
-        self.known().lose_up_to(*self.store.durable().borrow());
+        self.known().begin_at(*self.store.durable().borrow());
     }
 
     /// Returns the number of queries that don't keep up.
@@ -296,7 +301,11 @@ impl Queries {
             let what = "number of pairs of queries and Things that match";
             return Err(Error::LimitExceeded { what, maximum: MAX_PAIRS as u64 });
         }
-        matching.started(watched.number, ids);
+        // One without a name begins with the answer to whoever asked for it.
+        let has_readers = self.names().by_number(watched.number).is_some();
+        matching.started(watched.number, ids, has_readers);
+        drop(matching);
+        self.tell();
         Ok(())
     }
 
@@ -379,16 +388,60 @@ impl Queries {
             return Ok(Vec::new());
         }
         let is_relevant = |number| self.names().by_number(number).is_some_and(&relevant);
-        let events = self.events_of(change, is_relevant)?;
+        Ok(self.with_names(self.events_of(change, is_relevant)?))
+    }
+
+    fn with_names(&self, events: Vec<(QueryNo, MatchKind)>) -> Vec<SavedQueryEvent> {
         if events.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let names = self.names();
         let named = events.into_iter().filter_map(|(number, kind)| {
             let Key { name, owner } = names.by_number(number)?.stored.key();
             Some(SavedQueryEvent { query: QueryId(number), owner, name, kind })
         });
-        Ok(named.collect())
+        named.collect()
+    }
+
+    /// The position after all that was found so far.
+    pub fn journal_end(&self) -> JournalPosition {
+        if self.has_any() { self.known().journal().end() } else { JournalPosition::START }
+    }
+
+    /// What was found after a position of the journal.
+    pub fn found_after(&self, position: JournalPosition) -> Found {
+        self.known().journal().after(position)
+    }
+
+    /// True if events may be missing of any of the saved queries that are `relevant`, by a finding.
+    pub fn is_lost(&self, finding: &Finding, relevant: impl Fn(&Saved) -> bool) -> bool {
+        let Content::Lost(queries) = &finding.content else { return false };
+        let names = self.names();
+        queries.iter().any(|number| names.by_number(*number).is_some_and(&relevant))
+    }
+
+    /// The events of a finding that a change as a reader sees it, which is its entry, is for those saved queries that are
+    /// `relevant`.
+    pub fn events_of_finding(
+        &self,
+        finding: &Finding,
+        change: &LoggedChange,
+        relevant: impl Fn(&Saved) -> bool,
+    ) -> Result<Vec<SavedQueryEvent>> {
+        let is_relevant = |number: QueryNo| self.names().by_number(number).is_some_and(&relevant);
+        let events = match (&finding.content, change.origin()) {
+            (Content::Events(events), ChangeOrigin::Entry | ChangeOrigin::Update) => {
+                seen(events.iter().filter(|(number, _)| is_relevant(*number)).copied(), change)
+            }
+            (Content::Membership { but }, ChangeOrigin::Membership(_)) => {
+                self.events_of(change, |number| but.binary_search(&number).is_err() && is_relevant(number))?
+            }
+            (Content::LateMembership(queries), ChangeOrigin::Membership(_)) => {
+                self.events_of(change, |number| queries.binary_search(&number).is_ok() && is_relevant(number))?
+            }
+            _ => Vec::new(),
+        };
+        Ok(self.with_names(events))
     }
 
     /// Compares saved queries that are `relevant` with changes up to this one, where nobody has. May take a while.
@@ -408,14 +461,12 @@ impl Queries {
         change: &LoggedChange,
         relevant: impl Fn(QueryNo) -> bool,
     ) -> Result<Vec<(QueryNo, MatchKind)>> {
-        let known = || self.known().events_of(change.seq).to_vec().into_iter().filter(|(number, _)| relevant(*number));
         match change.origin() {
             // What it matched is nothing that its reader saw.
             ChangeOrigin::Unseen { .. } => Ok(Vec::new()),
-            ChangeOrigin::Entry => Ok(known().collect()),
-            ChangeOrigin::Update => {
-                let seen = known().filter_map(|(number, kind)| Some((number, seen_in_part(kind, change.kind)?)));
-                Ok(seen.collect())
+            ChangeOrigin::Entry | ChangeOrigin::Update => {
+                let known = self.known().events_of(change.seq).to_vec();
+                Ok(seen(known.into_iter().filter(|(number, _)| relevant(*number)), change))
             }
             ChangeOrigin::Membership(last) => {
                 let format = self.store.find_unpurged(&change.id)?.and_then(|record| record.format);
@@ -463,6 +514,16 @@ impl Queries {
         // Taking a query out locks what it matches.
         drop(names);
         drop(forgotten);
+    }
+}
+
+/// The events of an entry of the log as those of a change that a reader gets for it.
+fn seen(events: impl Iterator<Item = (QueryNo, MatchKind)>, change: &LoggedChange) -> Vec<(QueryNo, MatchKind)> {
+    match change.origin() {
+        ChangeOrigin::Update => {
+            events.filter_map(|(number, kind)| Some((number, seen_in_part(kind, change.kind)?))).collect()
+        }
+        _ => events.collect(),
     }
 }
 
@@ -516,7 +577,37 @@ mod tests {
     use agentdex_api::QueryParameters;
 
     use super::*;
-    use crate::{Registry, search::Filters};
+    use crate::{Registry, search::Filters, td::Description};
+
+    #[test]
+    fn readers_are_notified_of_what_a_query_missed_before_its_matches_were_known() {
+        for has_readers in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            let registry = Registry::open(directory.path()).unwrap();
+            let queries = &registry.0.queries;
+            let query = Arc::new(SavedQuery::new(Some("harbour"), Filters::default()).unwrap());
+            let watched = queries.watch(query, None);
+            if has_readers {
+                let stored = Stored::new("q", QueryParameters::default(), &Access::default());
+                queries.name(Saved::new(stored, watched.clone()));
+            }
+            let put = |id: &str| registry.put(Description::new("Harbour").id(id)).unwrap();
+            put("urn:a");
+            queries.read_up_to(registry.last_seq(), |_| true).unwrap();
+            queries.started(&watched, &[]).unwrap();
+            put("urn:b");
+            queries.read_up_to(registry.last_seq(), |_| true).unwrap();
+            let (mut lost, mut seqs, mut position) = (Vec::new(), Vec::new(), JournalPosition::START);
+            while let Found::Finding(finding, next) = queries.found_after(position) {
+                let found = if matches!(finding.content, Content::Lost(_)) { &mut lost } else { &mut seqs };
+                found.push(finding.seq);
+                assert_eq!(queries.is_lost(&finding, |_| true), matches!(finding.content, Content::Lost(_)));
+                position = next;
+            }
+            assert_eq!(seqs, [registry.last_seq()], "{has_readers}");
+            assert_eq!(lost.len(), usize::from(has_readers));
+        }
+    }
 
     #[test]
     fn an_owner_takes_no_more_than_its_share() {

@@ -97,7 +97,7 @@ where
             tracing::error!(client_id = self.session.client_id, %error, "an MQTT connection failed");
             self.link.engine.disconnect(DisconnectReason::Failed);
         }
-        self.session.progress = self.delivery.progress();
+        self.session.progress = self.delivery.progress(&self.session);
         self.delivery.end();
         tracing::debug!(client_id = self.session.client_id, "an MQTT connection has ended");
         self.context.sessions.leave(self.lease, self.session);
@@ -155,7 +155,7 @@ where
                 },
                 decided = self.decisions.next(), if has_room => self.send_decision(&decided),
                 _ = requeued.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
-                _ = compared.changed(), if filled == Filled::Idle && self.delivery.waits_for_queries() => {}
+                _ = compared.changed(), if filled == Filled::Idle && self.delivery.waits_for_queries(&self.session) => {}
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
                 _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),
@@ -309,11 +309,11 @@ where
     }
 
     fn save(&mut self) {
+        self.saved_moves = self.delivery.moves();
         if self.session.expiry > 0 {
-            self.session.progress = self.delivery.progress();
+            self.session.progress = self.delivery.progress(&self.session);
             self.context.sessions.save(&mut self.session, None);
         }
-        self.saved_moves = self.delivery.moves();
         self.saved_at = Instant::now();
     }
 }

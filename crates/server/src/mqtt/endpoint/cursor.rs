@@ -1,12 +1,12 @@
-//! The place of a session in one lane of the log.
+//! The place of a session in one lane.
 
 use std::sync::Arc;
 
 use super::{
-    super::feed::{Lane, Messages},
+    super::feed::{LanePosition, Messages, Part},
     trie::FilterId,
 };
-use crate::{change::Seq, registry::Seen, store::LoggedChange};
+use crate::{registry::Seen, store::LoggedChange};
 
 /// The change whose messages are being sent.
 pub(super) struct Current {
@@ -20,26 +20,25 @@ pub(super) struct Current {
 
 /// Place of a session in a lane.
 pub(super) struct Cursor {
-    pub lane: Lane,
-    /// The last entry of the log that was examined completely.
-    pub seq: Seq,
+    /// The end of the last part that was examined completely.
+    pub position: LanePosition,
     /// Number of messages of the next change that need no sending.
     pub messages: usize,
     /// Level of the last saved query whose message of the next change needs no sending.
     pub query: Option<Box<str>>,
-    /// The next entry of the log, as far as it isn't examined yet.
-    pub entry: Option<(Seq, Seen)>,
+    /// The next part of the lane, as far as it isn't examined yet.
+    pub part: Option<(Part, Seen)>,
     pub current: Option<Current>,
 }
 
 impl Cursor {
-    /// A cursor behind everything up to `seq`.
-    pub fn at(lane: Lane, seq: Seq) -> Cursor {
-        Cursor { lane, seq, messages: 0, query: None, entry: None, current: None }
+    /// A cursor behind everything up to a position.
+    pub fn at(position: LanePosition) -> Cursor {
+        Cursor { position, messages: 0, query: None, part: None, current: None }
     }
 
-    /// Leaves everything up to `seq` behind.
-    pub fn move_to(&mut self, seq: Seq) {
-        *self = Cursor::at(self.lane, seq);
+    /// Leaves everything up to a position behind.
+    pub fn move_to(&mut self, position: LanePosition) {
+        *self = Cursor::at(position);
     }
 }

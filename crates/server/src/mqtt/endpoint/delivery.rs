@@ -1,22 +1,22 @@
 //! Delivery of messages to one client: from the log, the retained descriptions and the shared subscriptions.
 //!
-//! What a change itself says, and what it means for saved queries, are two lanes of the log, each read at a position of its
-//! own: nobody waits until queries were compared with changes. Nothing is queued. A message is read when the client's window and the output buffer have room
-//! for it, so that a slow client costs a position in the log and a buffer, however far behind it is.
+//! What a change itself says, and what it means for saved queries, are two lanes, each read at a position of its own: nobody
+//! waits until queries were compared with changes. Nothing is queued. A message is read when the client's window and the
+//! output buffer have room for it, so that a slow client costs two positions and a buffer, however far behind it is.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::{Audience, Family, Lane, Next},
+    super::feed::{Audience, Family, Lane, LanePosition, Next, Part},
     cursor::{Current, Cursor},
     delivery_options::DeliveryOptions,
     engine::{Engine, Sent},
-    group::{Assigned, Group, Member},
+    group::{Assigned, Attendance, Member},
     in_flight::{InFlight, Origin, Redelivered},
     index::SubscriptionIndex,
     packets::Outgoing,
     retained::{Scan, Scanned},
-    session::{Progress, QueryProgress, Session, Source},
+    session::{LaneProgress, Progress, QueryProgress, Session, Source},
     trie::FilterId,
 };
 use crate::{
@@ -72,12 +72,14 @@ pub(super) struct Delivery {
     member: Member,
     plain: Cursor,
     queries: Cursor,
+    /// A change up to which all messages of saved queries are sent.
+    queries_sent: Seq,
     in_flight: InFlight,
     /// Messages that an earlier connection left unacknowledged, with their packet ids.
     redelivery: VecDeque<(u16, Source)>,
     scans: VecDeque<Scan>,
-    /// Shared subscriptions with their groups, and when the client was there as a member of each.
-    shared: VecDeque<(Arc<str>, Arc<Group>, Presence)>,
+    /// Shared subscriptions with their groups.
+    shared: VecDeque<(Arc<str>, Attendance)>,
     /// The client has to be notified that it missed changes before this one.
     resync: Option<Seq>,
     /// Counts what moves the position.
@@ -90,20 +92,28 @@ impl Delivery {
     /// Goes on where the session stands.
     pub fn resume(index: Arc<SubscriptionIndex>, reader: Registry, session: &mut Session) -> Delivery {
         let progress = &mut session.progress;
+        let queries = progress.queries.take();
+        let queries_sent = queries.as_ref().map_or(progress.seq, |queries| queries.seq);
+        let (queries, lost) = match queries.and_then(|queries| queries.lane) {
+            Some(LaneProgress { position, after }) => {
+                (Cursor { query: after.map(Into::into), ..Cursor::at(position) }, None)
+            }
+            None => {
+                let audience = Audience { reader: &reader, wanted: session.subscriptions.wanted_queries() };
+                let (position, lost) = index.feed.resume_queries(queries_sent, audience);
+                (Cursor::at(position), lost)
+            }
+        };
         let mut delivery = Delivery {
-            plain: Cursor { messages: progress.messages, ..Cursor::at(Lane::Plain, progress.seq) },
-            queries: match progress.queries.take() {
-                Some(QueryProgress { seq, after }) => {
-                    Cursor { query: after.map(Into::into), ..Cursor::at(Lane::Queries, seq) }
-                }
-                None => Cursor::at(Lane::Queries, progress.seq),
-            },
+            plain: Cursor { messages: progress.messages, ..Cursor::at(LanePosition::Log(progress.seq)) },
+            queries,
+            queries_sent,
             presence: Presence::new(progress.seq, index.feed.last_seq()),
             in_flight: InFlight::default(),
             redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
             shared: VecDeque::new(),
-            resync: progress.resync,
+            resync: lost.or(progress.resync),
             moves: 0,
             sent: 0,
             member: Member::of(&reader),
@@ -122,7 +132,7 @@ impl Delivery {
             delivery.lose(session, delivery.index.feed.last_seq());
         }
         if session.subscriptions.own_filters().len() == 0 {
-            delivery.plain.move_to(delivery.index.feed.last_seq());
+            delivery.plain.move_to(delivery.index.feed.end(Lane::Plain));
         }
         let texts: Vec<Arc<str>> = session.subscriptions.iter().map(|subscription| subscription.text.clone()).collect();
         for text in &texts {
@@ -143,10 +153,11 @@ impl Delivery {
         if !subscription.is_shared || self.shared.iter().any(|(other, ..)| **other == *text) {
             return;
         }
+        let (last, mut resumed) = (self.index.feed.last_seq(), None);
         for group in self.index.groups.find_all(&session.subscriptions.group(text)) {
-            let resumed = group.enter(&session.client_id, &self.member);
-            let presence = Presence::new(resumed, self.index.feed.last_seq());
-            self.shared.push_back((subscription.text.clone(), group, presence));
+            let attendance = group.enter(&session.client_id, &self.member, last, resumed);
+            resumed = Some(attendance.resumed);
+            self.shared.push_back((subscription.text.clone(), attendance));
         }
     }
 
@@ -156,9 +167,10 @@ impl Delivery {
         self.shared.retain(|(other, ..)| **other != *text);
     }
 
-    /// True if changes are to be compared with saved queries before more can be sent.
-    pub fn waits_for_queries(&self) -> bool {
-        self.queries.seq < self.index.feed.last_seq() || self.shared.iter().any(|(_, group, _)| group.is_of_queries())
+    /// True if the client gets messages of saved queries, which come once these were compared with changes.
+    pub fn waits_for_queries(&self, session: &Session) -> bool {
+        let is_of_queries = |(_, attendance): &(Arc<str>, Attendance)| attendance.group.is_of_queries();
+        !session.subscriptions.wanted_queries().is_empty() || self.shared.iter().any(is_of_queries)
     }
 
     /// True if it takes part in a shared subscription.
@@ -186,21 +198,35 @@ impl Delivery {
     }
 
     /// Returns the progress from which another connection continues.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&mut self, session: &Session) -> Progress {
+        if let Some(sent) = self.all_queries_sent(session) {
+            self.queries_sent = sent;
+            // Once queries were compared with the rest, the progress is another one without a message.
+            self.moves += u64::from(self.plain.position > LanePosition::Log(sent));
+        }
         let scan = self.scans.front();
+        let after = self.queries.query.as_deref().map(str::to_owned);
         Progress {
             epoch: self.index.feed.epoch(),
-            seq: self.plain.seq,
+            seq: self.plain.position.in_log().unwrap_or_default(),
             messages: self.plain.messages,
-            queries: (self.queries.seq != self.plain.seq || self.queries.query.is_some()).then(|| QueryProgress {
-                seq: self.queries.seq,
-                after: self.queries.query.as_deref().map(str::to_owned),
+            queries: Some(QueryProgress {
+                seq: self.queries_sent,
+                lane: Some(LaneProgress { position: self.queries.position, after }),
             }),
             resync: self.resync,
             saw_everything: self.sees_everything(),
             retained: scan.and_then(|scan| Some((scan.text.to_string(), scan.after.clone()?))),
             in_flight: self.in_flight.own().chain(self.redelivery.iter().cloned()).collect(),
         }
+    }
+
+    /// The last change that all queries were compared with whose messages the client gets, if all of these are sent.
+    fn all_queries_sent(&self, session: &Session) -> Option<Seq> {
+        let audience = Audience { reader: &self.reader, wanted: session.subscriptions.wanted_queries() };
+        // Read first: what is found later may be about later changes only.
+        let compared = self.index.feed.queries_position(audience);
+        (self.queries.position == self.index.feed.end(Lane::Queries)).then_some(compared)
     }
 
     fn sees_everything(&self) -> bool {
@@ -263,8 +289,8 @@ impl Delivery {
     /// The log no longer holds what the session needs: the current state takes its place.
     fn lose(&mut self, session: &mut Session, resume: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
-        self.plain.move_to(resume);
-        self.queries.move_to(resume);
+        self.plain.move_to(LanePosition::Log(resume));
+        self.queries.move_to(self.index.feed.end(Lane::Queries));
         self.moves += 1;
         self.redelivery.clear();
         self.scans.clear();
@@ -314,11 +340,11 @@ impl Delivery {
     }
 
     /// Skips events of saved queries that are no longer known: the client has to read the state again.
-    fn lose_queries(&mut self, session: &Session, resume: Seq) {
+    fn lose_queries(&mut self, session: &Session, resume: LanePosition, seq: Seq) {
         tracing::warn!(client_id = session.client_id, "an MQTT session missed events of saved queries");
         self.queries.move_to(resume);
         self.moves += 1;
-        self.resync = Some(resume);
+        self.resync = Some(seq);
     }
 
     fn cursor(&mut self, lane: Lane) -> &mut Cursor {
@@ -333,14 +359,12 @@ impl Delivery {
         if let Some(current) = self.cursor(lane).current.take() {
             return Ok(Found::Change(current, 0));
         }
-        if let Some((seq, seen)) = &mut self.cursor(lane).entry {
-            let seq = *seq;
+        if let Some((part, seen)) = &mut self.cursor(lane).part {
+            let part = part.clone();
             let Some(change) = seen.next().transpose()? else {
-                self.cursor(lane).move_to(seq);
-                self.moves += 1;
-                return Ok(Found::Step(Step::Done(1)));
+                return Ok(Found::Step(self.pass(lane, part.end)));
             };
-            let (current, work) = self.examine(lane, change, session);
+            let (current, work) = self.examine(&part, change, session);
             return Ok(Found::Change(current, work));
         }
         let wanted = session.subscriptions.wanted_queries();
@@ -349,32 +373,36 @@ impl Delivery {
             Lane::Queries => wanted.is_empty(),
         };
         if is_idle {
-            let last = self.index.feed.last_seq();
-            self.cursor(lane).move_to(last);
+            let end = self.index.feed.end(lane);
+            self.cursor(lane).move_to(end);
             return Ok(Found::Step(Step::Nothing));
         }
-        let seq = self.cursor(lane).seq;
+        let position = self.cursor(lane).position;
         let audience = Audience { reader: &self.reader, wanted };
-        match self.index.feed.next_in(lane, seq, audience)? {
-            Next::Entry(entry) if self.index.feed.is_silent(lane, &entry, audience) => {
-                self.cursor(lane).move_to(entry.seq());
-                self.moves += 1;
-                Ok(Found::Step(Step::Done(1)))
+        Ok(Found::Step(match self.index.feed.after(position, audience)? {
+            Next::Part(part) if self.index.feed.is_silent(&part, audience) => self.pass(lane, part.end),
+            Next::Part(part) => {
+                let seen = self.reader.seen(&part.entry, self.presence);
+                self.cursor(lane).part = Some((part, seen));
+                Step::Done(1)
             }
-            Next::Entry(entry) => {
-                let seen = self.reader.seen(&entry, self.presence);
-                self.cursor(lane).entry = Some((entry.seq(), seen));
-                Ok(Found::Step(Step::Done(1)))
-            }
-            Next::Nothing => Ok(Found::Step(Step::Nothing)),
-            Next::Lost { resume } => {
+            Next::Skipped(end) => self.pass(lane, end),
+            Next::Nothing => Step::Nothing,
+            Next::Lost { resume, seq } => {
                 match lane {
-                    Lane::Plain => self.lose(session, resume),
-                    Lane::Queries => self.lose_queries(session, resume),
+                    Lane::Plain => self.lose(session, seq),
+                    Lane::Queries => self.lose_queries(session, resume, seq),
                 }
-                Ok(Found::Step(Step::Done(session.subscriptions.len())))
+                Step::Done(session.subscriptions.len())
             }
-        }
+        }))
+    }
+
+    /// Leaves a part of a lane behind.
+    fn pass(&mut self, lane: Lane, end: LanePosition) -> Step {
+        self.cursor(lane).move_to(end);
+        self.moves += 1;
+        Step::Done(1)
     }
 
     fn send_change(&mut self, lane: Lane, engine: &mut Engine, session: &mut Session) -> Result<Step> {
@@ -434,10 +462,10 @@ impl Delivery {
     }
 
     /// Finds what a session's own filters match of a change, and says what work that took.
-    fn examine(&self, lane: Lane, change: Arc<LoggedChange>, session: &Session) -> (Current, usize) {
+    fn examine(&self, part: &Part, change: Arc<LoggedChange>, session: &Session) -> (Current, usize) {
         let (own, index) = (&session.subscriptions, &self.index);
         let audience = Audience { reader: &self.reader, wanted: own.wanted_queries() };
-        let messages = index.feed.messages(lane, &change, audience);
+        let messages = index.feed.messages(part, &change, audience);
         let matches = index.matcher.matches(&index.feed, &change, &messages);
         let mut matched: Vec<(u32, FilterId)> = Vec::new();
         let mut add =
@@ -450,10 +478,10 @@ impl Delivery {
             matching.for_each(|(filter, messages)| add(filter, messages));
         }
         matched.sort_unstable();
-        let start = match (lane, self.queries.query.as_deref()) {
-            (Lane::Plain, _) => self.plain.messages,
-            (Lane::Queries, None) => 0,
-            (Lane::Queries, Some(query)) => {
+        let start = match (part.end, self.queries.query.as_deref()) {
+            (LanePosition::Log(_), _) => self.plain.messages,
+            (LanePosition::Journal(_), None) => 0,
+            (LanePosition::Journal(_), Some(query)) => {
                 let topics = index.feed.topics();
                 messages.partition_point(|message| message.query_level(topics).is_some_and(|level| level <= query))
             }
@@ -467,18 +495,18 @@ impl Delivery {
         for asked in 1..=self.shared.len() {
             // The next group has its turn first next time.
             self.shared.rotate_left(1);
-            let Some((text, group, presence)) = self.shared.back().cloned() else { break };
+            let Some((text, attendance)) = self.shared.back() else { break };
+            let (text, group) = (text.clone(), attendance.group.clone());
             let Some(subscription) = session.subscriptions.get(&text) else { continue };
             if subscription.at_least_once && !self.has_room(engine) {
                 return Ok(Step::WindowFull);
             }
             let index = self.index.clone();
-            let (change, number, place) = match group.assign(&index.feed, &index.matcher, &self.member, presence)? {
-                Assigned::Message(change, number, place) => (change, number, place),
+            let (change, messages, number, place) = match group.assign(&index.feed, &index.matcher, &self.member)? {
+                Assigned::Message(change, messages, number, place) => (change, messages, number, place),
                 Assigned::Busy => return Ok(Step::Done(asked + WORK / 4)),
                 Assigned::Nothing => continue,
             };
-            let messages = group.messages_of(&index.feed, &change, &self.reader);
             let Some(message) = messages.get(number) else { continue };
             let payload = index.feed.payload(&change, message.family, &self.reader);
             let payload = payload.inspect_err(|_| index.groups.requeue(&group, place.clone()))?;

@@ -8,18 +8,21 @@
 //!
 //! A subscription that matches messages of saved queries too has a second group for these, which come later.
 //!
+//! What members were due depends on when they were present; those of one scope are present from the first that connects to
+//! the last that is connected.
+//!
 //! A message that a member leaves unacknowledged is requeued and goes to another. A group lives as long as a session,
 //! connected or away, has the subscription; its positions are stored beside the sessions.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::watch;
 
 use super::{
-    super::feed::{Audience, Feed, Lane, Message, MessageKey, Messages, Next, QueryLevels},
+    super::feed::{Audience, Feed, Lane, LanePosition, Message, MessageKey, Messages, Next, Part, QueryLevels},
     matcher::Matcher,
     trie::FilterId,
 };
@@ -45,8 +48,8 @@ pub(super) struct Place {
 
 /// The answer to a member that asked for a message.
 pub(super) enum Assigned {
-    /// A change as the member sees it, the index among its messages, and the place to acknowledge.
-    Message(Arc<LoggedChange>, usize, Place),
+    /// A change as the member sees it, its messages and the index among them, and the place to acknowledge.
+    Message(Arc<LoggedChange>, Arc<Messages>, usize, Place),
     /// There are more changes to examine.
     Busy,
     Nothing,
@@ -107,10 +110,15 @@ pub(super) struct Positions {
     pub owners_view: Option<Seq>,
 }
 
+/// Messages, with the scope of the members that were due each.
+type Places = BTreeMap<Place, Scope>;
+
 /// The members of one shared subscription, as readers of a lane.
 pub(super) struct Group {
     text: Arc<str>,
-    lane: Lane,
+    /// Only what happened later concerns it.
+    since: Seq,
+    is_of_queries: bool,
     filters: Box<[FilterId]>,
     /// Saved queries whose messages its filters match.
     wanted: QueryLevels,
@@ -124,9 +132,9 @@ struct State {
     scopes: HashMap<Arc<str>, Scope>,
     everything: Progress,
     owners_view: Progress,
-    assigned: BTreeSet<Place>,
+    assigned: Places,
     /// Messages that any member may take.
-    requeued: BTreeSet<Place>,
+    requeued: Places,
     /// The positions that the store has.
     saved: Option<Positions>,
 }
@@ -135,19 +143,39 @@ struct State {
 struct Progress {
     /// True if there are such members.
     is_present: bool,
-    /// The last change that is examined completely.
-    position: Seq,
-    /// The last change that is examined at all.
-    begun: Seq,
-    /// The change after `position`, while its messages are assigned.
+    /// Number of such members that are connected.
+    connected: usize,
+    /// When any of them was connected.
+    presence: Presence,
+    /// The end of the last part that is examined completely.
+    position: LanePosition,
+    /// The end of the last part that is examined at all.
+    begun: LanePosition,
+    /// The part after `position`, while its messages are assigned.
     current: Option<Current>,
     /// Requeued messages that only these members may see.
-    requeued: BTreeSet<Place>,
+    requeued: Places,
 }
 
 struct Current {
-    entry: Logged,
+    part: Part,
     left: VecDeque<Place>,
+}
+
+/// A connected member of a group.
+pub(super) struct Attendance {
+    pub group: Arc<Group>,
+    /// The change after which it went on.
+    pub resumed: Seq,
+    scope: Scope,
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        let mut state = self.group.state();
+        let progress = state.progress_mut(self.scope);
+        progress.connected = progress.connected.saturating_sub(1);
+    }
 }
 
 impl Group {
@@ -157,16 +185,24 @@ impl Group {
 
     /// True if its messages are those of saved queries.
     pub fn is_of_queries(&self) -> bool {
-        self.lane == Lane::Queries
+        self.is_of_queries
     }
 
-    /// Takes note of a session's client: its scope has members from now on. Returns the position that it resumes from.
-    pub fn enter(&self, session: &str, member: &Member) -> Seq {
+    /// Connects a session's client: its scope has members from now on. The log ends at `last`; `resumed` is the position from
+    /// which the client goes on in the other group of the subscription, if it has entered that.
+    pub fn enter(self: Arc<Group>, session: &str, member: &Member, last: Seq, resumed: Option<Seq>) -> Attendance {
         let mut state = self.state();
         state.scopes.insert(session.into(), member.scope);
         state.begin(member.scope);
         state.end_absent_scopes();
-        state.progress(member.scope).position
+        let progress = state.progress_mut(member.scope);
+        let resumed = progress.position.in_log().or(resumed).unwrap_or(last);
+        if progress.connected == 0 {
+            progress.presence = Presence::new(resumed, last);
+        }
+        progress.connected += 1;
+        drop(state);
+        Attendance { group: self, scope: member.scope, resumed }
     }
 
     /// Goes on where the stored group was.
@@ -174,7 +210,7 @@ impl Group {
         let mut state = self.state();
         if state.scopes.is_empty() {
             for (scope, position) in Scope::BOTH.into_iter().zip([positions.everything, positions.owners_view]) {
-                let position = position.unwrap_or(positions.seq);
+                let position = LanePosition::Log(position.unwrap_or(positions.seq));
                 *state.progress_mut(scope) = Progress::at(position);
             }
             state.everything.is_present = positions.everything.is_some();
@@ -182,25 +218,23 @@ impl Group {
         }
     }
 
-    /// The messages of a change that are in its lane, as they are for a reader.
-    pub fn messages_of(&self, feed: &Feed, change: &LoggedChange, reader: &Registry) -> Arc<Messages> {
-        feed.messages(self.lane, change, Audience { reader, wanted: &self.wanted })
-    }
-
-    /// Assigns the next message to the member that asks, which was present at these positions.
-    pub fn assign(&self, feed: &Feed, matcher: &Matcher, member: &Member, presence: Presence) -> Result<Assigned> {
+    /// Assigns the next message to the member that asks.
+    pub fn assign(&self, feed: &Feed, matcher: &Matcher, member: &Member) -> Result<Assigned> {
         let mut state = self.state();
         for _ in 0..EXAMINED_AT_ONCE {
-            if let Some(place) = state.first_requeued(member.scope) {
+            if let Some((place, due)) = state.first_requeued(member.scope) {
                 let entry = feed.find(place.seq)?;
+                // What one of its kind was due, a member is due however late it comes.
+                let is_due = due == member.scope;
+                let presence = if is_due { Presence::ALWAYS } else { state.progress(member.scope).presence };
                 let found = match &entry {
-                    Some(entry) => self.find(feed, matcher, &member.registry, entry, &place)?,
+                    Some(entry) => self.find(feed, matcher, (&member.registry, presence), entry, &place)?,
                     None => None,
                 };
                 let is_for_all = state.take_requeued(&place);
                 match found {
-                    Some((change, index)) => return Ok(state.assign(change, index, place)),
-                    None if is_for_all && entry.is_some() => state.leave_to_others(place, member.scope),
+                    Some(found) => return Ok(state.assign(found, place, member.scope)),
+                    None if is_for_all && entry.is_some() => state.leave_to_others(place, member.scope, due),
                     // The log no longer has it, or all have passed it over.
                     None => {}
                 }
@@ -208,56 +242,64 @@ impl Group {
             }
             let progress = state.progress_mut(member.scope);
             if let Some(current) = &mut progress.current {
-                let entry = current.entry.clone();
+                let entry = current.part.entry.clone();
                 let Some(place) = current.left.pop_front() else {
-                    progress.position = entry.seq();
+                    progress.position = current.part.end;
                     progress.current = None;
                     continue;
                 };
-                match self.find(feed, matcher, &member.registry, &entry, &place)? {
-                    Some((change, index)) => return Ok(state.assign(change, index, place)),
+                match self.find(feed, matcher, (&member.registry, Presence::ALWAYS), &entry, &place)? {
+                    Some(found) => return Ok(state.assign(found, place, member.scope)),
                     // It has left the member's view meanwhile.
-                    None => state.leave_to_others(place, member.scope),
+                    None => state.leave_to_others(place, member.scope, member.scope),
                 }
                 continue;
             }
             let audience = Audience { reader: &member.registry, wanted: &self.wanted };
-            let entry = match feed.next_in(self.lane, progress.position, audience)? {
-                Next::Entry(entry) => entry,
+            let part = match feed.after(progress.position, audience)? {
+                Next::Part(part) => part,
                 Next::Nothing => return Ok(Assigned::Nothing),
-                Next::Lost { resume } => {
+                Next::Skipped(end) => {
+                    (progress.position, progress.begun) = (end, progress.begun.max(end));
+                    continue;
+                }
+                Next::Lost { resume, .. } => {
                     let group = &*self.text;
                     tracing::warn!(group, "a group of MQTT subscribers missed changes that the log no longer holds");
                     (progress.position, progress.begun) = (resume, progress.begun.max(resume));
                     continue;
                 }
             };
-            let mut left = self.messages(feed, matcher, (&member.registry, presence), &entry)?;
-            if !left.is_empty() && state.progress(member.scope.other()).begun >= entry.seq() {
-                let taken = self.messages(feed, matcher, (&member.others, presence), &entry)?;
+            let mut left = self.messages(feed, matcher, (&member.registry, progress.presence), &part)?;
+            let others = state.progress(member.scope.other());
+            if !left.is_empty() && others.begun >= part.end {
+                let taken = self.messages(feed, matcher, (&member.others, others.presence), &part)?;
                 let taken: BTreeSet<Place> = taken.into_iter().collect();
                 left.retain(|message| !taken.contains(message));
             }
-            state.share_current(member.scope.other(), entry.seq());
+            state.share_current(member.scope.other(), part.end);
             let progress = state.progress_mut(member.scope);
-            progress.begun = progress.begun.max(entry.seq());
-            progress.current = Some(Current { entry, left });
+            progress.begun = progress.begun.max(part.end);
+            progress.current = Some(Current { part, left });
         }
         Ok(Assigned::Busy)
     }
 
-    /// The messages of an entry that the group subscribes to, as far as somebody sees it, in order.
+    /// The messages of a part that the group subscribes to, as far as somebody sees it, in order.
     fn messages(
         &self,
         feed: &Feed,
         matcher: &Matcher,
         (registry, presence): (&Registry, Presence),
-        entry: &Logged,
+        part: &Part,
     ) -> Result<VecDeque<Place>> {
         let mut places = VecDeque::new();
-        for change in registry.seen(entry, presence) {
+        if part.entry.seq() <= self.since {
+            return Ok(places);
+        }
+        for change in registry.seen(&part.entry, presence) {
             let change = change?;
-            let messages = self.messages_of(feed, &change, registry);
+            let messages = feed.messages(part, &change, Audience { reader: registry, wanted: &self.wanted });
             let matches = matcher.matches(feed, &change, &messages);
             let indexes: BTreeSet<u32> =
                 self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
@@ -278,14 +320,16 @@ impl Group {
         &self,
         feed: &Feed,
         matcher: &Matcher,
-        registry: &Registry,
+        (registry, presence): (&Registry, Presence),
         entry: &Logged,
         place: &Place,
-    ) -> Result<Option<(Arc<LoggedChange>, usize)>> {
-        // The message is one that a member was due, whoever gets it.
-        let mut seen = registry.seen(entry, Presence::ALWAYS).of(&place.id);
+    ) -> Result<Option<(Arc<LoggedChange>, Arc<Messages>, usize)>> {
+        let mut seen = registry.seen(entry, presence).of(&place.id);
         let Some(change) = seen.next().transpose()? else { return Ok(None) };
-        let messages = self.messages_of(feed, &change, registry);
+        let messages = match place.message.query_level() {
+            Some(level) => Arc::new(feed.messages_of_query(&change, level, registry)),
+            None => feed.plain_messages(&change),
+        };
         let matches = matcher.matches(feed, &change, &messages);
         let is_it = |other: &Message| other.has_key(&place.message, feed.topics()) && other.is_seen_by(registry);
         let found = messages.iter().position(is_it);
@@ -293,7 +337,7 @@ impl Group {
             let matches_index = |filter: &FilterId| matches.messages(*filter).binary_search(&(*index as u32)).is_ok();
             self.filters.iter().any(matches_index)
         };
-        Ok(found.filter(is_matched).map(|index| (change, index)))
+        Ok(found.filter(is_matched).map(|index| (change, messages, index)))
     }
 
     /// A message needs no other member.
@@ -310,8 +354,16 @@ impl Group {
 }
 
 impl Progress {
-    fn at(position: Seq) -> Progress {
-        Progress { is_present: false, position, begun: position, current: None, requeued: BTreeSet::new() }
+    fn at(position: LanePosition) -> Progress {
+        Progress {
+            is_present: false,
+            connected: 0,
+            presence: Presence::ALWAYS,
+            position,
+            begun: position,
+            current: None,
+            requeued: Places::new(),
+        }
     }
 }
 
@@ -336,10 +388,10 @@ impl State {
             return;
         }
         let others = Some(self.progress(scope.other())).filter(|others| others.is_present);
-        let others = others.map(|others| others.position).unwrap_or_default();
+        let others = others.map(|others| others.position);
         let progress = self.progress_mut(scope);
         progress.is_present = true;
-        progress.position = progress.position.max(others);
+        progress.position = others.map_or(progress.position, |others| others.max(progress.position));
         progress.begun = progress.begun.max(progress.position);
     }
 
@@ -356,56 +408,66 @@ impl State {
             let progress = self.progress_mut(scope);
             progress.is_present = false;
             progress.requeued.clear();
-            if let Some(seq) = progress.current.as_ref().map(|current| current.entry.seq()) {
-                self.share_current(scope, seq);
+            if let Some(end) = progress.current.as_ref().map(|current| current.part.end) {
+                self.share_current(scope, end);
             }
         }
     }
 
-    /// Lets all members take what those of a scope haven't assigned yet of a change: what is left is for others too.
-    fn share_current(&mut self, scope: Scope, seq: Seq) {
-        let current = self.progress_mut(scope).current.as_mut().filter(|current| current.entry.seq() == seq);
+    /// Lets all members take what those of a scope haven't assigned yet of a part: what is left is for others too.
+    fn share_current(&mut self, scope: Scope, end: LanePosition) {
+        let current = self.progress_mut(scope).current.as_mut().filter(|current| current.part.end == end);
         let left = current.map(|current| std::mem::take(&mut current.left)).unwrap_or_default();
-        self.requeued.extend(left);
+        self.requeued.extend(left.into_iter().map(|place| (place, scope)));
     }
 
-    fn first_requeued(&self, scope: Scope) -> Option<Place> {
-        let own = self.progress(scope).requeued.first();
-        own.into_iter().chain(self.requeued.first()).min().cloned()
+    fn first_requeued(&self, scope: Scope) -> Option<(Place, Scope)> {
+        let own = self.progress(scope).requeued.first_key_value();
+        let first = own.into_iter().chain(self.requeued.first_key_value()).min_by_key(|(place, _)| *place);
+        first.map(|(place, due)| (place.clone(), *due))
     }
 
     /// Takes a message out that was requeued; true if it was for all members.
     fn take_requeued(&mut self, place: &Place) -> bool {
         self.everything.requeued.remove(place);
         self.owners_view.requeued.remove(place);
-        self.requeued.remove(place)
+        self.requeued.remove(place).is_some()
     }
 
     /// A member passes a message over. Without members of the other scope it is dropped.
-    fn leave_to_others(&mut self, place: Place, scope: Scope) {
+    fn leave_to_others(&mut self, place: Place, scope: Scope, due: Scope) {
         let others = self.progress_mut(scope.other());
         if others.is_present {
-            others.requeued.insert(place);
+            others.requeued.insert(place, due);
         }
     }
 
-    fn assign(&mut self, change: Arc<LoggedChange>, index: usize, place: Place) -> Assigned {
-        self.assigned.insert(place.clone());
-        Assigned::Message(change, index, place)
+    fn assign(
+        &mut self,
+        (change, messages, index): (Arc<LoggedChange>, Arc<Messages>, usize),
+        place: Place,
+        scope: Scope,
+    ) -> Assigned {
+        self.assigned.insert(place.clone(), scope);
+        Assigned::Message(change, messages, index, place)
     }
 
     fn positions(&self) -> Positions {
         let places = [&self.assigned, &self.requeued, &self.everything.requeued, &self.owners_view.requeued];
         // Before the first change that has an open message. That may be a number which is not the position of a change.
-        let open =
-            places.into_iter().filter_map(|places| places.first()).map(|place| place.seq.0.saturating_sub(1)).min();
+        let open = places
+            .into_iter()
+            .filter_map(|places| places.keys().next())
+            .map(|place| place.seq.0.saturating_sub(1))
+            .min();
         let before_open = |seq: Seq| Seq(open.map_or(seq.0, |open| open.min(seq.0)));
+        let in_log = |progress: &Progress| progress.position.in_log().unwrap_or_default();
         let position = |scope| {
             let progress = self.progress(scope);
-            progress.is_present.then(|| before_open(progress.position))
+            progress.is_present.then(|| before_open(in_log(progress)))
         };
         let (everything, owners_view) = (position(Scope::Everything), position(Scope::OwnersView));
-        let none_is_present = || before_open(self.everything.position.max(self.owners_view.position));
+        let none_is_present = || before_open(in_log(&self.everything).max(in_log(&self.owners_view)));
         let seq = everything.into_iter().chain(owners_view).min().unwrap_or_else(none_is_present);
         Positions { seq, everything, owners_view }
     }
@@ -441,30 +503,33 @@ impl Groups {
         self.requeued.subscribe()
     }
 
-    /// Another session has the subscription; a new group starts after `since`. A session that `is_stored`
-    /// comes from the store, as does the position then.
+    /// Another session has the subscription; a new group starts at a position in its lane, with changes after `since`. A
+    /// session that `is_stored` comes from the store, as does the position then.
     pub fn join(
         &self,
         text: &Arc<str>,
-        lane: Lane,
         filters: &[FilterId],
         wanted: QueryLevels,
+        start: LanePosition,
         since: Seq,
         is_stored: bool,
     ) {
+        let is_of_queries = start.in_log().is_none();
+        let lane = if is_of_queries { Lane::Queries } else { Lane::Plain };
         let mut groups = self.groups();
         let group = groups.entry(name_in(lane, text)).or_insert_with(|| {
             let saved = is_stored.then_some(Positions { seq: since, ..Positions::default() });
             let state = State {
                 sessions: 0,
                 scopes: HashMap::new(),
-                everything: Progress::at(since),
-                owners_view: Progress::at(since),
-                assigned: BTreeSet::new(),
-                requeued: BTreeSet::new(),
+                everything: Progress::at(start),
+                owners_view: Progress::at(start),
+                assigned: Places::new(),
+                requeued: Places::new(),
                 saved,
             };
-            Arc::new(Group { text: text.clone(), lane, filters: filters.into(), wanted, state: Mutex::new(state) })
+            let (text, filters) = (text.clone(), filters.into());
+            Arc::new(Group { text, since, is_of_queries, filters, wanted, state: Mutex::new(state) })
         });
         group.state().sessions += 1;
     }
@@ -511,8 +576,8 @@ impl Groups {
     /// A member has left without acknowledging this.
     pub fn requeue(&self, group: &Group, place: Place) {
         let mut state = group.state();
-        if state.assigned.remove(&place) {
-            state.requeued.insert(place);
+        if let Some(due) = state.assigned.remove(&place) {
+            state.requeued.insert(place, due);
         }
         drop(state);
         self.requeued.send_replace(());

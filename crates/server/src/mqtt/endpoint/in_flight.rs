@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    super::feed::{Audience, Family, Lane},
+    super::feed::Family,
     delivery_options::DeliveryOptions,
     group::{Group, Groups, Place},
     index::SubscriptionIndex,
@@ -104,18 +104,13 @@ impl Redelivered {
                     seen = seen.of(id);
                 }
                 let Some(change) = seen.next().transpose()? else { return Ok(None) };
-                let lane = if matches!(source, Source::Query { .. }) { Lane::Queries } else { Lane::Plain };
-                let audience = Audience { reader, wanted: session.subscriptions.wanted_queries() };
-                let messages = feed.messages(lane, &change, audience);
-                let topics = feed.topics();
-                let number = match source {
-                    Source::Query { level, .. } => {
-                        messages.iter().position(|message| message.query_level(topics) == Some(level.as_str()))
+                let (messages, number) = match source {
+                    Source::Query { level, .. } => (Arc::new(feed.messages_of_query(&change, level, reader)), 0),
+                    Source::Change(_, number) | Source::Membership(_, _, number) => {
+                        (feed.plain_messages(&change), *number)
                     }
-                    Source::Change(_, number) | Source::Membership(_, _, number) => Some(*number),
-                    Source::Resync(_) | Source::Retained(..) => None,
+                    Source::Resync(_) | Source::Retained(..) => return Ok(None),
                 };
-                let Some(number) = number else { return Ok(None) };
                 let message = messages.get(number).filter(|message| message.is_seen_by(reader));
                 let Some(message) = message else { return Ok(None) };
                 let matches = index.matcher.matches(feed, &change, &messages);

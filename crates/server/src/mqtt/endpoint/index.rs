@@ -8,7 +8,7 @@ use std::sync::{
 use super::{
     super::{
         EndpointOptions,
-        feed::{Family, Feed, Lane, QueryLevels},
+        feed::{Family, Feed, Lane, LanePosition, QueryLevels},
     },
     filter::TopicFilter,
     group::Groups,
@@ -129,13 +129,13 @@ impl SubscriptionIndex {
         let query_level = pattern.map(|levels| levels.first().cloned().flatten());
         if filter.is_shared {
             let group = subscriptions.group(&text);
-            self.groups.join(&group, Lane::Plain, &filters, QueryLevels::default(), since, is_stored);
+            let (start, wanted) = (LanePosition::Log(since), QueryLevels::default());
+            self.groups.join(&group, &filters, wanted, start, since, is_stored);
             if let Some(level) = &query_level {
                 let mut wanted = QueryLevels::default();
                 wanted.add(level.as_deref());
                 // What changes meant before the start of the server isn't known.
-                let since = if is_stored { self.feed.last_seq() } else { since };
-                self.groups.join(&group, Lane::Queries, &filters, wanted, since, false);
+                self.groups.join(&group, &filters, wanted, self.feed.end(Lane::Queries), since, false);
             }
         }
         Subscription {

@@ -133,7 +133,7 @@ impl Cache {
 mod tests {
     use super::{
         super::super::{
-            feed::{Audience, ENDPOINT_MESSAGES, Lane, Next, QueryLevels},
+            feed::{Audience, ENDPOINT_MESSAGES, LanePosition, Next, QueryLevels},
             topics::Topics,
         },
         *,
@@ -151,12 +151,11 @@ mod tests {
         });
         registry.put(document.to_string()).unwrap();
         let feed = Feed::new(registry, Topics::new("agentdex").unwrap(), ENDPOINT_MESSAGES);
-        let Next::Entry(entry) = feed.after(Seq::ZERO).unwrap() else { panic!("there is no change") };
-        (feed, entry.change().unwrap().clone(), directory)
-    }
-
-    fn messages(feed: &Feed, change: &LoggedChange) -> Arc<Messages> {
-        feed.messages(Lane::Plain, change, Audience { reader: feed.registry(), wanted: &QueryLevels::default() })
+        let audience = Audience { reader: feed.registry(), wanted: &QueryLevels::default() };
+        let next = feed.after(LanePosition::Log(Seq::ZERO), audience).unwrap();
+        let Next::Part(part) = next else { panic!("there is no change") };
+        let change = part.entry.change().unwrap().clone();
+        (feed, change, directory)
     }
 
     fn filter(text: &str) -> TopicFilter {
@@ -175,7 +174,7 @@ mod tests {
         }
         let everything = matcher.add(&filter("#"), &feed);
         for _ in 0..100 {
-            let matches = matcher.matches(&feed, &change, &messages(&feed, &change));
+            let matches = matcher.matches(&feed, &change, &feed.plain_messages(&change));
             // No query is saved that could have messages.
             assert_eq!(matches.len(), everything.len() - 1);
             let messages: usize = everything.iter().map(|id| matches.messages(*id).len()).sum();
@@ -193,7 +192,7 @@ mod tests {
         let ids = matcher.add(&kept, &feed);
         matcher.add(&removed, &feed);
         matcher.remove(&removed, &feed);
-        let matches = matcher.matches(&feed, &change, &messages(&feed, &change));
+        let matches = matcher.matches(&feed, &change, &feed.plain_messages(&change));
         assert_eq!(matches.iter().collect::<Vec<_>>(), [(ids[0], &[0][..])]);
     }
 }

@@ -7,7 +7,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{super::feed::QueryLevels, trie::FilterId};
+use super::{
+    super::feed::{LanePosition, QueryLevels},
+    trie::FilterId,
+};
 use crate::change::{Epoch, Seq};
 
 /// Bytes that a subscription counts in the quotas in addition to its filter, for its place in the session and in the
@@ -36,7 +39,7 @@ pub(super) struct Progress {
     /// Number of messages of the change after `seq` that need no sending.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages: usize,
-    /// Progress with the messages of saved queries, if that is another position.
+    /// Progress with the messages of saved queries; `None` where it is that of the other messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryProgress>,
     /// Changes before this one were missed, which the client has to be notified of.
@@ -57,10 +60,18 @@ pub(super) struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct QueryProgress {
-    /// The last change whose messages are all sent.
+    /// A change up to which all messages are sent.
     pub seq: Seq,
+    /// The position in the lane of queries, which the process alone knows.
+    #[serde(skip)]
+    pub lane: Option<LaneProgress>,
+}
+
+/// Progress of a session with the lane of queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LaneProgress {
+    pub position: LanePosition,
     /// Level of the last saved query whose message of the next change is sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
@@ -104,9 +115,10 @@ pub(super) fn owner_of(name: &str) -> &str {
 }
 
 impl Progress {
-    /// Everything up to `seq` is done with.
-    pub fn at(epoch: Epoch, seq: Seq) -> Progress {
-        let (messages, queries, resync, saw_everything, retained) = (0, None, None, false, None);
+    /// Everything up to `seq`, and up to a position in the lane of queries, is done with.
+    pub fn at(epoch: Epoch, seq: Seq, position: LanePosition) -> Progress {
+        let queries = Some(QueryProgress { seq, lane: Some(LaneProgress { position, after: None }) });
+        let (messages, resync, saw_everything, retained) = (0, None, false, None);
         Progress { epoch, seq, messages, queries, resync, saw_everything, retained, in_flight: Vec::new() }
     }
 }

@@ -15,6 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::{Notify, watch};
 
 use super::{
+    super::feed::Lane,
     index::SubscriptionIndex,
     session::{Progress, Session, Subscriptions},
     stored::{StoredGroup, StoredState, StoredSubscription, group_name, subscription_name},
@@ -163,13 +164,19 @@ impl Sessions {
         let new = || Session {
             client_id: client_id.into(),
             expiry,
-            progress: Progress::at(self.index.feed.epoch(), self.index.feed.last_seq()),
+            progress: self.new_progress(),
             subscriptions: Subscriptions::of(client_id),
             is_stored: false,
         };
         let mut session = there.unwrap_or_else(|| Box::new(new()));
         session.expiry = expiry;
         Entering::Entered { lease, session, present }
+    }
+
+    /// The progress of a session that begins now.
+    fn new_progress(&self) -> Progress {
+        let feed = &self.index.feed;
+        Progress::at(feed.epoch(), feed.last_seq(), feed.end(Lane::Queries))
     }
 
     /// A connection is over: the session waits for its client, or ends.

@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use super::{
-    super::feed::{Family, Lane},
+    super::feed::{Family, LanePosition},
     counters::Counters,
     limits::{self, Limits, Verdict},
 };
@@ -64,8 +64,29 @@ struct InFlight {
     bytes: usize,
     packet_id: Option<u16>,
     acknowledged: bool,
-    /// Set on the last message of a change in a lane.
-    completes: Option<(Lane, Seq)>,
+    /// What is published with it.
+    completes: Completed,
+}
+
+/// Positions of the lanes up to which everything is acknowledged, as far as that is news.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Completed {
+    pub plain: Option<Seq>,
+    pub queries: Option<LanePosition>,
+}
+
+impl Completed {
+    fn set(&mut self, position: LanePosition) {
+        match position {
+            LanePosition::Log(seq) => self.plain = Some(seq),
+            LanePosition::Journal(_) => self.queries = Some(position),
+        }
+    }
+
+    fn add(&mut self, later: Completed) {
+        self.plain = later.plain.or(self.plain);
+        self.queries = later.queries.or(self.queries);
+    }
 }
 
 /// A message to publish.
@@ -75,8 +96,6 @@ pub(super) struct Message<'a> {
     pub payload: &'a [u8],
     pub content_type: &'static str,
     pub retain: bool,
-    /// The change that is published with it, as far as its messages are in this lane.
-    pub completes: Option<(Lane, Seq)>,
 }
 
 pub(super) struct Link {
@@ -85,8 +104,7 @@ pub(super) struct Link {
     polling: JoinHandle<()>,
     stop: watch::Receiver<bool>,
     in_flight: VecDeque<InFlight>,
-    completed: Option<Seq>,
-    completed_queries: Option<Seq>,
+    completed: Completed,
     limits: Limits,
     counters: Arc<Counters>,
     /// Why the broker can't take messages at the moment.
@@ -117,20 +135,9 @@ impl Link {
         let polling = tokio::spawn(poll(event_loop, sender));
         let limits = Limits { packet_bytes: learned_bytes, receive_maximum: WINDOW.into(), has_retained: true };
         let (in_flight, received) = (VecDeque::new(), VecDeque::new());
-        let (completed, completed_queries, refused) = (None, None, None);
-        let mut link = Link {
-            client,
-            events,
-            polling,
-            stop,
-            in_flight,
-            completed,
-            completed_queries,
-            limits,
-            counters,
-            refused,
-            received,
-        };
+        let (completed, refused) = (Completed::default(), None);
+        let mut link =
+            Link { client, events, polling, stop, in_flight, completed, limits, counters, refused, received };
         loop {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
                 link.limits = Limits::of(&connack, learned_bytes);
@@ -147,7 +154,7 @@ impl Link {
         while self.in_flight.len() >= usize::from(WINDOW).min(self.limits.receive_maximum) {
             self.step().await?;
         }
-        let Message { topic, payload, content_type, retain, completes } = message;
+        let Message { topic, payload, content_type, retain } = message;
         let bytes = limits::packet_bytes(topic, payload, content_type);
         let is_too_large = bytes > self.limits.packet_bytes;
         if is_too_large {
@@ -165,9 +172,18 @@ impl Link {
             ))?;
         }
         let topic = topic.to_owned();
+        let completes = Completed::default();
         self.in_flight.push_back(InFlight { topic, bytes, packet_id: None, acknowledged: is_too_large, completes });
         self.note_completed();
         Ok(())
+    }
+
+    /// Everything up to a position of a lane is published, and completed with what is in flight.
+    pub fn pass(&mut self, position: LanePosition) {
+        match self.in_flight.back_mut() {
+            Some(last) => last.completes.set(position),
+            None => self.completed.set(position),
+        }
     }
 
     /// After the end of the connection: how large packets may be, if that was the reason. rumqttc reports
@@ -185,11 +201,7 @@ impl Link {
 
     fn note_completed(&mut self) {
         while let Some(message) = self.in_flight.pop_front_if(|message| message.acknowledged) {
-            match message.completes {
-                Some((Lane::Plain, seq)) => self.completed = Some(seq),
-                Some((Lane::Queries, seq)) => self.completed_queries = Some(seq),
-                None => {}
-            }
+            self.completed.add(message.completes);
         }
     }
 
@@ -238,15 +250,9 @@ impl Link {
         Ok(())
     }
 
-    /// The last change whose messages are all acknowledged, but for those of saved queries, if there is one since the last
-    /// call.
-    pub fn take_completed(&mut self) -> Option<Seq> {
-        self.completed.take()
-    }
-
-    /// The last change whose messages of saved queries are all acknowledged, if there is one.
-    pub fn completed_queries(&self) -> Option<Seq> {
-        self.completed_queries
+    /// Returns the positions that everything up to is acknowledged, as far as they have moved since the last call.
+    pub fn take_completed(&mut self) -> Completed {
+        std::mem::take(&mut self.completed)
     }
 
     /// Waits for what is in flight and disconnects, for no longer than `patience`.
@@ -314,12 +320,12 @@ impl<'a> Message<'a> {
     /// A message of a change, or a description that is published again.
     pub fn of(family: Family, topic: &'a str, payload: &'a [u8]) -> Message<'a> {
         let content_type = family.media_type();
-        Message { topic, payload, content_type, retain: family == Family::Thing, completes: None }
+        Message { topic, payload, content_type, retain: family == Family::Thing }
     }
 
     /// A decision of the guardian.
     pub fn of_decision(topic: &'a str, payload: &'a [u8]) -> Message<'a> {
-        Message { topic, payload, content_type: "application/json", retain: false, completes: None }
+        Message { topic, payload, content_type: "application/json", retain: false }
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     super::{
         PublisherOptions,
-        feed::{Audience, Family, Feed, Lane, Next, PUBLISHER_MESSAGES, QueryLevels},
+        feed::{Audience, Family, Feed, LanePosition, Next, PUBLISHER_MESSAGES, Part, QueryLevels},
         topics::Topics,
     },
     broker::Broker,
@@ -74,6 +74,14 @@ impl MetricSource for Shared {
     }
 }
 
+/// Progress with the messages of saved queries.
+#[derive(Debug, Clone, Copy)]
+struct QueriesPublished {
+    position: LanePosition,
+    /// What was found about changes up to this one doesn't concern the broker.
+    since: Seq,
+}
+
 /// Follows the log to one broker.
 pub(super) struct Worker {
     feed: Feed,
@@ -86,9 +94,9 @@ pub(super) struct Worker {
     unfinished: String,
     /// The most bytes that the broker is known to accept of a packet, learned from what it refused.
     learned_bytes: usize,
-    /// The last change whose events of saved queries the broker has acknowledged; `None` before the first connection. It isn't
-    /// saved: what changes meant before the start isn't known.
-    queries: Option<Seq>,
+    /// The messages of saved queries that the broker has acknowledged; `None` before the first connection. It isn't saved:
+    /// what changes meant before the start isn't known.
+    queries: Option<QueriesPublished>,
     options: PublisherOptions,
     stop: watch::Receiver<bool>,
     shared: Arc<Shared>,
@@ -168,7 +176,6 @@ impl Worker {
             link.close(self.options.stop_timeout).await;
         }
         self.save_position(&mut link)?;
-        self.queries = link.completed_queries().or(self.queries);
         if let Err(Ended::Lost(error)) = &ended
             && let Some(bytes) = link.learned_bytes(error)
         {
@@ -182,32 +189,35 @@ impl Worker {
         let mut durable = self.feed.registry().durable();
         let mut compared = self.feed.registry().queries_progress();
         let mut position = self.start(link, has_session).await?;
-        let mut queries = *self.queries.get_or_insert(position);
+        let mut queries = self.start_queries(link, position).await?;
         let presence = Presence::new(position, self.feed.last_seq());
+        let (public, wanted) = (self.feed.public(), QueryLevels { all: true, ..QueryLevels::default() });
+        let audience = Audience { reader: &public, wanted: &wanted };
         loop {
             durable.borrow_and_update();
             compared.borrow_and_update();
-            let has_queries = self.publish_queries(link, &mut queries, presence).await?;
+            let has_queries = self.publish_queries(link, &mut queries, presence, audience).await?;
             if self.shared.is_resync_due.load(Ordering::Relaxed) {
                 self.resync_now(link).await?;
             }
-            match self.feed.after(position)? {
-                Next::Entry(entry) => {
+            match self.feed.after(LanePosition::Log(position), audience)? {
+                Next::Part(part) => {
                     // A broker has readers of its own: it gets what everybody sees.
-                    for change in self.feed.public().seen(&entry, presence) {
-                        self.publish_change(Lane::Plain, link, &change?).await?;
+                    for change in public.seen(&part.entry, presence) {
+                        self.publish_change(&part, link, &change?, audience).await?;
                     }
-                    position = entry.seq();
+                    link.pass(part.end);
+                    position = part.entry.seq();
                     link.catch_up()?;
                     self.publish_decisions(link).await?;
                 }
-                Next::Lost { resume } => position = self.start_over(link, resume).await?,
-                Next::Nothing if has_queries => {}
-                Next::Nothing => {
+                Next::Lost { seq, .. } => position = self.start_over(link, seq).await?,
+                Next::Nothing | Next::Skipped(_) if has_queries => {}
+                Next::Nothing | Next::Skipped(_) => {
                     tokio::select! {
                         event = link.step() => event.map(|_| ())?,
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
-                        _ = compared.changed(), if queries < position => {}
+                        _ = compared.changed() => {}
                         () = self.shared.nudge.notified() => {}
                         decision = self.decisions.next() => {
                             link.publish(Message::of_decision(&decision.topic, &decision.payload)).await?;
@@ -218,6 +228,22 @@ impl Worker {
             }
             self.save_position(link)?;
         }
+    }
+
+    /// The messages of saved queries to go on from, where the others go on from a position. What changes meant before the
+    /// process began isn't known; an event says so.
+    async fn start_queries(&mut self, link: &mut Link, since: Seq) -> Result<QueriesPublished, Ended> {
+        if let Some(queries) = self.queries {
+            return Ok(queries);
+        }
+        let (public, wanted) = (self.feed.public(), QueryLevels { all: true, ..QueryLevels::default() });
+        let (position, lost) = self.feed.resume_queries(since, Audience { reader: &public, wanted: &wanted });
+        if let Some(lost) = lost {
+            self.publish_loss(link, lost).await?;
+        }
+        let queries = QueriesPublished { position, since };
+        self.queries = Some(queries);
+        Ok(queries)
     }
 
     /// Resyncs a broker whose state can't be trusted, and returns the position to go on from.
@@ -245,10 +271,15 @@ impl Worker {
     async fn start_over(&self, link: &mut Link, resume: Seq) -> Result<Seq, Ended> {
         tracing::warn!(broker = self.broker.address(), "changes that the log no longer holds weren't published");
         self.resync_now(link).await?;
-        let (topic, payload) = self.feed.resync_event(resume);
-        let message = Message::of(Family::Event, &topic, &payload);
-        link.publish(Message { completes: Some((Lane::Plain, resume)), ..message }).await?;
+        self.publish_loss(link, resume).await?;
+        link.pass(LanePosition::Log(resume));
         Ok(resume)
+    }
+
+    /// Publishes that events up to a change are missing.
+    async fn publish_loss(&self, link: &mut Link, resume: Seq) -> Result<(), Ended> {
+        let (topic, payload) = self.feed.resync_event(resume);
+        link.publish(Message::of(Family::Event, &topic, &payload)).await
     }
 
     /// Completes the broker's state; if that is interrupted, the next connection does it again.
@@ -263,40 +294,52 @@ impl Worker {
         Ok(())
     }
 
-    /// Publishes what the next change means for saved queries, if they were compared with it; true if it was published.
-    async fn publish_queries(&self, link: &mut Link, position: &mut Seq, presence: Presence) -> Result<bool, Ended> {
-        let public = self.feed.public();
-        let wanted = QueryLevels { all: true, ..QueryLevels::default() };
-        let audience = Audience { reader: &public, wanted: &wanted };
-        *position = match self.feed.next_in(Lane::Queries, *position, audience)? {
+    /// Publishes the next part of the lane of queries; true if there was one.
+    async fn publish_queries(
+        &self,
+        link: &mut Link,
+        queries: &mut QueriesPublished,
+        presence: Presence,
+        audience: Audience<'_>,
+    ) -> Result<bool, Ended> {
+        queries.position = match self.feed.after(queries.position, audience)? {
             Next::Nothing => return Ok(false),
-            Next::Lost { resume } => resume,
-            Next::Entry(entry) => {
-                for change in public.seen(&entry, presence) {
-                    self.publish_change(Lane::Queries, link, &change?).await?;
+            Next::Skipped(end) => end,
+            Next::Lost { resume, seq } => {
+                tracing::warn!(broker = self.broker.address(), "events of saved queries weren't published");
+                self.publish_loss(link, seq).await?;
+                resume
+            }
+            Next::Part(part) if part.entry.seq() <= queries.since => part.end,
+            Next::Part(part) => {
+                for change in audience.reader.seen(&part.entry, presence) {
+                    self.publish_change(&part, link, &change?, audience).await?;
                 }
-                entry.seq()
+                part.end
             }
         };
+        link.pass(queries.position);
         Ok(true)
     }
 
-    async fn publish_change(&self, lane: Lane, link: &mut Link, change: &Arc<LoggedChange>) -> Result<(), Ended> {
-        let public = self.feed.public();
-        let wanted = QueryLevels { all: true, ..QueryLevels::default() };
-        let messages = self.feed.messages(lane, change, Audience { reader: &public, wanted: &wanted });
-        if lane == Lane::Plain && matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
+    async fn publish_change(
+        &self,
+        part: &Part,
+        link: &mut Link,
+        change: &Arc<LoggedChange>,
+        audience: Audience<'_>,
+    ) -> Result<(), Ended> {
+        let public = audience.reader;
+        if part.is_plain() && matches!(change.origin(), ChangeOrigin::Unseen { .. }) {
             // The broker may retain a description whose acknowledgement never arrived.
             let (topic, payload) =
-                (self.feed.topics().thing(&change.id), self.feed.payload(change, Family::Thing, &public)?);
+                (self.feed.topics().thing(&change.id), self.feed.payload(change, Family::Thing, public)?);
             link.publish(Message::of(Family::Thing, &topic, &payload)).await?;
         }
-        let mut seen = messages.iter().filter(|message| message.is_seen_by(&public)).peekable();
-        while let Some(message) = seen.next() {
-            let payload = self.feed.payload(change, message.family, &public)?;
-            let completes = seen.peek().is_none().then_some((lane, change.seq));
-            let message = Message::of(message.family, &message.topic, &payload);
-            link.publish(Message { completes, ..message }).await?;
+        let messages = self.feed.messages(part, change, audience);
+        for message in messages.iter().filter(|message| message.is_seen_by(public)) {
+            let payload = self.feed.payload(change, message.family, public)?;
+            link.publish(Message::of(message.family, &message.topic, &payload)).await?;
         }
         Ok(())
     }
@@ -310,8 +353,12 @@ impl Worker {
         Ok(())
     }
 
-    fn save_position(&self, link: &mut Link) -> Result<(), Ended> {
-        if let Some(seq) = link.take_completed() {
+    fn save_position(&mut self, link: &mut Link) -> Result<(), Ended> {
+        let completed = link.take_completed();
+        if let (Some(queries), Some(position)) = (&mut self.queries, completed.queries) {
+            queries.position = position;
+        }
+        if let Some(seq) = completed.plain {
             let position = Position { epoch: self.feed.epoch(), seq };
             self.feed.registry().set_position(&self.follower, position)?;
         }
