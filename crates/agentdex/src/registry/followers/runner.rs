@@ -16,11 +16,13 @@ use super::{
 use crate::{
     Error, Result,
     change::{Position, Seq},
-    store::{LogReader, LoggedChange, Record, Store},
+    store::{LogReader, Logged, LoggedChange, Record, Store},
 };
 
-/// The most changes that are applied before it looks who waits.
+/// The most changes that are applied before it looks who waits,
 const CHANGES_AT_ONCE: usize = 512;
+/// and the size of them in bytes, unless it is a single one.
+const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 /// Maximum number of changes that are still applied before a stop, if they are all.
 const CHANGES_BEFORE_A_STOP: usize = 8;
 /// A commit comes at the latest so long after the first change that it has,
@@ -278,17 +280,14 @@ impl Runner {
             Some(target) => read.entries.partition_point(|entry| entry.seq() <= target).max(1),
             None => usize::MAX,
         };
-        let entries = read.entries.get(..up_to_target).unwrap_or(&read.entries);
-        if let Some(last) = entries.last() {
-            // Who is a member of what is nothing to them: they show everything.
-            let changes: Vec<Arc<LoggedChange>> = entries.iter().filter_map(|entry| entry.change().cloned()).collect();
-            self.follower.apply(&changes, self.shared.waiting.stop_request())?;
-            (progress.applied, progress.ordinal) = (last.seq(), progress.ordinal + entries.len() as i64);
-            self.shared.set_applied(progress.applied);
-            let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
-            progress.uncommitted = Some((since, count + entries.len()));
+        let mut left = read.entries.get(..up_to_target).unwrap_or(&read.entries);
+        while !left.is_empty() {
+            let (entries, later) = left.split_at(count_at_once(left));
+            self.apply(entries, progress)?;
+            // Somebody may have come to wait for less than what was read.
+            left = if self.is_awaited(progress) { &[] } else { later };
         }
-        let is_awaited = target.is_some_and(|target| target <= progress.applied);
+        let is_awaited = self.is_awaited(progress);
         let is_behind = progress.applied < read.last;
         if progress.is_due(is_behind) || is_awaited {
             let is_sync_due = progress.synced.elapsed() >= SYNC_EVERY;
@@ -297,6 +296,24 @@ impl Runner {
             self.commit(progress, Durability::SystemLater)?;
         }
         Ok(is_behind)
+    }
+
+    fn apply(&mut self, entries: &[Logged], progress: &mut Progress) -> Result<()> {
+        let Some(last) = entries.last() else { return Ok(()) };
+        // Who is a member of what is nothing to them: they show everything.
+        let changes: Vec<Arc<LoggedChange>> = entries.iter().filter_map(|entry| entry.change().cloned()).collect();
+        self.follower.apply(&changes, self.shared.waiting.stop_request())?;
+        (progress.applied, progress.ordinal) = (last.seq(), progress.ordinal + entries.len() as i64);
+        self.shared.set_applied(progress.applied);
+        let (since, count) = progress.uncommitted.unwrap_or((Instant::now(), 0));
+        progress.uncommitted = Some((since, count + entries.len()));
+        Ok(())
+    }
+
+    /// True if somebody waits for what is applied and not committed.
+    fn is_awaited(&self, progress: &Progress) -> bool {
+        let target = self.shared.waiting.target(progress.committed.seq);
+        target.is_some_and(|target| target <= progress.applied)
     }
 
     fn commit(&mut self, progress: &mut Progress, durability: Durability) -> Result<()> {
@@ -340,6 +357,16 @@ impl Runner {
         self.shared.reached(position.seq, self.store.log_reader().ordinal(position.seq).ok());
         Ok(position)
     }
+}
+
+/// Returns the number of entries that are applied before it looks who waits.
+fn count_at_once(entries: &[Logged]) -> usize {
+    let mut bytes = 0;
+    let is_within = |entry: &&Logged| {
+        bytes += entry.weight();
+        bytes <= BYTES_AT_ONCE
+    };
+    entries.iter().take_while(is_within).count().max(1)
 }
 
 impl Progress {
@@ -499,12 +526,16 @@ mod tests {
         }
 
         fn write(&self, count: u64) {
+            self.write_texts(count, "{}");
+        }
+
+        fn write_texts(&self, count: u64, text: &str) {
             let from = self.store.durable().borrow().0;
             let put = |number: u64| Write {
                 id: format!("urn:{}", from + number),
                 precondition: Precondition::Any,
                 operation: Operation::Put {
-                    text: "{}".into(),
+                    text: text.into(),
                     patch: None,
                     original: None,
                     created: None,
@@ -538,6 +569,22 @@ mod tests {
         (0..20).for_each(|_| stage.go(Next::Apply));
         assert_eq!(pollster::block_on(near), Waited::Reached(nth(100)));
         assert_eq!(pollster::block_on(far), Waited::Reached(nth(1_500)));
+    }
+
+    #[test]
+    fn who_comes_to_wait_is_answered_before_large_changes_that_were_read() {
+        let stage = Stage::set();
+        stage.write(1);
+        stage.applied();
+        stage.write_texts(6, &format!("{{\"description\":\"{}\"}}", "x".repeat(1_000_000)));
+        stage.go(Next::Apply);
+        assert_eq!(stage.applied(), [nth(2), nth(3)], "no more than 2 MiB");
+        let near = stage.puppet.wait(nth(3), LONG);
+        stage.go(Next::Apply);
+        assert_eq!(pollster::block_on(near), Waited::Reached(nth(3)));
+        (0..2).for_each(|_| stage.go(Next::Apply));
+        let rest = [stage.applied(), stage.applied()].concat();
+        assert_eq!(rest, (4..=7).map(nth).collect::<Vec<_>>());
     }
 
     #[test]
