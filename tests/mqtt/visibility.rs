@@ -242,6 +242,12 @@ fn what_one_member_of_a_group_does_not_see_waits_for_another_that_is_away_and_fo
     client.assert_nothing_comes();
 }
 
+/// Disconnects a client, and waits until its session is away.
+fn leave(mut client: Client) {
+    client.send(&super::wire::packet(0xe0, &[]));
+    assert!(client.try_receive().is_none());
+}
+
 #[test]
 fn what_one_member_of_a_group_was_not_due_goes_to_another() {
     let server = Server::with(guarded());
@@ -252,7 +258,7 @@ fn what_one_member_of_a_group_was_not_due_goes_to_another() {
         client.subscribe(&[(filter, 1)]);
     }
     let [mut client, other] = clients;
-    drop(other);
+    leave(other);
     let topics = |client: &mut Client, count: usize| {
         let mut topics: Vec<String> = Vec::new();
         while topics.len() < count {
@@ -265,7 +271,7 @@ fn what_one_member_of_a_group_was_not_due_goes_to_another() {
     };
     put(&server, PUBLIC, Visibility::Public);
     topics(&mut client, 3);
-    drop(client);
+    leave(client);
     set(&server, PUBLIC, Visibility::Private);
     // It was away while the agent was public, and is told nothing but the id.
     let (mut other, _) = connect(&server, "reader", &reader);
@@ -283,14 +289,14 @@ fn what_one_member_of_a_group_leaves_tells_another_nothing_that_it_was_not_due()
     let (mut client, mut other) = (connect(&server, "admin", &admin).0, connect(&server, "reader", &reader).0);
     client.subscribe(&filter);
     other.subscribe(&filter);
-    drop(other);
+    leave(other);
     put(&server, PUBLIC, Visibility::Public);
     let packet = client.receive();
     client.acknowledge(packet.publish_id());
     set(&server, PUBLIC, Visibility::Private);
     let left = client.receive();
     assert_eq!(left.topic(), format!("agentdex/capabilities/ask/thing_updated/{PUBLIC}"));
-    drop(client);
+    leave(client);
     let (mut other, _) = connect(&server, "reader", &reader);
     other.assert_nothing_comes();
     // One that was due it gets it, however often it comes back.

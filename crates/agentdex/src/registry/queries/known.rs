@@ -44,6 +44,8 @@ pub(super) struct Known {
     /// The last change that all queries were compared with that aren't delayed.
     position: Seq,
     delayed: Delayed,
+    /// Queries of which it isn't known yet what they match, with the position at which they were added.
+    starting: HashMap<QueryNo, Seq>,
     /// By query, since when it is compared with changes.
     since: HashMap<QueryNo, Seq>,
     events: Events,
@@ -57,6 +59,7 @@ impl Known {
         Known {
             position,
             delayed: Delayed::default(),
+            starting: HashMap::new(),
             since: HashMap::new(),
             events: Events::after(Seq::ZERO),
             journal: Journal::default(),
@@ -86,9 +89,10 @@ impl Known {
 
     /// The last change that all queries were compared with of those that are `relevant`.
     pub fn position_of_all(&self, relevant: impl Fn(QueryNo) -> bool) -> Seq {
-        let delayed =
-            self.delayed.positions().filter(|(query, position)| *position < self.position && relevant(*query));
-        delayed.map(|(_, position)| position).min().unwrap_or(self.position)
+        let starting = self.starting.iter().map(|(query, position)| (*query, *position));
+        let behind = self.delayed.positions().chain(starting);
+        let behind = behind.filter(|(query, position)| *position < self.position && relevant(*query));
+        behind.map(|(_, position)| position).min().unwrap_or(self.position)
     }
 
     /// Queries that don't keep up.
@@ -106,8 +110,14 @@ impl Known {
         &self.journal
     }
 
+    /// A query is added; it isn't known yet what it matches.
+    pub fn add(&mut self, query: QueryNo) {
+        self.starting.insert(query, self.position);
+    }
+
     /// It is known what a query matches: it is compared with changes from now on.
     pub fn start(&mut self, query: QueryNo) {
+        self.starting.remove(&query);
         self.since.insert(query, self.position);
     }
 
@@ -120,6 +130,7 @@ impl Known {
 
     /// Forgets a query.
     pub fn remove(&mut self, query: QueryNo, holder: &Holder) {
+        self.starting.remove(&query);
         self.since.remove(&query);
         self.delayed.remove(query, holder);
     }

@@ -102,6 +102,7 @@ impl Matching {
         self.index.insert(number, query);
         self.holders.insert(number, holder);
         self.starting.insert(number, HashSet::new());
+        self.known().add(number);
         self.read.clear();
         number
     }

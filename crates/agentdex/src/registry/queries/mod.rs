@@ -592,8 +592,11 @@ mod tests {
                 queries.name(Saved::new(stored, watched.clone()));
             }
             let put = |id: &str| registry.put(Description::new("Harbour").id(id)).unwrap();
+            let before = registry.last_seq();
             put("urn:a");
             queries.read_up_to(registry.last_seq(), |_| true).unwrap();
+            let expected = if has_readers { before } else { registry.last_seq() };
+            assert_eq!(queries.position_of_all(|_| true), expected, "what it means for the query isn't known");
             queries.started(&watched, &[]).unwrap();
             put("urn:b");
             queries.read_up_to(registry.last_seq(), |_| true).unwrap();

@@ -145,7 +145,7 @@ struct Progress {
     is_present: bool,
     /// Number of such members that are connected.
     connected: usize,
-    /// When any of them was connected.
+    /// When any of them was connected, as far as this process knows.
     presence: Presence,
     /// The end of the last part that is examined completely.
     position: LanePosition,
@@ -358,7 +358,7 @@ impl Progress {
         Progress {
             is_present: false,
             connected: 0,
-            presence: Presence::ALWAYS,
+            presence: Presence::at(Seq::ZERO),
             position,
             begun: position,
             current: None,
