@@ -585,6 +585,8 @@ mod tests {
         (0..2).for_each(|_| stage.go(Next::Apply));
         let rest = [stage.applied(), stage.applied()].concat();
         assert_eq!(rest, (4..=7).map(nth).collect::<Vec<_>>());
+        // A stop in the middle of the last would apply it again.
+        assert_eq!(pollster::block_on(stage.puppet.wait(nth(7), LONG)), Waited::Reached(nth(7)));
     }
 
     #[test]
