@@ -116,7 +116,7 @@ mod tests {
         let registry = Registry::open(directory.path()).unwrap();
         registry.put(Description::new("Agent").id("urn:a")).unwrap();
         for number in 0..CHANGES {
-            registry.patch("urn:a", &format!(r#"{{"description": "number {number}"}}"#)).unwrap();
+            registry.patch("urn:a", format!(r#"{{"description": "number {number}"}}"#)).unwrap();
         }
         let store = &registry.0.store;
         let changes = store.history("urn:a", Seq::ZERO, usize::MAX).unwrap();

@@ -110,6 +110,9 @@ pub(super) struct Positions {
     pub owners_view: Option<Seq>,
 }
 
+/// A change as a member sees it, its messages, and the index among them.
+type FoundMessage = (Arc<LoggedChange>, Arc<Messages>, usize);
+
 /// Messages, with the scope of the members that were due each.
 type Places = BTreeMap<Place, Scope>;
 
@@ -323,7 +326,7 @@ impl Group {
         (registry, presence): (&Registry, Presence),
         entry: &Logged,
         place: &Place,
-    ) -> Result<Option<(Arc<LoggedChange>, Arc<Messages>, usize)>> {
+    ) -> Result<Option<FoundMessage>> {
         let mut seen = registry.seen(entry, presence).of(&place.id);
         let Some(change) = seen.next().transpose()? else { return Ok(None) };
         let messages = match place.message.query_level() {
@@ -442,12 +445,7 @@ impl State {
         }
     }
 
-    fn assign(
-        &mut self,
-        (change, messages, index): (Arc<LoggedChange>, Arc<Messages>, usize),
-        place: Place,
-        scope: Scope,
-    ) -> Assigned {
+    fn assign(&mut self, (change, messages, index): FoundMessage, place: Place, scope: Scope) -> Assigned {
         self.assigned.insert(place.clone(), scope);
         Assigned::Message(change, messages, index, place)
     }
