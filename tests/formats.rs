@@ -31,11 +31,13 @@ struct Fixture {
 /// - a directory with a configuration of three parts, one of which was edited by hand, two parts whose document was edited and
 ///   removed, an agent that was imported and edited, a tracked card and a `server.json`.
 ///
-/// Of format 4: a directory with the same, all documents there, and with two versions of the `server.json`.
-const FIXTURES: [Fixture; 6] = [
+/// Of format 4: a directory with the same, all documents there, and with two versions of the `server.json`; and one whose agents
+/// were published after their first versions, or their originals, had been stored as private ones.
+const FIXTURES: [Fixture; 7] = [
     Fixture { file: "format-3-expiries.tar.gz", check: check_expiries },
     Fixture { file: "format-3-parts.tar.gz", check: check_parts },
     Fixture { file: "format-4.tar.gz", check: check_declarations },
+    Fixture { file: "format-4-hidden.tar.gz", check: check_hidden_texts },
     Fixture { file: "format-3.tar.gz", check },
     Fixture { file: "format-3-owners.tar.gz", check: check_owners },
     Fixture { file: "format-3.backup", check: check_owners },
@@ -106,9 +108,8 @@ fn upgrade_that_was_interrupted_is_done_again_or_finished() {
     assert!(!directory.path().join("store.format-3").exists() && !directory.path().join("store.upgrade").exists());
 }
 
-/// The agents that a caller reads, and of which it reads something in the log.
-fn sight(registry: &Registry, owner: Option<&str>) -> (Vec<String>, Vec<String>) {
-    let caller = match owner {
+fn caller(owner: Option<&str>) -> Caller {
+    match owner {
         None => Caller::Anonymous,
         Some(owner) => Caller::Principal(Arc::new(Principal {
             owner: owner.parse().unwrap(),
@@ -116,8 +117,12 @@ fn sight(registry: &Registry, owner: Option<&str>) -> (Vec<String>, Vec<String>)
             key: String::new(),
             expires: None,
         })),
-    };
-    let registry = registry.as_caller(caller);
+    }
+}
+
+/// The agents that a caller reads, and of which it reads something in the log.
+fn sight(registry: &Registry, owner: Option<&str>) -> (Vec<String>, Vec<String>) {
+    let registry = registry.as_caller(caller(owner));
     let is_plain = |id: &String| !id.starts_with("urn:uuid:");
     let read = registry.list().map(|thing| thing.unwrap().id().to_owned()).filter(is_plain).collect();
     let changes = registry.changes(Seq::ZERO, 100).unwrap().changes;
@@ -191,6 +196,39 @@ fn check_declarations(directory: &Path) {
     let versions: Vec<_> = versions.iter().map(|version| (version.version.as_deref(), version.is_served)).collect();
     assert_eq!(versions, [(Some("2.0.0"), true), (Some("1.0.0"), false)]);
     assert_eq!(registry.tracked_sources().unwrap().len(), 1);
+    registry.close();
+}
+
+/// Format 4 showed a version, and the original under an edit, to whoever saw the agent.
+fn check_hidden_texts(directory: &Path) {
+    let registry = Registry::open(directory).unwrap();
+    eventually("the index is there", || registry.check().is_ok());
+    assert_eq!(registry.check().unwrap().faults, vec![]);
+    let all = |id: &str| [format!("{id} 2.0.0"), format!("{id} 1.0.0")];
+    let [edited, original] = ["urn:edited 1.0.0", "urn:edited original"].map(str::to_owned);
+    let ([given, _], [served, _]) = (all("urn:given"), all("urn:versions"));
+    let shown = all("urn:shown");
+    for (owner, expected) in [
+        (None, [&[edited.clone(), given.clone()], &shown[..], &[served]].concat()),
+        (Some("alice"), [&[edited.clone(), original, given.clone()], &shown[..], &all("urn:versions")].concat()),
+        (
+            Some("bob"),
+            [&[edited, given, "urn:given 1.0.0, not readable".to_owned()], &shown[..], &all("urn:versions")[..1]]
+                .concat(),
+        ),
+    ] {
+        let registry = registry.as_caller(caller(owner));
+        let mut found = Vec::new();
+        for thing in registry.list() {
+            let id = thing.unwrap().id().to_owned();
+            found.extend(registry.versions(&id).unwrap().into_iter().map(|version| {
+                let readable = if version.is_readable { "" } else { ", not readable" };
+                format!("{id} {}{readable}", version.version.unwrap())
+            }));
+            found.extend(registry.original(&id).unwrap().map(|_| format!("{id} original")));
+        }
+        assert_eq!(found, expected, "{owner:?}");
+    }
     registry.close();
 }
 
