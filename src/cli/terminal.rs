@@ -27,7 +27,7 @@ pub(super) fn stderr() -> Screen<StderrLock<'static>> {
 }
 
 /// True for characters that act on a terminal rather than being shown: controls, separators of lines, those that change the
-/// direction of writing, and all that is invisible, which people don't see and models that they paste a text to do.
+/// direction of writing, and invisible characters, which a person doesn't see but a model reads when the text is pasted into it.
 pub(super) fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}')

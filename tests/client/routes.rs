@@ -142,7 +142,7 @@ fn methods_return_what_the_registry_answers() {
             let description = agent("urn:example:v", "Versions");
             client.put_with("urn:example:v", description, &[("version", version)]).await.unwrap();
         }
-        for (version, effect) in [("1.0.0", Effect::Unchanged), ("2.0.0", Effect::Removed)] {
+        for (version, effect) in [("1.0.0", Effect::VersionsUpdated), ("2.0.0", Effect::Removed)] {
             let written = client.remove_version("urn:example:v", version).await.unwrap();
             assert_eq!((written.id.as_str(), written.effect), ("urn:example:v", effect), "{version}");
         }

@@ -40,11 +40,16 @@ impl Call {
 
     /// Sends it and reads the whole answer.
     pub fn send(self) -> Answer {
+        self.try_send().unwrap()
+    }
+
+    /// The same to a server that may close the connection.
+    pub fn try_send(self) -> reqwest::Result<Answer> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let response = self.request.timeout(Duration::from_secs(90)).send().await.unwrap();
+            let response = self.request.timeout(Duration::from_secs(90)).send().await?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            Answer { status, headers, body: response.bytes().await.unwrap().to_vec() }
+            Ok(Answer { status, headers, body: response.bytes().await?.to_vec() })
         })
     }
 }

@@ -308,10 +308,10 @@ pub enum Error {
         /// The Thing.
         id: String,
     },
-    /// A version that isn't served was to be stored with an access that would publish the one that is.
+    /// A version below the served one was written with a wider access, which would publish the served text.
     #[error(
-        "{} of {id:?} is served, and this access would publish that in place of what is put: change the access of {id:?} by \
-         itself, or give it to all versions (`versions=all`)", served_version(served.as_deref())
+        "{id:?} is served from {}, which this access would publish although another version is written: leave the access out, \
+         or publish all versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
         /// The Thing.

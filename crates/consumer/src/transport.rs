@@ -32,8 +32,8 @@ pub(super) struct Transport {
     headers: Vec<(String, String)>,
     trace: Option<Trace>,
     max_bytes: usize,
-    /// Maximum number of bytes in a row that are no content, such as ids and comments of an event stream. A subscription has none:
-    /// it may have nothing to say for years, and says that it is alive.
+    /// Maximum number of consecutive bytes without content, such as ids and comments of an event stream. `None` for a
+    /// subscription, which may have nothing to say for years.
     max_silence: Option<usize>,
     /// The only origin that is called; none: any.
     origin: Option<String>,

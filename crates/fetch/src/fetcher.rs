@@ -134,10 +134,9 @@ impl Fetcher {
                 Hop::Redirect(next, status) => (target, redirected) = (next, Some(status)),
                 Hop::Answer(response, at, _permit) => {
                     if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
-                        let reason = format!(
-                            "the answer is {status} to {}, which isn't a JSON document: it may need credentials",
-                            at.shown()
-                        );
+                        let page = json_media_type(&response).err().filter(|_| response.status().is_success());
+                        let page = page.unwrap_or_else(|| format!("the answer there is {}", response.status()));
+                        let reason = format!("it redirects to {} ({status}), and {page}: it may need credentials", at.shown());
                         return Err(attempt.failed(Some(status), reason));
                     }
                     let mut answer = self.0.read(attempt, response, &at, &known).await?;

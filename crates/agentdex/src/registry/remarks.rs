@@ -82,7 +82,7 @@ impl Registry {
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(
                 "declarations-ended",
-                "it replaces what was there: the original, other versions, edits and tracking are dropped".to_owned(),
+                "it replaces everything that was there: the original, other versions, and edits are dropped".to_owned(),
             ),
             Remark::NotServed { id: of, served } if of == id => {
                 let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
@@ -91,7 +91,7 @@ impl Registry {
             Remark::Lossy { id: of, version, format, losses } if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 let format = format.as_ref().map_or_else(String::new, |format| format!(" (format {format})"));
-                warning("lossy-import", format!("the version{version}{format} that is served from now on lacks {losses}"))
+                warning("lossy-import", format!("the version served from now on{version}{format} lacks {losses}"))
             }
             Remark::VersionDropped(of, version) if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
@@ -130,7 +130,7 @@ fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
         "not all who see it from now on are shown what was stored when fewer saw it: {}; to publish these too, change its access \
-         with `?versions=all` (`agentdex access --all-versions`), which leaves out what you may not read",
+         with `?versions=all` (`agentdex access --all-versions`), except those that you may not read",
         named(&names)
     )
 }

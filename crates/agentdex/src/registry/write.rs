@@ -110,8 +110,8 @@ impl Write {
         self
     }
 
-    /// Names the version that is put, beside others of the same Thing, or removed ([`Error::NoSuchVersion`]). What must hold
-    /// ([`Write::when`]) must hold of that version.
+    /// Names the version to put beside others of the same Thing, or to remove. If it is empty, a put changes what is served, and
+    /// a removal fails ([`Error::NoSuchVersion`]). What must hold ([`Write::when`]) must hold of that version.
     pub fn version(mut self, version: impl Into<String>) -> Write {
         self.version = Some(version.into());
         self

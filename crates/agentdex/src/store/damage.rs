@@ -121,6 +121,11 @@ impl Damage {
         Some(found)
     }
 
+    /// Looks for no more ends of damaged pages: a gap reaches as far as what is read.
+    pub fn search_no_more(&self) {
+        self.searched.store(u64::MAX, Ordering::Relaxed);
+    }
+
     /// The gaps that were reported.
     pub fn gaps(&self) -> Vec<Gap> {
         self.lock().gaps.iter().map(|(start, end)| Gap(start.clone(), end.clone())).collect()

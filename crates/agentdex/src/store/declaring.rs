@@ -82,7 +82,8 @@ impl Applier<'_> {
         if !was_part {
             self.name_versions(&mut declarations)?;
         }
-        if own.replaces_all() {
+        let replaces_all = own.replaces_all();
+        if replaces_all {
             let version = own.version.clone().or_else(|| version_of(&description.text));
             let is_kept = |one: &Declaration| one.version == version && one.format.as_deref() == format;
             if edits.take().is_some() || !declarations.0.iter().all(is_kept) {
@@ -143,8 +144,8 @@ impl Applier<'_> {
             self.check_lossless(id, live, (format, kept), text)?;
         }
         let outcome = self.serve(id, live, next, actor)?;
-        if matches!(outcome, Outcome::Updated(_)) {
-            // It was of what was imported before.
+        if replaces_all || matches!(outcome, Outcome::Updated(_)) {
+            // It was of what was imported before. An import by URL has its own written afterwards.
             self.overwrite(layout::metadata_key(id), None)?;
         }
         Ok(outcome)

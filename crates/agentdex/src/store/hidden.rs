@@ -98,7 +98,9 @@ impl Applier<'_> {
             };
             declaration.set_access(own, access);
             let Some(own) = &declaration.access else { continue };
-            if self.author.access.all_versions && self.may_publish(own)? {
+            // Texts of documents are published with these.
+            let is_own = declaration.document().is_none();
+            if is_own && self.author.access.all_versions && self.may_publish(own)? {
                 (declaration.access, publishes) = (None, true);
             }
         }

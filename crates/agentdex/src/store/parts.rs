@@ -279,6 +279,7 @@ impl Applier<'_> {
         if access == before.access && expiry == before.expiry && !publishes_all {
             return Ok(());
         }
+        let mut declared = Vec::new();
         for id in self.listed_parts(document)? {
             let Some(bytes) = self.overlay.get(&layout::record_key(&id))? else { continue };
             let found = self.found(&id, &bytes)?;
@@ -291,18 +292,19 @@ impl Applier<'_> {
             let edits = self.edits(&id, &found.record)?;
             self.let_texts_follow((document, &access), &found, &mut declarations)?;
             let actor = self.author.caller.owner().map(ToString::to_string);
-            let documents: Vec<String> = declarations.documents().into_iter().map(str::to_owned).collect();
+            let is_declared = declarations.documents().contains(&document);
             self.settle_part(&id, &found, (declarations, edits), None, actor)?;
-            let is_listed = self.listed_parts(document)?.contains(&id);
-            if !is_listed && documents.iter().any(|other| other == document) {
-                self.remarks.push(Remark::PartLeft { id, documents: vec![document.to_owned()] });
-            }
+            declared.extend(is_declared.then_some(id));
         }
+        let listed: BTreeSet<String> = self.listed_parts(document)?.into_iter().collect();
+        let left = declared.into_iter().filter(|id| !listed.contains(id));
+        let document = || vec![document.to_owned()];
+        self.remarks.extend(left.map(|id| Remark::PartLeft { id, documents: document() }));
         Ok(())
     }
 
     /// Gives the texts of a part the access that their document has now: what the document is served from follows it, and so
-    /// does what is served. Others keep what they had where it is narrower.
+    /// does what is served. Others keep what they had where it is narrower, unless all versions are published.
     fn let_texts_follow(
         &mut self,
         (document, access): (&str, &Access),
@@ -320,9 +322,11 @@ impl Applier<'_> {
             }
             let is_of_served = served.is_some_and(|served| is_only || served.version == declaration.version);
             let is_served = number == 0 && part.record.edits.is_none();
-            declaration.access = Some(match is_of_served || is_served {
+            let own = declaration.access(&part.access);
+            let is_published = self.author.access.all_versions && self.may_publish(&own)?;
+            declaration.access = Some(match is_of_served || is_served || is_published {
                 true => access.clone().into(),
-                false => declaration.access(&part.access).narrowed(access),
+                false => own.narrowed(access),
             });
         }
         Ok(())

@@ -43,8 +43,8 @@ impl Applier<'_> {
         Ok(same_text("title") || same_text("description") || self::addresses(&other).iter().any(is_known))
     }
 
-    /// Remarks what both a person and a new text of a declaration change, where the edits are served over that text, as far as
-    /// the author is shown the text that they lay over before.
+    /// Remarks members that both an edit and a new document change, if the edit is served over that document and the author may
+    /// read the text under it.
     pub(super) fn remark_on_conflicts(&mut self, id: &str, live: &Found<'_>, next: &Next) -> Result<()> {
         let (Some(edits), Some(brought)) = (&next.edits, &next.brought) else { return Ok(()) };
         let is_served = next.declarations.0.first().is_some_and(|served| served.base == UNSTORED);

@@ -81,7 +81,7 @@ impl Upgrade<'_> {
     fn records(&mut self) -> Result<()> {
         for pair in self.tree.pairs(self.db, layout::RECORDS, layout::AFTER_RECORDS) {
             let (key, value) = pair?;
-            // What can't be read is damaged, and stays so, or was written again before the upgrade was interrupted.
+            // A value that can't be decoded is damaged and left as it is, or was upgraded before an interruption.
             let Ok(record) = StoredRecord::decode_format_4(&value) else { continue };
             if record.declarations.is_empty() {
                 continue;

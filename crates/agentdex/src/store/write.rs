@@ -103,8 +103,7 @@ pub struct OwnDeclaration {
     pub only_related: bool,
     /// True to refuse an original in another format that would drop what the record has ([`crate::Error::LossyImport`]).
     pub only_lossless: bool,
-    /// True to refuse a wider access of the record where another text is served, which that would publish
-    /// ([`crate::Error::VersionNotServed`]).
+    /// True to refuse a wider access of the record if another text stays served ([`crate::Error::VersionNotServed`]).
     pub only_itself_published: bool,
     /// The access of the text and of its original, where fewer are shown them than see the record.
     pub access: Option<Access>,

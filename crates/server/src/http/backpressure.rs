@@ -33,7 +33,7 @@ impl Pacer {
     }
 }
 
-/// Reads the body of a write. It isn't read on while the caller is slowed, and isn't written either if that began meanwhile.
+/// Reads the body of a write once its owner isn't slowed, and waits again if the owner is slowed by the time it is read.
 pub(super) async fn read_body(
     context: &Data<Context>,
     request: &HttpRequest,

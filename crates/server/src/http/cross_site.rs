@@ -1,8 +1,9 @@
 //! Reads that a page of another origin may not start.
 //!
 //! Such a page can't see the response, but every visit of it could have this server compute, or take one of its streams.
-//! Browsers say where a request comes from in `Sec-Fetch-Site` (W3C Fetch Metadata). Those from before that say it in `Origin`
-//! where a script reads the answer, and not at all where a page embeds it. Other programs send neither.
+//! Browsers say where a request comes from in `Sec-Fetch-Site` (W3C Fetch Metadata). Older ones, and all browsers over plain HTTP
+//! to an address other than loopback, send only `Origin`, and only for scripts: what a page embeds is not recognized. Other
+//! programs send neither.
 
 use actix_web::{
     dev::RequestHead,

@@ -221,8 +221,9 @@ impl Registry {
     /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
     /// already, if one does and the request names no other.
     ///
-    /// The search ends at the first well-known place that has something. Where the URL itself has something that is withheld or
-    /// no document, the well-known places of its site are left out: their documents may be about other agents.
+    /// The search ends at the first well-known place that has something. Where the URL itself answers with
+    /// a page, redirects to one, or needs credentials, the well-known places of its site are left out: their documents may be about
+    /// other agents.
     async fn fetch_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Result<New> {
         let mut failure = None;
         let mut is_withheld = false;
@@ -360,11 +361,15 @@ fn say_how_to_register(error: Error) -> Error {
         return error;
     }
     let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
-    let why = if matches!(status, Some(401 | 403)) { ": it needs credentials" } else { "" };
-    let reason = format!(
-        "{reason}{why}; the registry sends no credentials: register the document itself, as a file, or the URL of one that \
-         anybody may read"
-    );
+    let advice = match status {
+        Some(401 | 403) => {
+            ": it needs credentials, and the registry sends none: register the document itself, as a file, or the URL of one \
+             that anybody may read"
+        }
+        Some(300..=399) => "; register the document itself, as a file, or the URL of one that anybody may read",
+        _ => "; give the URL of the document itself, or register it as a file",
+    };
+    let reason = format!("{reason}{advice}");
     Error::FetchFailed { url, status, reason, retry_after, source }
 }
 

@@ -3,7 +3,7 @@
 // Characters that change the order of others, or are invisible, but for those that languages and emoji need: they are shown by
 // their code.
 const HIDDEN =
-	/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e]|(?![\xad\u061c\u180b-\u180f\u200b-\u200f\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
+	/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ufff9-\ufffb]|(?![\xad\u061c\u180b-\u180f\u200b-\u200f\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 
 /** A text as it may be shown. */
 export const shown = (text) =>

@@ -5,8 +5,8 @@ import { diff, differences } from "./difference.js";
 import { dim, e, fold, link, who } from "./dom.js";
 
 const MOST = 20;
-const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a version below the one that is served of", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
-const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", "versions-updated": "Stored a version below the one that is served of", unchanged: "Nothing changed:", removed: "Removed" };
+const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a lower version, which is not served, of", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
+const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", "versions-updated": "Stored a lower version, which is not served, of", unchanged: "Nothing changed:", removed: "Removed" };
 const EDITED = { before: "Changes", after: "Saved" };
 
 // A Thing Description is put to its id, anything else is posted to the import of its format.
