@@ -22,8 +22,7 @@ fn agent(id: &str) -> Value {
     agent
 }
 
-/// A document that has its members as parts.
-pub(super) fn swarm(id: &str, members: &[&str]) -> Value {
+fn swarm(id: &str, members: &[&str]) -> Value {
     let reference = |id: &&str| json!({"$component_ref": id});
     let relationships: Vec<Value> =
         members[1..].iter().map(|member| json!([reference(&members[0]), reference(member)])).collect();

@@ -4,7 +4,6 @@
 use agentdex::access::Role;
 use serde_json::{Value, json};
 
-use super::declarations::swarm;
 use crate::support::{Answer, TestRegistry};
 
 const ID: &str = "urn:example:agent";
@@ -263,32 +262,6 @@ fn versions_that_are_left_when_all_are_published_are_named() {
         assert!(told.contains("1.0.0"), "{is_public}: {told}");
         office.is_hidden_from(&["", "bob"], ID);
     }
-}
-
-#[test]
-fn publishing_all_versions_of_a_document_publishes_no_part_of_another() {
-    let office = Office::open();
-    let part = "urn:agentspec:local:part";
-    let team = "/things/urn:agentspec:local:team";
-    let crew = "/things/urn:agentspec:local:crew";
-    let import = |id: &str, word: &str, parameters: &str| {
-        let mut document = swarm(id, &["part", "other"]);
-        document["$referenced_components"]["part"]["description"] = word.into();
-        office.json("alice", "POST", &format!("/import/agent-spec?nested=true{parameters}"), &document).expect(201)
-    };
-    import("team", SECRET, "&visibility=private");
-    let by_hand = text("urn:agentspec:local:team", "open");
-    let put = format!("{team}?version=2.0.0&visibility=public");
-    office.call("alice", "PUT", &put, "application/td+json", &by_hand).expect(200);
-    import("crew", "open", "");
-    let shown = office.versions("", part);
-    office.is_hidden_from(&["", "bob"], part);
-    office.json("alice", "PUT", &format!("{crew}/access?versions=all"), &visibility("public")).expect(200);
-    assert_eq!(office.versions("", part), shown);
-    office.is_hidden_from(&["", "bob"], part);
-    // Its own document publishes it.
-    office.json("alice", "PUT", &format!("{team}/access?versions=all"), &visibility("public")).expect(200);
-    assert_eq!(office.versions("", part).len(), shown.len() + 1);
 }
 
 #[test]
