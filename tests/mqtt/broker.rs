@@ -448,6 +448,41 @@ fn subscribers_are_notified_of_events_of_queries_that_are_not_known() {
 }
 
 #[test]
+fn events_of_queries_that_were_not_acknowledged_are_made_up_for() {
+    if !has_mosquitto() {
+        return;
+    }
+    let broker = Broker::open();
+    let (registry, directory) = registry();
+    let query = QueryParameters { q: Some("+harbour".into()), ..QueryParameters::default() };
+    registry.save_query("harbour", query).unwrap();
+    let before = Position { epoch: registry.epoch(), seq: registry.last_seq() };
+    let mut subscriber =
+        Subscriber::start(broker.port, &["-q", "1", "-t", "agentdex/events/resync/#", "-t", "agentdex/queries/#"]);
+    let publisher = publish(&broker, &registry);
+    registry.put(agent("urn:a", "Harbour", &[])).unwrap();
+    wait_for_acknowledgements(&broker, &registry);
+    assert_eq!(subscriber.next().topic, "agentdex/queries/harbour/thing_created/urn:a");
+    publisher.stop();
+    // As if the query had been behind.
+    let follower = format!("mqtt-queries:127.0.0.1:{}/agentdex", broker.port);
+    registry.set_position(&follower, before).unwrap();
+    let publisher = publish(&broker, &registry);
+    assert_eq!(subscriber.next().topic, "agentdex/queries/harbour/thing_created/urn:a");
+    let last = Position { seq: registry.last_seq(), ..before };
+    eventually("the last PUBACK", || registry.position(&follower).unwrap() == Some(last));
+    publisher.stop();
+    registry.set_position(&follower, before).unwrap();
+    registry.close();
+    drop((publisher, registry));
+    let registry = Registry::builder(directory.path()).open().unwrap();
+    let publisher = publish(&broker, &registry);
+    assert!(subscriber.next().topic.starts_with("agentdex/events/resync/"));
+    eventually("the last PUBACK", || registry.position(&follower).unwrap() == Some(last));
+    publisher.stop();
+}
+
+#[test]
 fn position_moves_with_changes_that_nobody_sees() {
     if !has_mosquitto() {
         return;

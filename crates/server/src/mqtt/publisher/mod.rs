@@ -2,8 +2,9 @@
 //!
 //! Events are published at least once, in the order of the log, at QoS 1; the position, one a broker, is
 //! saved in the store and moves when every PUBACK of a change is in. Whatever happened while the
-//! broker or the registry was down is published afterwards, but for events of saved queries from before the registry
-//! started: where there may have been any, the event `resync` says so.
+//! broker or the registry was down is published afterwards. Events of saved queries come in an order of their own, and have a
+//! position of their own: the last change up to which all of them are acknowledged. Those that were not acknowledged before
+//! the registry started are unknown; where there may have been any, the event `resync` is published instead.
 //!
 //! The state under `things` is retained by the broker. It is compared and published again (a
 //! *resync*) where it can't be trusted: at the first contact, when the log no longer reaches back to

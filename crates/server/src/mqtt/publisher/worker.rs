@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     super::{
         PublisherOptions,
-        feed::{Audience, Family, Feed, LanePosition, Next, PUBLISHER_MESSAGES, Part, QueryLevels},
+        feed::{Audience, Family, Feed, Lane, LanePosition, Next, PUBLISHER_MESSAGES, Part, QueryLevels},
         topics::Topics,
     },
     broker::Broker,
@@ -78,7 +78,7 @@ impl MetricSource for Shared {
 #[derive(Debug, Clone, Copy)]
 struct QueriesPublished {
     position: LanePosition,
-    /// What was found about changes up to this one doesn't concern the broker.
+    /// Findings about changes up to this one are skipped.
     since: Seq,
 }
 
@@ -90,12 +90,13 @@ pub(super) struct Worker {
     broker: Broker,
     /// The name of the saved position.
     follower: String,
+    /// The name of the saved position of the lane of queries.
+    queries_follower: String,
     /// The name of a position that is stored as long as a resync is begun and not done.
     unfinished: String,
     /// The most bytes that the broker is known to accept of a packet, learned from what it refused.
     learned_bytes: usize,
-    /// The messages of saved queries that the broker has acknowledged; `None` before the first connection. It isn't saved:
-    /// what changes meant before the start isn't known.
+    /// The messages of saved queries that the broker has acknowledged; `None` before the first connection.
     queries: Option<QueriesPublished>,
     options: PublisherOptions,
     stop: watch::Receiver<bool>,
@@ -115,6 +116,7 @@ impl Worker {
         // What is wrong with the certificates is reported now, not in the log of every attempt.
         broker.client_options("agentdex", true, &options)?;
         let follower = format!("mqtt:{}/{}", broker.address(), topics.prefix());
+        let queries_follower = format!("mqtt-queries:{}/{}", broker.address(), topics.prefix());
         let unfinished = format!("mqtt-resync:{}/{}", broker.address(), topics.prefix());
         let decisions = Decisions::of(&registry, &topics);
         let feed = Feed::new(registry, topics, PUBLISHER_MESSAGES);
@@ -123,6 +125,7 @@ impl Worker {
             decisions,
             broker,
             follower,
+            queries_follower,
             unfinished,
             learned_bytes: usize::MAX,
             queries: None,
@@ -176,6 +179,7 @@ impl Worker {
             link.close(self.options.stop_timeout).await;
         }
         self.save_position(&mut link)?;
+        self.save_queries_position()?;
         if let Err(Ended::Lost(error)) = &ended
             && let Some(bytes) = link.learned_bytes(error)
         {
@@ -214,6 +218,7 @@ impl Worker {
                 Next::Lost { seq, .. } => position = self.start_over(link, seq).await?,
                 Next::Nothing | Next::Skipped(_) if has_queries => {}
                 Next::Nothing | Next::Skipped(_) => {
+                    self.save_queries_position()?;
                     tokio::select! {
                         event = link.step() => event.map(|_| ())?,
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
@@ -230,17 +235,23 @@ impl Worker {
         }
     }
 
-    /// The messages of saved queries to go on from, where the others go on from a position. What changes meant before the
-    /// process began isn't known; an event says so.
-    async fn start_queries(&mut self, link: &mut Link, since: Seq) -> Result<QueriesPublished, Ended> {
+    /// Returns the position from which events of saved queries are published. Publishes `resync` first if earlier events are
+    /// unknown, as after a restart.
+    async fn start_queries(&mut self, link: &mut Link, plain: Seq) -> Result<QueriesPublished, Ended> {
         if let Some(queries) = self.queries {
             return Ok(queries);
         }
+        let (registry, epoch) = (self.feed.registry(), self.feed.epoch());
+        let stored = registry.position(&self.queries_follower)?.filter(|stored| stored.epoch == epoch);
+        let since = stored.map_or(plain, |stored| stored.seq.min(plain));
         let (public, wanted) = (self.feed.public(), QueryLevels { all: true, ..QueryLevels::default() });
         let (position, lost) = self.feed.resume_queries(since, Audience { reader: &public, wanted: &wanted });
         if let Some(lost) = lost {
             self.publish_loss(link, lost).await?;
+            // If the connection ends before the acknowledgement, the next one publishes it again.
+            link.drain().await?;
         }
+        registry.set_position(&self.queries_follower, Position { epoch, seq: lost.unwrap_or(since) })?;
         let queries = QueriesPublished { position, since };
         self.queries = Some(queries);
         Ok(queries)
@@ -361,6 +372,21 @@ impl Worker {
         if let Some(seq) = completed.plain {
             let position = Position { epoch: self.feed.epoch(), seq };
             self.feed.registry().set_position(&self.follower, position)?;
+        }
+        Ok(())
+    }
+
+    /// Saves the last change up to which all events of saved queries are acknowledged.
+    fn save_queries_position(&self) -> Result<(), Ended> {
+        let Some(queries) = &self.queries else { return Ok(()) };
+        let (registry, public) = (self.feed.registry(), self.feed.public());
+        let wanted = QueryLevels { all: true, ..QueryLevels::default() };
+        // Read first: what is found later is about later changes only.
+        let seq = self.feed.queries_position(Audience { reader: &public, wanted: &wanted });
+        let position = Position { epoch: self.feed.epoch(), seq };
+        let is_at_end = queries.position == self.feed.end(Lane::Queries);
+        if is_at_end && registry.position(&self.queries_follower)? != Some(position) {
+            registry.set_position(&self.queries_follower, position)?;
         }
         Ok(())
     }
