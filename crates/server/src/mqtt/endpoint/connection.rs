@@ -155,7 +155,9 @@ where
                 },
                 decided = self.decisions.next(), if has_room => self.send_decision(&decided),
                 _ = requeued.changed(), if filled == Filled::Idle && self.delivery.shares() => {}
-                _ = compared.changed(), if filled == Filled::Idle && self.delivery.waits_for_queries(&self.session) => {}
+                _ = compared.changed(), if filled == Filled::Idle && self.delivery.waits_for_queries(&self.session) => {
+                    self.delivery.note_compared(&self.session);
+                }
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
                 _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),

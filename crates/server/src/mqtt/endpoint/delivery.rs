@@ -197,13 +197,17 @@ impl Delivery {
         self.moves
     }
 
+    /// Takes note of the changes that queries were compared with: the progress may be another one without a message.
+    pub fn note_compared(&mut self, session: &Session) {
+        if let Some(sent) = self.all_queries_sent(session).filter(|sent| *sent != self.queries_sent) {
+            self.queries_sent = sent;
+            self.moves += 1;
+        }
+    }
+
     /// Returns the progress from which another connection continues.
     pub fn progress(&mut self, session: &Session) -> Progress {
-        if let Some(sent) = self.all_queries_sent(session) {
-            self.queries_sent = sent;
-            // Once queries were compared with the rest, the progress is another one without a message.
-            self.moves += u64::from(self.plain.position > LanePosition::Log(sent));
-        }
+        self.queries_sent = self.all_queries_sent(session).unwrap_or(self.queries_sent);
         let scan = self.scans.front();
         let after = self.queries.query.as_deref().map(str::to_owned);
         Progress {
