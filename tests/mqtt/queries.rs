@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use agentdex::registry::QueryParameters;
-use agentdex_server::mqtt::EndpointOptions;
+use agentdex_server::mqtt::{Endpoint, EndpointOptions};
 
 use super::{
     support::{Server, Subscriber, has_mosquitto},
-    wire::{Client, Hello, PUBLISH, Version::V5},
+    wire::{Client, Hello, PUBLISH, Packet, Version::V5},
 };
 use crate::support::eventually;
 
@@ -132,6 +132,92 @@ fn a_session_is_notified_of_events_that_a_query_misses_while_it_starts() {
     assert_eq!(packet.kind, PUBLISH);
     let is_notified = packet.topic().starts_with("agentdex/events/resync/");
     assert!(is_notified || packet.topic() == "agentdex/queries/cheap/thing_created/urn:written", "{}", packet.topic());
+}
+
+fn is_resync(packet: &Packet) -> bool {
+    packet.topic().starts_with("agentdex/events/resync/")
+}
+
+const FILTER: &str = "agentdex/queries/cheap/#";
+
+/// A session that is kept for an hour.
+fn persistent() -> Hello<'static> {
+    Hello { client_id: "reader", clean: false, properties: vec![0x11, 0, 0, 0x0e, 0x10], ..Hello::default() }
+}
+
+/// A server with a query that matches what is titled `Write`, and whose events a persistent session subscribes to.
+fn server_with_session(filter: &str) -> (Server, Client) {
+    let server = Server::start();
+    server.registry.save_query("cheap", serde_json::from_value(serde_json::json!({"q": "write"})).unwrap()).unwrap();
+    let (mut client, _) = Client::connect(server.port(), V5, &persistent());
+    assert_eq!(client.subscribe(&[(filter, 1)]), [1]);
+    (server, client)
+}
+
+#[test]
+fn a_session_is_notified_of_unacknowledged_events_that_are_lost_with_a_restart() {
+    let (server, mut client) = server_with_session(FILTER);
+    for number in 0..2 {
+        server.put(&format!("urn:{number}"), "Write");
+        assert_eq!(client.receive().topic(), format!("agentdex/queries/cheap/thing_created/urn:{number}"));
+    }
+    client.ping();
+    drop(client);
+    let server = server.restart();
+    let (mut client, _) = Client::connect(server.port(), V5, &persistent());
+    assert!(is_resync(&client.receive()));
+    client.assert_nothing_comes();
+}
+
+#[test]
+fn an_endpoint_that_is_bound_again_sends_no_event_of_a_query_again() {
+    let (server, mut client) = server_with_session(FILTER);
+    server.put("urn:a", "Write");
+    let packet = client.receive();
+    assert_eq!(packet.topic(), "agentdex/queries/cheap/thing_created/urn:a");
+    client.acknowledge(packet.publish_id());
+    client.ping();
+    drop(client);
+    let Server { endpoint, registry, directory } = server;
+    endpoint.stop();
+    let endpoint = Endpoint::bind("127.0.0.1:0", registry.clone(), EndpointOptions::default()).unwrap();
+    let server = Server { endpoint, registry, directory };
+    let (mut client, _) = Client::connect(server.port(), V5, &persistent());
+    client.assert_nothing_comes();
+    server.put("urn:b", "Write");
+    assert_eq!(client.receive().topic(), "agentdex/queries/cheap/thing_created/urn:b");
+}
+
+#[test]
+fn one_write_after_a_restart_notifies_a_session_once_however_many_queries_there_are() {
+    const STARTING: usize = 20;
+    let (server, mut client) = server_with_session("agentdex/queries/#");
+    let query = serde_json::json!({"q": "write"});
+    for number in 1..STARTING {
+        server.registry.save_query(&*format!("q{number}"), serde_json::from_value(query.clone()).unwrap()).unwrap();
+    }
+    server.put_many(3_000);
+    let last = server.registry.last_seq();
+    let are_all_compared = |server: &Server, last| server.registry.queries_position(|_, _| true) == last;
+    eventually("all queries are compared", || are_all_compared(&server, last));
+    client.assert_nothing_comes();
+    drop(client);
+    // What the queries match is known once the index is built again.
+    let directory = server.stop();
+    std::fs::remove_dir_all(directory.path().join("search")).unwrap();
+    let server = Server::open(directory, EndpointOptions::default());
+    server.put("urn:early", "Write");
+    let (mut client, _) = Client::connect(server.port(), V5, &persistent());
+    let last = server.registry.last_seq();
+    eventually("all queries have started", || are_all_compared(&server, last));
+    server.put("urn:late", "Write");
+    let (mut resyncs, mut events) = (0, 0);
+    while events < STARTING {
+        let packet = client.receive();
+        resyncs += usize::from(is_resync(&packet));
+        events += usize::from(packet.topic().ends_with("/urn:late"));
+    }
+    assert!(resyncs <= 1, "{resyncs} times");
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(super) struct Delivery {
     member: Member,
     plain: Cursor,
     queries: Cursor,
-    /// A change up to which all messages of saved queries are sent.
+    /// The last change up to which all messages of saved queries were sent.
     queries_sent: Seq,
     in_flight: InFlight,
     /// Messages that an earlier connection left unacknowledged, with their packet ids.
@@ -82,6 +82,8 @@ pub(super) struct Delivery {
     shared: VecDeque<(Arc<str>, Attendance)>,
     /// The client has to be notified that it missed changes before this one.
     resync: Option<Seq>,
+    /// The last change for which this connection notifies, or has notified, of lost events.
+    resynced: Option<Seq>,
     /// Counts what moves the position.
     moves: u64,
     /// The messages that were sent since [`Delivery::take_sent`].
@@ -104,6 +106,7 @@ impl Delivery {
                 (Cursor::at(position), lost)
             }
         };
+        let resync = lost.or(progress.resync);
         let mut delivery = Delivery {
             plain: Cursor { messages: progress.messages, ..Cursor::at(LanePosition::Log(progress.seq)) },
             queries,
@@ -113,7 +116,8 @@ impl Delivery {
             redelivery: std::mem::take(&mut progress.in_flight).into(),
             scans: VecDeque::new(),
             shared: VecDeque::new(),
-            resync: lost.or(progress.resync),
+            resync,
+            resynced: resync,
             moves: 0,
             sent: 0,
             member: Member::of(&reader),
@@ -299,8 +303,10 @@ impl Delivery {
         self.redelivery.clear();
         self.scans.clear();
         let own: Vec<Arc<str>> = session.subscriptions.own().map(|subscription| subscription.text.clone()).collect();
+        self.queries_sent = resume;
         // Groups find out themselves.
         self.resync = (!own.is_empty()).then_some(resume);
+        self.resynced = self.resync;
         for text in own {
             session.subscriptions.update(&text, |subscription| {
                 subscription.since = resume;
@@ -325,6 +331,13 @@ impl Delivery {
             let retain = again.retain || outgoing.retain;
             let message = Outgoing { retain, packet_id_again: Some(packet_id), ..outgoing };
             self.send(engine, &message, Origin::Own(source));
+        } else if let Source::Query { seq, .. } = source {
+            // Either the query is gone, or the event is no longer known, as after a restart.
+            let audience = Audience { reader: &self.reader, wanted: session.subscriptions.wanted_queries() };
+            let (_, lost) = self.index.feed.resume_queries(Seq(seq.0.saturating_sub(1)), audience);
+            if let Some(lost) = lost {
+                self.notify_of_loss(session, lost);
+            }
         }
         Ok(Step::Done(1))
     }
@@ -343,12 +356,12 @@ impl Delivery {
         Step::Done(1)
     }
 
-    /// Skips events of saved queries that are no longer known: the client has to read the state again.
-    fn lose_queries(&mut self, session: &Session, resume: LanePosition, seq: Seq) {
-        tracing::warn!(client_id = session.client_id, "an MQTT session missed events of saved queries");
-        self.queries.move_to(resume);
-        self.moves += 1;
-        self.resync = Some(seq);
+    /// Events of saved queries up to a change are no longer known: the client has to read the state again.
+    fn notify_of_loss(&mut self, session: &Session, seq: Seq) {
+        if self.resynced < Some(seq) {
+            tracing::warn!(client_id = session.client_id, "an MQTT session missed events of saved queries");
+            (self.resync, self.resynced) = (Some(seq), Some(seq));
+        }
     }
 
     fn cursor(&mut self, lane: Lane) -> &mut Cursor {
@@ -383,7 +396,12 @@ impl Delivery {
         }
         let position = self.cursor(lane).position;
         let audience = Audience { reader: &self.reader, wanted };
+        let queries_sent = self.queries_sent;
+        let is_sent = |seq: Seq| lane == Lane::Queries && seq <= queries_sent;
         Ok(Found::Step(match self.index.feed.after(position, audience)? {
+            // Another endpoint of this process has sent it.
+            Next::Part(Part { entry, end, .. }) if is_sent(entry.seq()) => self.pass(lane, end),
+            Next::Lost { resume, seq } if is_sent(seq) => self.pass(lane, resume),
             Next::Part(part) if self.index.feed.is_silent(&part, audience) => self.pass(lane, part.end),
             Next::Part(part) => {
                 let seen = self.reader.seen(&part.entry, self.presence);
@@ -395,7 +413,10 @@ impl Delivery {
             Next::Lost { resume, seq } => {
                 match lane {
                     Lane::Plain => self.lose(session, seq),
-                    Lane::Queries => self.lose_queries(session, resume, seq),
+                    Lane::Queries => {
+                        self.notify_of_loss(session, seq);
+                        self.pass(lane, resume);
+                    }
                 }
                 Step::Done(session.subscriptions.len())
             }

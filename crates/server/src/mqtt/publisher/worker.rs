@@ -80,6 +80,8 @@ struct QueriesPublished {
     position: LanePosition,
     /// Findings about changes up to this one are skipped.
     since: Seq,
+    /// Losses of events up to this change are published already.
+    resynced: Seq,
 }
 
 /// Follows the log to one broker.
@@ -252,7 +254,7 @@ impl Worker {
             link.drain().await?;
         }
         registry.set_position(&self.queries_follower, Position { epoch, seq: lost.unwrap_or(since) })?;
-        let queries = QueriesPublished { position, since };
+        let queries = QueriesPublished { position, since, resynced: lost.unwrap_or(since) };
         self.queries = Some(queries);
         Ok(queries)
     }
@@ -316,9 +318,11 @@ impl Worker {
         queries.position = match self.feed.after(queries.position, audience)? {
             Next::Nothing => return Ok(false),
             Next::Skipped(end) => end,
+            Next::Lost { resume, seq } if seq <= queries.resynced => resume,
             Next::Lost { resume, seq } => {
                 tracing::warn!(broker = self.broker.address(), "events of saved queries weren't published");
                 self.publish_loss(link, seq).await?;
+                queries.resynced = seq;
                 resume
             }
             Next::Part(part) if part.entry.seq() <= queries.since => part.end,
