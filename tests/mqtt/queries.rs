@@ -189,6 +189,22 @@ fn an_endpoint_that_is_bound_again_sends_no_event_of_a_query_again() {
 }
 
 #[test]
+fn a_group_gets_events_that_came_while_no_member_was_there() {
+    let (server, client) = server_with_session("$share/readers/agentdex/queries/#");
+    drop(client);
+    eventually("the end of the connection", || server.endpoint.handle().connections() == 0);
+    server.put("urn:a", "Write");
+    let change = server.registry.entry(server.registry.last_seq()).unwrap().unwrap();
+    assert_eq!(server.registry.saved_query_events(change.change().unwrap()).unwrap().len(), 1);
+    server.registry.forget_query_events();
+    let (mut client, _) = Client::connect(server.port(), V5, &persistent());
+    server.put("urn:b", "Write");
+    for id in ["urn:a", "urn:b"] {
+        assert_eq!(client.receive().topic(), format!("agentdex/queries/cheap/thing_created/{id}"));
+    }
+}
+
+#[test]
 fn one_write_after_a_restart_notifies_a_session_once_however_many_queries_there_are() {
     const STARTING: usize = 20;
     let (server, mut client) = server_with_session("agentdex/queries/#");

@@ -334,18 +334,19 @@ impl Registry {
         self.0.queries.named_events(change, is_seen)
     }
 
-    /// The events that a change as a reader sees it is for the saved queries that the caller sees and that are `relevant` by
-    /// owner and name, in the order of their numbers. Compares nothing: those that are known so far.
+    /// The event that a change as a reader sees it is for one saved query. Compares nothing: `None` also if it isn't known yet,
+    /// or no longer. It may be shown to whoever [sees the query](Registry::sees_query).
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
     #[doc(hidden)]
-    pub fn known_query_events(
+    pub fn known_query_event(
         &self,
         change: &LoggedChange,
-        relevant: impl Fn(Option<&Owner>, &str) -> bool,
-    ) -> Result<Vec<SavedQueryEvent>> {
-        self.0.queries.named_events(change, self.relevant(relevant))
+        owner: Option<Owner>,
+        name: String,
+    ) -> Result<Option<SavedQueryEvent>> {
+        self.0.queries.named_event(change, Key { name, owner })
     }
 
     /// The last change that all saved queries were compared with which the caller sees and which are `relevant`.
@@ -400,6 +401,12 @@ impl Registry {
         relevant: impl Fn(Option<&Owner>, &str) -> bool,
     ) -> Result<Vec<SavedQueryEvent>> {
         self.0.queries.events_of_finding(finding, change, self.relevant(relevant))
+    }
+
+    /// Forgets the events of saved queries that were found so far, for tests: only readers that follow the journal get them.
+    #[doc(hidden)]
+    pub fn forget_query_events(&self) {
+        self.0.queries.lose_past();
     }
 
     /// Moves whenever saved queries were compared with further changes.

@@ -452,10 +452,11 @@ impl Feed {
         if self.is_own(&messages) { messages } else { Arc::new(make()) }
     }
 
-    /// The message of a change for the saved query of a level, as far as the reader sees it.
-    pub fn messages_of_query(&self, change: &LoggedChange, level: &str, reader: &Registry) -> Messages {
-        let events = reader.known_query_events(change, |owner, name| self.topics.query_level(owner, name) == level);
-        self.query_messages(change, events, None)
+    /// The message of a change for the saved query of a level.
+    pub fn messages_of_query(&self, change: &LoggedChange, level: &str) -> Messages {
+        let event = Topics::query_at(level)
+            .map_or(Ok(None), |(owner, name)| self.registry.known_query_event(change, owner, name));
+        self.query_messages(change, event.map(Vec::from_iter), None)
     }
 
     /// True unless another endpoint of the same process, with another prefix, made the messages that a change carries.

@@ -92,6 +92,15 @@ impl Topics {
         encode(&query).to_string()
     }
 
+    /// The owner and the name of the saved query that has this level.
+    pub(super) fn query_at(level: &str) -> Option<(Option<Owner>, String)> {
+        let query = decode(level)?;
+        match query.rsplit_once('/') {
+            Some((owner, name)) => Some((Some(owner.parse().ok()?), name.to_owned())),
+            None => Some((None, query)),
+        }
+    }
+
     /// Returns the topic of the event for subscribers of a capability; none if the key is over 256 bytes or empty.
     pub fn capability(&self, key: &str, kind: ChangeKind, id: &str) -> Option<String> {
         let fits = !key.is_empty() && key.len() <= MAX_CAPABILITY_BYTES;
@@ -194,6 +203,14 @@ mod tests {
         assert_eq!(topics().thing_at(&topics().thing(id)).as_deref(), Some(id));
         assert_eq!(topics().thing_at("agentdex/things/a/b"), None);
         assert_eq!(topics().thing_at("other/things/a"), None);
+    }
+
+    #[test]
+    fn saved_query_is_found_by_its_level() {
+        for owner in [None, Some("team@example/%+#".parse::<Owner>().unwrap())] {
+            let level = topics().query_level(owner.as_ref(), "my.storms~1");
+            assert_eq!(Topics::query_at(&level), Some((owner, "my.storms~1".to_owned())), "{level}");
+        }
     }
 
     #[test]

@@ -391,6 +391,14 @@ impl Queries {
         Ok(self.with_names(self.events_of(change, is_relevant)?))
     }
 
+    /// The event that a change as a reader sees it is for the query of a name, as far as that was compared with it.
+    pub fn named_event(&self, change: &LoggedChange, key: Key) -> Result<Option<SavedQueryEvent>> {
+        let Some(number) = self.names().saved.get(&key).map(|saved| saved.watched.number) else { return Ok(None) };
+        let Key { name, owner } = key;
+        let event = |kind| SavedQueryEvent { query: QueryId(number), owner, name, kind };
+        Ok(self.event_of(change, number)?.map(event))
+    }
+
     fn with_names(&self, events: Vec<(QueryNo, MatchKind)>) -> Vec<SavedQueryEvent> {
         if events.is_empty() {
             return Vec::new();
@@ -473,6 +481,18 @@ impl Queries {
                 self.matching().events_of_membership(change, last.as_deref(), format.as_deref(), relevant)
             }
         }
+    }
+
+    /// The event that a change as a reader sees it is for one query, as far as that was compared with it.
+    fn event_of(&self, change: &LoggedChange, number: QueryNo) -> Result<Option<MatchKind>> {
+        if !matches!(change.origin(), ChangeOrigin::Entry | ChangeOrigin::Update) {
+            return Ok(self.events_of(change, |other| other == number)?.first().map(|(_, kind)| *kind));
+        }
+        let known = self.known();
+        let events = known.events_of(change.seq);
+        let at = events.binary_search_by_key(&number, |(number, _)| *number);
+        let event = at.ok().and_then(|at| events.get(at)).copied();
+        Ok(seen(event.into_iter(), change).first().map(|(_, kind)| *kind))
     }
 
     /// The query of event streams that have this key.
@@ -561,9 +581,7 @@ impl QueryEvents {
         if !self.is_seen() {
             return Ok(None);
         }
-        let own = self.watched.number;
-        let events = self.queries.events_of(change, |number| number == own)?;
-        Ok(events.first().map(|(_, kind)| *kind))
+        self.queries.event_of(change, self.watched.number)
     }
 
     /// True if all events after a position are known.

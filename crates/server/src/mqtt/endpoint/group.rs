@@ -29,7 +29,7 @@ use super::{
 use crate::{
     Registry, Result,
     access::{Caller, Principal, Role},
-    change::Seq,
+    change::{ChangeKind, Seq},
     registry::Presence,
     store::{Logged, LoggedChange},
 };
@@ -162,7 +162,10 @@ struct Progress {
 
 struct Current {
     part: Part,
-    left: VecDeque<Place>,
+    /// Messages that aren't assigned yet, each with its index in those of its change.
+    left: VecDeque<(Place, usize)>,
+    /// The change and its messages, where the part is a single change.
+    listed: Option<(ChangeKind, Arc<Messages>)>,
 }
 
 /// A connected member of a group.
@@ -246,12 +249,22 @@ impl Group {
             let progress = state.progress_mut(member.scope);
             if let Some(current) = &mut progress.current {
                 let entry = current.part.entry.clone();
-                let Some(place) = current.left.pop_front() else {
+                let listed = current.listed.clone();
+                let Some((place, index)) = current.left.pop_front() else {
                     progress.position = current.part.end;
                     progress.current = None;
                     continue;
                 };
-                match self.find(feed, matcher, (&member.registry, Presence::ALWAYS), &entry, &place)? {
+                let view = (&member.registry, Presence::ALWAYS);
+                let found = match listed {
+                    Some((kind, messages)) => listed_message(view, &entry, kind, messages, index)?,
+                    None => None,
+                };
+                let found = match found {
+                    None => self.find(feed, matcher, view, &entry, &place)?,
+                    found => found,
+                };
+                match found {
                     Some(found) => return Ok(state.assign(found, place, member.scope)),
                     // It has left the member's view meanwhile.
                     None => state.leave_to_others(place, member.scope, member.scope),
@@ -273,32 +286,32 @@ impl Group {
                     continue;
                 }
             };
-            let mut left = self.messages(feed, matcher, (&member.registry, progress.presence), &part)?;
+            let mut current = self.list(feed, matcher, (&member.registry, progress.presence), &part)?;
             let others = state.progress(member.scope.other());
-            if !left.is_empty() && others.begun >= part.end {
-                let taken = self.messages(feed, matcher, (&member.others, others.presence), &part)?;
-                let taken: BTreeSet<Place> = taken.into_iter().collect();
-                left.retain(|message| !taken.contains(message));
+            if !current.left.is_empty() && others.begun >= part.end {
+                let taken = self.list(feed, matcher, (&member.others, others.presence), &part)?;
+                let taken: BTreeSet<Place> = taken.left.into_iter().map(|(place, _)| place).collect();
+                current.left.retain(|(place, _)| !taken.contains(place));
             }
             state.share_current(member.scope.other(), part.end);
             let progress = state.progress_mut(member.scope);
             progress.begun = progress.begun.max(part.end);
-            progress.current = Some(Current { part, left });
+            progress.current = Some(current);
         }
         Ok(Assigned::Busy)
     }
 
-    /// The messages of a part that the group subscribes to, as far as somebody sees it, in order.
-    fn messages(
+    /// Lists the messages of a part that the group subscribes to, as far as somebody sees it, in order.
+    fn list(
         &self,
         feed: &Feed,
         matcher: &Matcher,
         (registry, presence): (&Registry, Presence),
         part: &Part,
-    ) -> Result<VecDeque<Place>> {
-        let mut places = VecDeque::new();
+    ) -> Result<Current> {
+        let mut current = Current { part: part.clone(), left: VecDeque::new(), listed: None };
         if part.entry.seq() <= self.since {
-            return Ok(places);
+            return Ok(current);
         }
         for change in registry.seen(&part.entry, presence) {
             let change = change?;
@@ -306,16 +319,18 @@ impl Group {
             let matches = matcher.matches(feed, &change, &messages);
             let indexes: BTreeSet<u32> =
                 self.filters.iter().flat_map(|filter| matches.messages(*filter).iter().copied()).collect();
-            let matched = indexes.into_iter().filter_map(|index| messages.get(index as usize));
-            let matched = matched.filter(|message| message.is_seen_by(registry));
-            let place = |message: &Message| Place {
-                seq: change.seq,
-                id: change.id.as_str().into(),
-                message: message.key(feed.topics()),
-            };
-            places.extend(matched.map(place));
+            for index in indexes.into_iter().map(|index| index as usize) {
+                let Some(message) = messages.get(index).filter(|message| message.is_seen_by(registry)) else {
+                    continue;
+                };
+                let (id, message) = (change.id.as_str().into(), message.key(feed.topics()));
+                let place = Place { seq: change.seq, id, message };
+                current.left.push_back((place, index));
+            }
+            // A membership may be changes of many Things: their messages are made again.
+            current.listed = part.entry.change().map(|_| (change.kind, messages));
         }
-        Ok(places)
+        Ok(current)
     }
 
     /// A message of an entry as somebody sees it, if it does and the group subscribes to that.
@@ -330,7 +345,7 @@ impl Group {
         let mut seen = registry.seen(entry, presence).of(&place.id);
         let Some(change) = seen.next().transpose()? else { return Ok(None) };
         let messages = match place.message.query_level() {
-            Some(level) => Arc::new(feed.messages_of_query(&change, level, registry)),
+            Some(level) => Arc::new(feed.messages_of_query(&change, level)),
             None => feed.plain_messages(&change),
         };
         let matches = matcher.matches(feed, &change, &messages);
@@ -354,6 +369,20 @@ impl Group {
         let positions = state.positions();
         (state.saved.replace(positions) != Some(positions)).then_some(positions)
     }
+}
+
+/// A message that was listed of a change; `None` if the change is another one to the reader by now, or it doesn't see it.
+fn listed_message(
+    (registry, presence): (&Registry, Presence),
+    entry: &Logged,
+    kind: ChangeKind,
+    messages: Arc<Messages>,
+    index: usize,
+) -> Result<Option<FoundMessage>> {
+    let is_seen = messages.get(index).is_some_and(|message| message.is_seen_by(registry));
+    let change = registry.seen(entry, presence).next().transpose()?;
+    let change = change.filter(|change| is_seen && change.kind == kind);
+    Ok(change.map(|change| (change, messages, index)))
 }
 
 impl Progress {
@@ -421,7 +450,7 @@ impl State {
     fn share_current(&mut self, scope: Scope, end: LanePosition) {
         let current = self.progress_mut(scope).current.as_mut().filter(|current| current.part.end == end);
         let left = current.map(|current| std::mem::take(&mut current.left)).unwrap_or_default();
-        self.requeued.extend(left.into_iter().map(|place| (place, scope)));
+        self.requeued.extend(left.into_iter().map(|(place, _)| (place, scope)));
     }
 
     fn first_requeued(&self, scope: Scope) -> Option<(Place, Scope)> {

@@ -105,7 +105,7 @@ impl Redelivered {
                 }
                 let Some(change) = seen.next().transpose()? else { return Ok(None) };
                 let (messages, number) = match source {
-                    Source::Query { level, .. } => (Arc::new(feed.messages_of_query(&change, level, reader)), 0),
+                    Source::Query { level, .. } => (Arc::new(feed.messages_of_query(&change, level)), 0),
                     Source::Change(_, number) | Source::Membership(_, _, number) => {
                         (feed.plain_messages(&change), *number)
                     }
