@@ -355,6 +355,12 @@ impl Registry {
         self.0.queries.position_of_all(self.relevant(relevant))
     }
 
+    /// The last change that any saved query was compared with.
+    #[doc(hidden)]
+    pub fn last_compared(&self) -> Seq {
+        self.0.queries.position_of_all(|_| false)
+    }
+
     /// The position up to which events may be missing of saved queries that the caller sees and that are `relevant`, if it
     /// lies beyond `after`.
     #[doc(hidden)]

@@ -369,7 +369,7 @@ impl Feed {
         let forgotten = |resume| {
             let resume = LanePosition::Journal(resume);
             match reader.has_saved_query(&is_wanted) {
-                true => Next::Lost { resume, seq: reader.queries_position(&is_wanted) },
+                true => Next::Lost { resume, seq: self.registry.last_compared() },
                 false => Next::Skipped(resume),
             }
         };

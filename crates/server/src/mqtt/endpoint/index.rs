@@ -16,7 +16,7 @@ use super::{
     packets::{FilterRequest, Granted, Retained},
     session::{Subscription, Subscriptions},
 };
-use crate::change::Seq;
+use crate::{change::Seq, registry::JournalPosition};
 
 /// Index of the subscriptions of connections and stored sessions, with their quotas.
 pub(super) struct SubscriptionIndex {
@@ -134,8 +134,9 @@ impl SubscriptionIndex {
             if let Some(level) = &query_level {
                 let mut wanted = QueryLevels::default();
                 wanted.add(level.as_deref());
-                // What changes meant before the start of the server isn't known.
-                self.groups.join(&group, &filters, wanted, self.feed.end(Lane::Queries), since, false);
+                let journal_start = LanePosition::Journal(JournalPosition::START);
+                let start = if is_stored { journal_start } else { self.feed.end(Lane::Queries) };
+                self.groups.join(&group, &filters, wanted, start, since, false);
             }
         }
         Subscription {
