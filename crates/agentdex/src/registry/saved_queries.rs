@@ -1,6 +1,7 @@
 //! The saved queries of a registry as its caller sees and changes them, and what changes mean for them.
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,7 +11,6 @@ use tokio::sync::watch;
 
 use super::{
     Registry,
-    import::IfExists,
     queries::{
         Finding, Found, JournalPosition, Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, StreamKey, Watched,
         check_name,
@@ -100,7 +100,7 @@ impl Registry {
         query: QueryParameters,
         access: AccessRequest,
     ) -> Result<(NamedQuery, bool)> {
-        self.save(name.into(), query, access, IfExists::Replace)
+        self.save(name.into(), query, access, |_| Ok(()))
     }
 
     /// [`Registry::save_query_with`] for a name that no query of the caller has yet.
@@ -125,25 +125,28 @@ impl Registry {
         query: QueryParameters,
         access: AccessRequest,
     ) -> Result<NamedQuery> {
-        self.save(name.into(), query, access, IfExists::Refuse).map(|(named, _)| named)
+        let name = name.into();
+        let refuse_known = |known: Option<&Saved>| match known {
+            Some(_) => Err(Error::AlreadyExists { id: name.name.clone() }),
+            None => Ok(()),
+        };
+        self.save(name.clone(), query, access, refuse_known).map(|(named, _)| named)
     }
 
+    /// Saves a query in place of the one that has the name. `check` may refuse to replace that; it is asked before the search
+    /// for matches, which may take long, and again when nobody else can change it.
     fn save(
         &self,
         name: QueryName,
         query: QueryParameters,
         access: AccessRequest,
-        if_exists: IfExists,
+        check: impl Fn(Option<&Saved>) -> Result<()>,
     ) -> Result<(NamedQuery, bool)> {
         check_name(&name.name)?;
         let key = self.key_to_save(name)?;
         let queries = &self.0.queries;
         let known = queries.named(&key);
-        let refuse_known = |known: Option<&Saved>| match known {
-            Some(_) if if_exists == IfExists::Refuse => Err(Error::AlreadyExists { id: key.name.clone() }),
-            _ => Ok(()),
-        };
-        refuse_known(known.as_ref())?;
+        check(known.as_ref())?;
         let after = self.access_to_save(&key, known.as_ref(), access.clone())?;
         // What is the same goes on as it is, so that who listens misses nothing.
         let unchanged = known.filter(|known| {
@@ -176,7 +179,7 @@ impl Registry {
         queries.check_room_for(&key)?;
         // Somebody else may have changed it meanwhile.
         let known = queries.named(&key);
-        refuse_known(known.as_ref())?;
+        check(known.as_ref())?;
         let access = self.access_to_save(&key, known.as_ref(), access)?;
         let stored = Stored::new(&key.name, query, &access).with_threshold_from(view);
         if !stored.suits(&access) {
@@ -458,9 +461,10 @@ impl Registry {
         queries.lose_past();
         let registry = Arc::downgrade(&self.0);
         let start = move || {
+            let mut failed = BTreeSet::new();
             // What they match is read from the index, which may have to be built first.
             while let Some(registry) = registry.upgrade().map(Registry::of) {
-                match registry.start_queries() {
+                match registry.start_queries(&mut failed) {
                     Ok(()) | Err(Error::ShuttingDown | Error::LimitExceeded { .. }) => break,
                     Err(error) => tracing::debug!(code = error.code(), "what saved queries match isn't known yet"),
                 }
@@ -472,18 +476,28 @@ impl Registry {
     }
 
     /// Computes thresholds again that older versions stored: they didn't say which of them were given, and computed others from
-    /// Things that not all see who see the query.
+    /// Things that not all see who see the query. Adds queries whose threshold can't be computed or stored to `failed`; those
+    /// keep it.
     ///
     /// # Errors
-    /// [`Error::IndexRebuilding`], [`Error::ConsistencyTimeout`]. Thresholds that can't be computed or stored stay.
-    fn recompute_old_thresholds(&self) -> Result<()> {
-        let old = self.0.queries.all_named().into_iter().filter(|saved| saved.stored.has_threshold_of_unknown_origin());
-        for saved in old.filter(|_| self.meaning().is_some()) {
-            let NamedQuery { name, owner, query, .. } = saved.stored.named;
-            let query = QueryParameters { threshold: None, ..query };
-            let key = QueryName { name: name.clone(), owner: Some(owner) };
-            match self.save(key, query, AccessRequest::default(), IfExists::Replace) {
+    /// [`Error::IndexRebuilding`], [`Error::ConsistencyTimeout`].
+    fn recompute_old_thresholds(&self, failed: &mut BTreeSet<Key>) -> Result<()> {
+        let is_old = |saved: &Saved| saved.stored.has_threshold_of_unknown_origin();
+        for saved in self.0.queries.all_named().iter().filter(|saved| is_old(saved) && self.meaning().is_some()) {
+            let (key, name) = (saved.stored.key(), &saved.stored.named.name);
+            if failed.contains(&key) {
+                continue;
+            }
+            let query = QueryParameters { threshold: None, ..saved.stored.named.query.clone() };
+            let query_name = QueryName { name: name.clone(), owner: Some(key.owner.clone()) };
+            // Saving takes long: meanwhile the query may be removed, or saved by its owner.
+            let check = |known: Option<&Saved>| match known.is_some_and(is_old) {
+                true => Ok(()),
+                false => Err(Error::NoSuchQuery { name: name.clone() }),
+            };
+            match self.save(query_name, query, AccessRequest::default(), check) {
                 Ok(_) => tracing::info!(name, "the threshold of a saved query of an older version is computed again"),
+                Err(Error::NoSuchQuery { .. }) => {}
                 Err(error @ (Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. })) => return Err(error),
                 Err(error) => {
                     tracing::warn!(
@@ -491,15 +505,17 @@ impl Registry {
                         code = error.code(),
                         "the threshold of a saved query of an older version stays"
                     );
+                    failed.insert(key);
                 }
             }
         }
         Ok(())
     }
 
-    /// Finds out what saved queries match of which that isn't known.
-    fn start_queries(&self) -> Result<()> {
-        self.recompute_old_thresholds()?;
+    /// Finds out what saved queries match of which that isn't known. `failed` are those that keep the threshold of an older
+    /// version.
+    fn start_queries(&self, failed: &mut BTreeSet<Key>) -> Result<()> {
+        self.recompute_old_thresholds(failed)?;
         let named = self.0.queries.all_named();
         let mut starting = named.iter().filter(|saved| self.0.queries.is_starting(&saved.watched));
         starting.try_for_each(|saved| {
@@ -541,4 +557,39 @@ fn is_same(known: &QueryParameters, asked: &QueryParameters) -> bool {
     let has_mode = known.mode.unwrap_or_default() == asked.mode.unwrap_or_default();
     let has_threshold = asked.threshold.is_none() || asked.threshold == known.threshold;
     has_mode && has_threshold && (&known.q, &known.filters) == (&asked.q, &asked.filters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::td::Description;
+
+    #[test]
+    fn old_thresholds_of_queries_that_are_removed_meanwhile_are_not_computed() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        if registry.meaning().is_none() {
+            return;
+        }
+        registry.put(Description::new("Reports on companies").id("urn:a")).unwrap();
+        for name in ["first", "second"] {
+            let text = Some("merger".to_owned());
+            let query = QueryParameters { q: text, threshold: Some(0.75), ..QueryParameters::default() };
+            registry.save_query(name, query.clone()).unwrap();
+            // As an older version stored it.
+            let saved = registry.find_saved(name.into()).unwrap();
+            registry.0.queries.name(Saved::new(Stored::new(name, query, &Access::default()), saved.watched));
+        }
+        registry.hold_index(true);
+        registry.put(Description::new("Reports on companies").id("urn:b")).unwrap();
+        std::thread::scope(|scope| {
+            let computing = scope.spawn(|| registry.recompute_old_thresholds(&mut BTreeSet::new()));
+            std::thread::sleep(RETRY_AFTER);
+            ["first", "second"].into_iter().for_each(|name| assert!(registry.remove_query(name).unwrap()));
+            registry.hold_index(false);
+            computing.join().unwrap().unwrap();
+        });
+        let names: Vec<String> = registry.saved_queries().into_iter().map(|saved| saved.name).collect();
+        assert!(names.is_empty(), "{names:?}");
+    }
 }
