@@ -115,6 +115,16 @@ impl Known {
         self.starting.insert(query, self.position);
     }
 
+    /// The position at which a query was added of which it isn't known yet what it matches; `None` for others.
+    pub fn starting_at(&self, query: QueryNo) -> Option<Seq> {
+        self.starting.get(&query).copied()
+    }
+
+    /// True if it isn't known yet what some query matches.
+    pub fn has_starting(&self) -> bool {
+        !self.starting.is_empty()
+    }
+
     /// It is known what a query matches: it is compared with changes from now on.
     pub fn start(&mut self, query: QueryNo) {
         self.starting.remove(&query);

@@ -8,7 +8,7 @@
 //! from a position of its own when there is time.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -46,8 +46,8 @@ pub(super) struct Matching {
     matches: Matches,
     next: QueryNo,
     holders: HashMap<QueryNo, Holder>,
-    /// Queries of which it isn't known yet what they match; with the Things that changed meanwhile.
-    starting: HashMap<QueryNo, HashSet<Box<str>>>,
+    /// The last change of each Thing that changed while it isn't known what some queries match.
+    changed: HashMap<Box<str>, Seq>,
     /// Locked only for moments: readers don't wait until a change was compared.
     known: Arc<Mutex<Known>>,
     descriptions: Descriptions,
@@ -71,7 +71,7 @@ impl Matching {
             matches: Matches::default(),
             next: 0,
             holders: HashMap::new(),
-            starting: HashMap::new(),
+            changed: HashMap::new(),
             known,
             descriptions: Descriptions::default(),
             read: VecDeque::new(),
@@ -101,7 +101,6 @@ impl Matching {
         self.next += 1;
         self.index.insert(number, query);
         self.holders.insert(number, holder);
-        self.starting.insert(number, HashSet::new());
         self.known().add(number);
         self.read.clear();
         number
@@ -110,14 +109,25 @@ impl Matching {
     /// The Things that a query matches, as of the position that it was added at or later. Readers of a query that
     /// `has_readers` are notified if changes came meanwhile: what these meant for it isn't known.
     pub fn started(&mut self, number: QueryNo, ids: &[String], has_readers: bool) {
-        let Some(changed) = self.starting.remove(&number) else { return };
-        for id in ids.iter().filter(|id| !changed.contains(id.as_str())) {
+        let Some(added) = self.known().starting_at(number) else { return };
+        let has_changed = |id: &String| self.changed.get(id.as_str()).is_some_and(|seq| *seq > added);
+        for id in ids.iter().filter(|id| !has_changed(id)) {
             self.matches.add(id, number);
         }
+        let is_lost = has_readers && self.changed.values().any(|seq| *seq > added);
         let mut known = self.known();
         known.start(number);
-        if has_readers && !changed.is_empty() {
+        if is_lost {
             known.lose(&[number]);
+        }
+        drop(known);
+        self.forget_changed();
+    }
+
+    /// Forgets which Things changed, once it is known of all queries what they match.
+    fn forget_changed(&mut self) {
+        if !self.known().has_starting() {
+            self.changed = HashMap::new();
         }
     }
 
@@ -128,16 +138,16 @@ impl Matching {
 
     /// True if it isn't known yet what a query matches.
     pub fn is_starting(&self, number: QueryNo) -> bool {
-        self.starting.contains_key(&number)
+        self.known().starting_at(number).is_some()
     }
 
     /// Takes a query out.
     pub fn remove(&mut self, number: QueryNo) {
         self.index.remove(number);
-        self.starting.remove(&number);
         if let Some(holder) = self.holders.remove(&number) {
             self.known().remove(number, &holder);
         }
+        self.forget_changed();
         self.matches.remove_query(number);
         self.read.clear();
     }
@@ -265,13 +275,13 @@ impl Matching {
                 after.push(number);
             }
         }
-        for changed in self.starting.values_mut() {
-            changed.insert(change.id.as_str().into());
-        }
         after.sort_unstable();
         let before = self.matches.of(&change.id).to_vec();
         let known = self.known.clone();
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.has_starting() {
+            self.changed.insert(change.id.as_str().into(), change.seq);
+        }
         for number in delayed {
             known.delay(number, self.holders.get(&number).unwrap_or(&None));
         }
@@ -428,6 +438,24 @@ mod tests {
             assert_eq!(stage.position_of(number), stage.registry.last_seq());
             assert_eq!(kinds(stage.events(number)), kinds(oracle.events(number)), "query {number}");
         }
+    }
+
+    #[test]
+    fn what_a_query_matches_is_taken_from_things_that_have_not_changed_since_it_was_added() {
+        let mut stage = Stage::set(usize::MAX);
+        let add = |stage: &mut Stage| stage.matching.add(query("tides"), None, stage.registry.last_seq());
+        let early = add(&mut stage);
+        stage.put("urn:a", "sun");
+        stage.read_on();
+        let late = add(&mut stage);
+        let ids = ["urn:a".to_owned(), "urn:b".to_owned()];
+        stage.matching.started(early, &ids, false);
+        stage.matching.started(late, &ids, false);
+        assert_eq!(
+            (stage.matching.matches.of("urn:a"), stage.matching.matches.of("urn:b")),
+            (&[late][..], &[early, late][..])
+        );
+        assert!(stage.matching.changed.is_empty());
     }
 
     #[test]
