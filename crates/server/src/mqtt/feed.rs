@@ -152,8 +152,8 @@ pub(super) struct Message {
     query: Option<QueryId>,
 }
 
-/// The difference of a message of a change from its others, whatever kind of change it is for a reader: the family, and the
-/// level of the capability or query.
+/// Identifies a message among those of one change, whatever kind of change the reader sees: the family, and the level of the
+/// capability or query.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessageKey {
     family: Family,

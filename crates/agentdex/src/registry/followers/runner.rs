@@ -19,9 +19,9 @@ use crate::{
     store::{LogReader, Logged, LoggedChange, Record, Store},
 };
 
-/// The most changes that are applied before it looks who waits,
+/// Maximum number of changes applied before checking for waiters.
 const CHANGES_AT_ONCE: usize = 512;
-/// and the size of them in bytes, unless it is a single one.
+/// Maximum total size of these changes in bytes; a larger change is applied alone.
 const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 /// Maximum number of changes that are still applied before a stop, if they are all.
 const CHANGES_BEFORE_A_STOP: usize = 8;

@@ -1,5 +1,6 @@
-//! What comparisons of queries with the log found, in the order in which they found it: of each query in the order of the
-//! log. Readers of many queries follow it at one position, and wait for no query that doesn't keep up.
+//! Journal of the events that comparisons of queries with the log find, in the order in which they are found. Events of one
+//! query are in the order of the log. A reader of many queries follows the journal at one position, so a delayed query delays
+//! no other.
 
 use std::{collections::VecDeque, sync::Arc};
 
