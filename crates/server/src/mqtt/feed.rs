@@ -7,7 +7,7 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     ops::Deref,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use tokio::sync::watch;
@@ -101,6 +101,8 @@ pub(super) struct Part {
     pub entry: Logged,
     /// What queries found at the entry; `None` for its plain messages.
     finding: Option<Arc<Finding>>,
+    /// Its messages of saved queries for readers who see the entry as it is, once they are made.
+    of_queries: OnceLock<Arc<Messages>>,
     /// The position after it.
     pub end: LanePosition,
 }
@@ -352,7 +354,10 @@ impl Feed {
         if seq == self.last_seq() {
             return Ok(Next::Nothing);
         }
-        let part = |entry: Logged| Next::Part(Part { end: LanePosition::Log(entry.seq()), entry, finding: None });
+        let part = |entry: Logged| {
+            let end = LanePosition::Log(entry.seq());
+            Next::Part(Part { entry, finding: None, of_queries: OnceLock::new(), end })
+        };
         if let Some(entry) = self.registry.cached_entries(seq, 1).and_then(|entries| entries.into_iter().next()) {
             return Ok(part(entry));
         }
@@ -385,7 +390,8 @@ impl Feed {
         }
         // The log may have been trimmed up to here meanwhile.
         let Some(entry) = self.find(finding.seq)? else { return Ok(forgotten(end)) };
-        Ok(Next::Part(Part { entry, finding: Some(finding), end: LanePosition::Journal(end) }))
+        let (finding, of_queries, end) = (Some(finding), OnceLock::new(), LanePosition::Journal(end));
+        Ok(Next::Part(Part { entry, finding, of_queries, end }))
     }
 
     /// The position in the lane of queries of an audience that got everything about changes up to `seq`, maybe from an
@@ -418,20 +424,24 @@ impl Feed {
 
     /// The messages of a part, for a change that its entry is for a reader, in the order they are published in.
     pub fn messages(&self, part: &Part, change: &LoggedChange, audience: Audience<'_>) -> Arc<Messages> {
-        let (slot, make): (_, &dyn Fn() -> Messages) = match &part.finding {
-            None => return self.plain_messages(change),
+        let Some(finding) = &part.finding else { return self.plain_messages(change) };
+        if matches!(change.origin(), ChangeOrigin::Membership(_)) {
             // Such a change is one of this reader alone: what it doesn't want isn't compared.
-            Some(finding) if matches!(change.origin(), ChangeOrigin::Membership(_)) => {
-                let events = audience.reader.events_of_finding(finding, change, self.is_wanted(audience.wanted));
-                return Arc::new(self.query_messages(change, events, Some(part.end)));
-            }
-            Some(finding) => (&self.slots.queries, &|| {
-                let everything = self.registry.as_caller(Caller::Trusted);
-                self.query_messages(change, everything.events_of_finding(finding, change, |_, _| true), Some(part.end))
-            }),
+            let events = audience.reader.events_of_finding(finding, change, self.is_wanted(audience.wanted));
+            return Arc::new(self.query_messages(change, events, Some(part.end)));
+        }
+        let make = || {
+            let everything = self.registry.as_caller(Caller::Trusted);
+            self.query_messages(change, everything.events_of_finding(finding, change, |_, _| true), Some(part.end))
         };
-        let messages = change.rendition(slot, make);
-        if messages.part == Some(part.end) && self.is_own(&messages) { messages } else { Arc::new(make()) }
+        if *change.origin() != ChangeOrigin::Entry {
+            return Arc::new(make());
+        }
+        let shared = || {
+            let messages = change.rendition(&self.slots.queries, make);
+            if messages.part == Some(part.end) && self.is_own(&messages) { messages } else { Arc::new(make()) }
+        };
+        part.of_queries.get_or_init(shared).clone()
     }
 
     /// The messages of a change itself.
