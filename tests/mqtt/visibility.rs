@@ -204,7 +204,7 @@ fn what_one_member_of_a_group_does_not_see_waits_for_another_that_is_away_and_fo
         client.subscribe(&[(filter, 1)]);
     }
     let [client, mut other] = clients;
-    drop(client);
+    leave(client);
     put(&server, "urn:example:private:1", Visibility::Private);
     put(&server, "urn:example:public:1", Visibility::Public);
     let topic = |packet: Packet| packet.topic().to_owned();
