@@ -136,7 +136,8 @@ impl Fetcher {
                     if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
                         let page = json_media_type(&response).err().filter(|_| response.status().is_success());
                         let page = page.unwrap_or_else(|| format!("the answer there is {}", response.status()));
-                        let reason = format!("it redirects to {} ({status}), and {page}: it may need credentials", at.shown());
+                        let reason =
+                            format!("it redirects to {} ({status}), and {page}: it may need credentials", at.shown());
                         return Err(attempt.failed(Some(status), reason));
                     }
                     let mut answer = self.0.read(attempt, response, &at, &known).await?;
