@@ -78,14 +78,17 @@ fn full_disk_refuses_writes_and_loses_nothing() {
     };
     let data = disk.path().join("data");
     let server = ServerProcess::start(&data, &[]);
-    let acknowledged = (0..2000).take_while(|number| match put(&server, *number) {
+    // So that the index has something before the disk is full.
+    assert_eq!(put(&server, 0).status, 201);
+    get(&server, "/search?q=large&limit=1&consistent=true").expect(200);
+    let acknowledged = (1..2000).take_while(|number| match put(&server, *number) {
         answer if answer.status == 201 => true,
         answer => {
             answer.problem(507, "disk-full");
             false
         }
     });
-    let acknowledged = acknowledged.count() as u32;
+    let acknowledged = 1 + acknowledged.count() as u32;
     assert!((20..2000).contains(&acknowledged), "{acknowledged} agents fill 32 MiB");
 
     // Everything that doesn't write goes on.
