@@ -316,7 +316,7 @@ pub enum Error {
     VersionNotServed {
         /// The Thing.
         id: String,
-        /// The version that is served.
+        /// The served version; `None` if it has no name.
         served: Option<String>,
     },
     /// An import in another format would drop what the Thing has.

@@ -59,7 +59,7 @@ impl Descriptions {
         Ok(made.or(text).map(|text| Described { text, format }))
     }
 
-    /// The description made of the changes since the nearest one that is remembered; `None` where they don't tell.
+    /// Makes the description from the nearest remembered one and the changes since; `None` if they don't suffice.
     fn made_of_history(&mut self, store: &Store, change: &Change) -> Result<Option<String>> {
         let id = change.id.as_str();
         let before = self.texts.range((id.into(), Seq::ZERO)..(id.into(), change.seq)).next_back();

@@ -27,7 +27,7 @@ impl JournalPosition {
     }
 }
 
-/// What some queries found at one entry of the log, together.
+/// The result of comparing one entry of the log with one or more queries.
 #[derive(Debug)]
 pub struct Finding {
     /// The position of the entry.
@@ -37,12 +37,12 @@ pub struct Finding {
 
 #[derive(Debug)]
 pub(super) enum Content {
-    /// The events that a change is, by query.
+    /// The events of a change, by query.
     Events(Box<[(QueryNo, MatchKind)]>),
-    /// A membership, which all queries but these, ascending, have come to. What it means is found out by those whom it
-    /// concerns.
+    /// A change of membership that all queries but these (ascending) have been compared with. Readers whom it concerns
+    /// work out their events themselves.
     Membership { but: Box<[QueryNo]> },
-    /// The same for queries, ascending, that have come to it later.
+    /// A change of membership that these queries (ascending), delayed before, have now been compared with.
     LateMembership(Box<[QueryNo]>),
     /// Queries of which events up to the entry may be missing.
     Lost(Box<[QueryNo]>),
@@ -65,13 +65,13 @@ impl Finding {
     }
 }
 
-/// The answer to a reader that asks for what comes after its position.
+/// The result of reading the journal after a position.
 pub enum Found {
     /// The next finding, and the position after it.
     Finding(Arc<Finding>, JournalPosition),
-    /// Nothing yet.
+    /// There is no later finding yet.
     Nothing,
-    /// What comes next is forgotten. The reader goes on at this position.
+    /// The next findings were dropped. The reader continues at this position.
     Forgotten(JournalPosition),
 }
 

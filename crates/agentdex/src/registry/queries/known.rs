@@ -105,7 +105,7 @@ impl Known {
         self.events.of(seq)
     }
 
-    /// What was found, in the order in which it was.
+    /// The journal of findings.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -115,7 +115,7 @@ impl Known {
         self.starting.insert(query, self.position);
     }
 
-    /// The position at which a query was added of which it isn't known yet what it matches; `None` for others.
+    /// The position at which a query was added, until its matches are known; `None` afterwards.
     pub fn starting_at(&self, query: QueryNo) -> Option<Seq> {
         self.starting.get(&query).copied()
     }
@@ -173,7 +173,7 @@ impl Known {
         self.position = position;
     }
 
-    /// The queries that keep up have come to a membership.
+    /// Records that all queries that are not delayed have been compared with a change of membership.
     pub fn move_to_membership(&mut self, position: Seq) {
         let mut but: Vec<QueryNo> = self.delayed.positions().map(|(query, _)| query).collect();
         but.sort_unstable();

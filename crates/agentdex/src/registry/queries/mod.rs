@@ -391,7 +391,7 @@ impl Queries {
         Ok(self.with_names(self.events_of(change, is_relevant)?))
     }
 
-    /// The event that a change as a reader sees it is for the query of a name, as far as that was compared with it.
+    /// The event of a named query for a change, as a reader sees that change. `None`: no event, or not compared yet.
     pub fn named_event(&self, change: &LoggedChange, key: Key) -> Result<Option<SavedQueryEvent>> {
         let Some(number) = self.names().saved.get(&key).map(|saved| saved.watched.number) else { return Ok(None) };
         let Key { name, owner } = key;
@@ -411,12 +411,12 @@ impl Queries {
         named.collect()
     }
 
-    /// The position after all that was found so far.
+    /// The end of the journal.
     pub fn journal_end(&self) -> JournalPosition {
         if self.has_any() { self.known().journal().end() } else { JournalPosition::START }
     }
 
-    /// What was found after a position of the journal.
+    /// Reads the journal after a position.
     pub fn found_after(&self, position: JournalPosition) -> Found {
         self.known().journal().after(position)
     }
@@ -483,7 +483,7 @@ impl Queries {
         }
     }
 
-    /// The event that a change as a reader sees it is for one query, as far as that was compared with it.
+    /// The event of one query for a change, as a reader sees that change. `None`: no event, or not compared yet.
     fn event_of(&self, change: &LoggedChange, number: QueryNo) -> Result<Option<MatchKind>> {
         if !matches!(change.origin(), ChangeOrigin::Entry | ChangeOrigin::Update) {
             return Ok(self.events_of(change, |other| other == number)?.first().map(|(_, kind)| *kind));
