@@ -17,7 +17,7 @@ use super::{
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Agent, Error};
+use agentdex_consumer::{Affordance, Agent, Error, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -28,6 +28,9 @@ pub(super) struct Arguments {
     /// Input; - for standard input. Members that are URI variables of the action go into the URL
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
+    /// Value of a URI variable of the action, beside an input that has no place for it; can be repeated
+    #[arg(long = "variable", value_name = "NAME=VALUE")]
+    variables: Vec<String>,
     /// Print what comes in pieces, as it comes
     #[arg(long)]
     stream: bool,
@@ -40,6 +43,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let consumer = arguments.calling.consumer(client).await?;
     let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     let Some(action) = &arguments.action else { bail!("{}", which_action(&agent)) };
+    let agent = agent.update(variables(&agent, action, &arguments.variables)?);
     if arguments.stream {
         let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
         while let Some(event) = exchange.events.next().await {
@@ -65,6 +69,30 @@ fn which_action(agent: &Agent) -> String {
         [] => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
         actions => format!("which action of {}? It has {}", visible(agent.id()), actions.join(", ")),
     }
+}
+
+/// Settings with the values of URI variables: of those that aren't texts, as JSON.
+fn variables(agent: &Agent, action: &str, given: &[String]) -> anyhow::Result<Settings> {
+    let description = agent.description();
+    let owners = [description.find(&Affordance::Action(action.to_owned())), description.find(&Affordance::Thing)];
+    let declared = |name: &str| owners.iter().flatten().find_map(|owner| owner.get("uriVariables")?.get(name));
+    let mut settings = Settings::new();
+    for variable in given {
+        let (name, text) =
+            variable.split_once('=').ok_or_else(|| anyhow!("--variable {variable:?}: it is not NAME=VALUE"))?;
+        let Some(schema) = declared(name) else {
+            let names = owners.iter().flatten().filter_map(|owner| owner.get("uriVariables")?.as_object());
+            let names: Vec<_> = names.flat_map(|variables| variables.keys()).map(|name| visible(name)).collect();
+            bail!(
+                "--variable: {action} has no URI variable {name:?}; it has {}",
+                if names.is_empty() { "none".into() } else { names.join(", ") }
+            );
+        };
+        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
+        let value = if is_text { None } else { serde_json::from_str(text).ok() };
+        settings = settings.variable(name, value.unwrap_or_else(|| Value::from(text)));
+    }
+    Ok(settings)
 }
 
 /// An error about the input names the flag that gives it.

@@ -14,6 +14,7 @@ pub mod server;
 mod several;
 mod talking;
 mod things;
+mod tools;
 
 use std::time::Duration;
 

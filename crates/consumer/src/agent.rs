@@ -15,8 +15,10 @@ use super::{
     bounded::{bounded, within},
     choose::{Choice, choices, message_action},
     context::Context,
+    description::strings,
     input,
     middleware::Next,
+    request_template::{RequestTemplate, variable_of_origin},
     schema, template,
 };
 
@@ -279,7 +281,7 @@ impl Agent {
     }
 
     fn caller<'a>(&'a self, settings: &'a Settings) -> Caller<'a> {
-        Caller { settings, network: &self.context.network, is_named: self.is_named }
+        Caller { settings, network: &self.context.network, is_named: self.is_named, given_headers: &[] }
     }
 
     async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
@@ -310,7 +312,7 @@ impl Agent {
     }
 
     async fn call_of(&self, intent: &Intent, choice: &Choice, settings: &Settings) -> Result<Call> {
-        let (description, affordance) = (&self.description, &choice.form.affordance);
+        let (description, form) = (&self.description, &choice.form);
         let variables = settings.variables.clone();
         let (request, variables) = match intent {
             Intent::Message { message, continuation, stream, schema } if choice.fit.takes_messages => {
@@ -318,24 +320,29 @@ impl Agent {
                 (Request::Message { message, continuation, stream: *stream, schema: schema.clone() }, variables)
             }
             Intent::Message { message, stream, .. } => {
-                let input = input::of_message(description, affordance, message, variables)?;
+                let input = input::of_message(description, form, message, variables)?;
                 (Request::Invoke { input: input.data, parts: input.parts, stream: *stream }, input.variables)
             }
             Intent::Request(_, Request::Invoke { input, parts, stream }) => {
-                let checked = input::of_data(description, affordance, input.clone(), variables)?;
+                let checked = input::of_data(description, form, input.clone(), variables)?;
                 (Request::Invoke { input: checked.data, parts: parts.clone(), stream: *stream }, checked.variables)
             }
             Intent::Request(_, Request::Subscribe { input }) => {
-                let checked = input::of_data(description, affordance, input.clone(), variables)?;
+                let checked = input::of_data(description, form, input.clone(), variables)?;
                 (Request::Subscribe { input: checked.data }, checked.variables)
             }
             Intent::Request(_, request) => {
-                let checked = input::of_data(description, &affordance.without_input(), None, variables)?;
-                (request.clone(), checked.variables)
+                (request.clone(), input::of_variables(description, &form.affordance, variables)?)
             }
         };
-        let mut form = choice.form.clone();
-        let authorization = self.resolve_target(&mut form, &variables, settings).await?;
+        let given_headers = match (&request, RequestTemplate::of(form)) {
+            (Request::Invoke { input: Some(Value::Object(inputs)), .. }, Some(template)) => {
+                template.given_headers(inputs)
+            }
+            _ => Vec::new(),
+        };
+        let mut form = form.clone();
+        let authorization = self.resolve_target(&mut form, &variables, settings, &given_headers).await?;
         let is_subscription = matches!(request, Request::Subscribe { .. });
         let limits = Limits {
             deadline: (!is_subscription).then(|| Instant::now() + settings.whole_timeout()),
@@ -361,7 +368,17 @@ impl Agent {
         form: &mut super::Form,
         variables: &Map<String, Value>,
         settings: &Settings,
+        given_headers: &[String],
     ) -> Result<Vec<super::Authorization>> {
+        if RequestTemplate::of(form).is_some()
+            && let Some(name) = variable_of_origin(&form.href)
+        {
+            let reason = format!(
+                "the input {name:?} would select the server: write the host into the URL of the tool, or name the server \
+                 (`endpoint` of the settings)"
+            );
+            return Err(Error::Refused { url: form.href.clone(), reason });
+        }
         let expand = |variables: &Map<String, Value>| {
             template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
@@ -374,7 +391,7 @@ impl Agent {
         keys.iter().for_each(|name| drop(filled.insert(name.clone(), "key".into())));
         let mut target = form.clone();
         target.href = expand(&filled)?;
-        let caller = self.caller(settings);
+        let caller = Caller { given_headers, ..self.caller(settings) };
         let granted = self.context.authorizer.authorize(&self.description, &target, &caller).await?;
         for authorization in &granted {
             if let Grant::ApiKey { key, place: Place::Uri(name) } = &authorization.grant {
@@ -466,10 +483,23 @@ impl Agent {
             None => Value::String(reply.message.text()),
         };
         let violations = schema::check_data(schema, &output, self.id())?;
-        if violations.is_empty() {
+        if violations.is_empty() || self.is_single_output(schema, &output)? {
             return Ok(());
         }
         Err(Error::InvalidAnswer { expected: affordance.to_string(), violations, answer: Box::new(output) })
+    }
+
+    /// True if the output is itself what the only member of the schema describes: a tool of Open Agent Spec with one
+    /// output may answer with its value.
+    fn is_single_output(&self, schema: &Value, output: &Value) -> Result<bool> {
+        let types = self.description.value().get("@type").into_iter().flat_map(strings);
+        let mut outputs = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        match (outputs.next(), outputs.next()) {
+            (Some(only), None) if types.into_iter().any(|name| name.starts_with("agentspec:")) => {
+                Ok(schema::check_data(only, output, self.id())?.is_empty())
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Reads an exchange to its end. What ended without success is an error.

@@ -58,6 +58,8 @@ pub(super) struct Caller<'a> {
     pub(super) network: &'a Network,
     /// True if the caller named the agent, rather than found it.
     pub(super) is_named: bool,
+    /// Headers whose values are made of the input: no credential is needed for them.
+    pub(super) given_headers: &'a [String],
 }
 
 impl Authorizer {
@@ -98,6 +100,9 @@ impl Authorizer {
                 id: description.id().to_owned(),
                 reason: format!("`securityDefinitions` has no {name:?}"),
             })?;
+            if is_given(definition, caller.given_headers) {
+                continue;
+            }
             let grant = self.grant(name, definition, form, caller).await?;
             granted.extend(grant.map(|grant| Authorization { scheme: name.clone(), grant }));
         }
@@ -278,6 +283,13 @@ fn find(name: &str, settings: &Settings) -> Option<Credential> {
     let origins = settings.variable_of_environment(&format!("{variable}_ORIGIN")).unwrap_or_default();
     let origins = origins.split(',').map(str::trim).filter(|origin| !origin.is_empty());
     Some(origins.fold(credential, Credential::for_origin))
+}
+
+/// True if the credential of a scheme would be in one of these headers.
+fn is_given(definition: &Map<String, Value>, headers: &[String]) -> bool {
+    let scheme = definition.get("scheme").and_then(Value::as_str).unwrap_or_default();
+    let place = place(definition, scheme);
+    matches!(place, Place::Header(name) if headers.iter().any(|header| header.eq_ignore_ascii_case(&name)))
 }
 
 fn check_origin(name: &str, credential: &Credential, target: &str, is_named: bool) -> Result<()> {

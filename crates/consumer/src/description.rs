@@ -48,14 +48,6 @@ impl Affordance {
         }
     }
 
-    /// The same as far as its URI variables are concerned: without a schema of what it takes.
-    pub(super) fn without_input(&self) -> Affordance {
-        match self {
-            Affordance::Action(_) | Affordance::Event(_) => Affordance::Thing,
-            other => other.clone(),
-        }
-    }
-
     /// The member of the description that has it.
     fn list(&self) -> &'static str {
         match self {

@@ -1,8 +1,15 @@
 //! Inputs of affordances: data and messages, checked against the schemas before anything is sent.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use super::{Affordance, Description, Error, Message, Part, Result, schema, template::text_of};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Affordance, Description, Error, Form, Message, Part, Result,
+    request_template::{RequestTemplate, input_name},
+    schema,
+    template::text_of,
+};
 use crate::td::Violation;
 
 /// Names of members that a message's text is put into, the likeliest first.
@@ -18,21 +25,25 @@ pub(super) struct Input {
     pub(super) variables: Map<String, Value>,
 }
 
-/// Data as input: members that are URI variables, and not of the input, go into the URL. Everything is checked.
+/// Data as input: members that are URI variables, and not of the input, go into the URL. What the schema knows itself,
+/// constants and defaults of required members, need not be given. Everything is checked.
 pub(super) fn of_data(
     description: &Description,
-    affordance: &Affordance,
+    form: &Form,
     data: Option<Value>,
     mut variables: Map<String, Value>,
 ) -> Result<Input> {
-    let found = description.find(affordance);
-    let schemas = found.and_then(|found| found.get("uriVariables")).and_then(Value::as_object);
-    let schema = found.and_then(|found| input_schema(affordance, found));
+    let affordance = &form.affordance;
+    let schemas = variable_schemas(description, affordance);
+    let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
     let mut data = data.filter(|data| !data.is_null() || schema.is_some_and(|schema| schema["type"] == "null"));
-    if let (Some(schemas), Some(Value::Object(members))) = (schemas, &mut data) {
+    if RequestTemplate::of(form).is_some() {
+        return of_inputs(description, affordance, &schemas, data, variables);
+    }
+    if let Some(Value::Object(members)) = &mut data {
         let is_input = |name: &str| schema.is_some_and(|schema| schema["properties"].get(name).is_some());
         let names: Vec<String> =
-            members.keys().filter(|name| schemas.contains_key(*name) && !is_input(name)).cloned().collect();
+            members.keys().filter(|name| schemas.contains_key(name.as_str()) && !is_input(name)).cloned().collect();
         for name in names {
             if let Some(value) = members.remove(&name) {
                 variables.insert(name, value);
@@ -42,46 +53,153 @@ pub(super) fn of_data(
             data = None;
         }
     }
-    let mut violations = Vec::new();
-    for (name, schema) in schemas.into_iter().flatten() {
-        if !variables.contains_key(name)
-            && let Some(default) = schema.get("default")
-        {
-            variables.insert(name.clone(), default.clone());
+    let data = with_known(schema, data);
+    let mut violations = check_variables(description, &schemas, &mut variables)?;
+    violations.extend(check_input(description, schema, data.as_ref())?);
+    match violations.is_empty() {
+        true => Ok(Input { data, parts: Vec::new(), variables }),
+        false => Err(Error::InvalidInput { affordance: affordance.to_string(), violations }),
+    }
+}
+
+/// The URI variables of a request that takes no input.
+pub(super) fn of_variables(
+    description: &Description,
+    affordance: &Affordance,
+    mut variables: Map<String, Value>,
+) -> Result<Map<String, Value>> {
+    let schemas = variable_schemas(description, affordance);
+    let violations = check_variables(description, &schemas, &mut variables)?;
+    match violations.is_empty() {
+        true => Ok(variables),
+        false => Err(Error::InvalidInput { affordance: affordance.to_string(), violations }),
+    }
+}
+
+/// The inputs of a tool whose request is a template: an input that is in the URL is a variable as well.
+fn of_inputs(
+    description: &Description,
+    affordance: &Affordance,
+    schemas: &Schemas<'_>,
+    data: Option<Value>,
+    variables: Map<String, Value>,
+) -> Result<Input> {
+    let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
+    let mut inputs = match data {
+        Some(Value::Object(members)) => members,
+        None => Map::new(),
+        Some(other) => {
+            let violations = check_input(description, schema.or(Some(&json!({"type": "object"}))), Some(&other))?;
+            return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
         }
-        if let Some(value) = variables.get(name) {
+    };
+    for (name, value) in variables {
+        inputs.entry(input_name(&name)).or_insert(value);
+    }
+    for (name, schema) in schema.and_then(|schema| schema["properties"].as_object()).into_iter().flatten() {
+        if let Some(value) = schema.get("const").or_else(|| schema.get("default")) {
+            inputs.entry(name).or_insert_with(|| value.clone());
+        }
+    }
+    let inputs = Value::Object(inputs);
+    let violations = check_input(description, schema, Some(&inputs))?;
+    if !violations.is_empty() {
+        return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
+    }
+    let in_url = schemas.keys().map(|name| input_name(name));
+    let variables = in_url.filter_map(|name| Some((name.to_string(), text_of(inputs.get(&*name)?).into())));
+    Ok(Input { variables: variables.collect(), data: Some(inputs), parts: Vec::new() })
+}
+
+/// The schemas of URI variables, by name.
+type Schemas<'d> = BTreeMap<&'d str, &'d Value>;
+
+/// The URI variables of the Thing, which its forms and those of its affordances may have, and of the affordance (TD 1.1,
+/// section 5.3.1.1), whose own are used where both have one of a name.
+fn variable_schemas<'d>(description: &'d Description, affordance: &Affordance) -> Schemas<'d> {
+    let owners = [description.find(&Affordance::Thing), description.find(affordance)];
+    let schemas = owners.into_iter().flatten().filter_map(|owner| owner.get("uriVariables")?.as_object());
+    schemas.flatten().map(|(name, schema)| (name.as_str(), schema)).collect()
+}
+
+/// Sets variables that have a default, and checks all.
+fn check_variables(
+    description: &Description,
+    schemas: &Schemas<'_>,
+    variables: &mut Map<String, Value>,
+) -> Result<Vec<Violation>> {
+    let mut violations = Vec::new();
+    for (name, schema) in schemas {
+        if !variables.contains_key(*name)
+            && let Some(known) = schema.get("const").or_else(|| schema.get("default"))
+        {
+            variables.insert((*name).to_owned(), known.clone());
+        }
+        if let Some(value) = variables.get(*name) {
             let found = schema::check_data(schema, value, description.id())?.into_iter();
             violations.extend(
                 found.map(|violation| Violation { pointer: format!("/{name}{}", violation.pointer), ..violation }),
             );
         }
     }
-    if let Some(schema) = schema {
-        match &data {
-            Some(data) => violations.extend(schema::check_data(schema, data, description.id())?),
-            None if needs_value(schema) => {
-                violations.push(Violation::new(
-                    "",
-                    "input-missing",
-                    format!("no input is given; expected {}", summary(schema)),
-                ));
-            }
-            None => {}
+    Ok(violations)
+}
+
+fn check_input(description: &Description, schema: Option<&Value>, data: Option<&Value>) -> Result<Vec<Violation>> {
+    let Some(schema) = schema else { return Ok(Vec::new()) };
+    match data {
+        Some(data) => schema::check_data(schema, data, description.id()),
+        None if needs_value(schema) => {
+            let message = format!("no input is given; expected {}", summary(schema));
+            Ok(vec![Violation::new("", "input-missing", message)])
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Data with the required members that its schema knows: those with a `const` or a `default`.
+fn with_known(schema: Option<&Value>, data: Option<Value>) -> Option<Value> {
+    let Some(schema) = schema else { return data };
+    match data {
+        Some(Value::Object(mut members)) => {
+            add_known(schema, &mut members);
+            Some(Value::Object(members))
+        }
+        None if schema.get("const").is_some() => schema.get("const").cloned(),
+        None => {
+            let mut members = Map::new();
+            add_known(schema, &mut members);
+            (!members.is_empty()).then_some(Value::Object(members))
+        }
+        data => data,
+    }
+}
+
+fn add_known(schema: &Value, members: &mut Map<String, Value>) {
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let Some(schema) = schema["properties"].get(name) else { continue };
+        if let Some(Value::Object(inner)) = members.get_mut(name) {
+            add_known(schema, inner);
+        } else if !members.contains_key(name)
+            && let Some(known) = schema.get("const").or_else(|| schema.get("default")).cloned().or_else(|| {
+                let mut inner = Map::new();
+                add_known(schema, &mut inner);
+                (!inner.is_empty()).then_some(Value::Object(inner))
+            })
+        {
+            members.insert(name.to_owned(), known);
         }
     }
-    if violations.is_empty() {
-        return Ok(Input { data, parts: Vec::new(), variables });
-    }
-    Err(Error::InvalidInput { affordance: affordance.to_string(), violations })
 }
 
 /// A message as the input of an action: its data as they are, its text where the schema has a place for it.
 pub(super) fn of_message(
     description: &Description,
-    affordance: &Affordance,
+    form: &Form,
     message: &Message,
     variables: Map<String, Value>,
 ) -> Result<Input> {
+    let affordance = &form.affordance;
     let found = description.find(affordance);
     let schema = found.and_then(|found| input_schema(affordance, found));
     let text = spoken_text(message);
@@ -104,7 +222,7 @@ pub(super) fn of_message(
         }
         _ => input,
     };
-    let checked = of_data(description, affordance, input, variables)?;
+    let checked = of_data(description, form, input, variables)?;
     Ok(Input { parts: media, ..checked })
 }
 
@@ -224,8 +342,12 @@ mod tests {
         Description::parse(&json!({"id": "urn:a", "actions": {"ask": action}}).to_string()).unwrap()
     }
 
+    fn form() -> Form {
+        Form { affordance: Affordance::Action("ask".into()), href: "http://a.example".into(), members: Map::new() }
+    }
+
     fn input_of(action: Value, message: impl Into<Message>) -> Result<Input> {
-        of_message(&description(action), &Affordance::Action("ask".into()), &message.into(), Map::new())
+        of_message(&description(action), &form(), &message.into(), Map::new())
     }
 
     #[test]
@@ -264,15 +386,14 @@ mod tests {
     #[test]
     fn members_of_the_url_are_taken_out_of_the_data() {
         let action = json!({"uriVariables": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}}, "input": {"type": "object", "properties": {"note": {"type": "string"}}}});
-        let affordance = Affordance::Action("ask".into());
         let input =
-            of_data(&description(action.clone()), &affordance, Some(json!({"city": "Bonn", "note": "x"})), Map::new())
+            of_data(&description(action.clone()), &form(), Some(json!({"city": "Bonn", "note": "x"})), Map::new())
                 .unwrap();
         assert_eq!(
             (input.data, Value::Object(input.variables)),
             (Some(json!({"note": "x"})), json!({"city": "Bonn", "days": 1}))
         );
-        let error = of_data(&description(action), &affordance, Some(json!({"city": 3})), Map::new()).unwrap_err();
+        let error = of_data(&description(action), &form(), Some(json!({"city": 3})), Map::new()).unwrap_err();
         assert!(error.to_string().contains("/city"), "{error}");
     }
 }

@@ -227,6 +227,7 @@ mod middleware;
 #[cfg(feature = "mqtt")]
 mod mqtt;
 mod network;
+mod request_template;
 
 mod run;
 mod schema;

@@ -1,6 +1,6 @@
 //! URI templates (RFC 6570), filled in with the values of a form's variables.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -59,7 +59,9 @@ pub(super) fn expand(template: &str, values: &Map<String, Value>) -> Result<Stri
         let mut written = Vec::new();
         for variable in specifications {
             let name = variable.name;
-            match values.get(name).filter(|value| !value.is_null()) {
+            // The characters of a name that no template can have are percent-encoded in it.
+            let value = values.get(name).or_else(|| values.get(&*percent_decode_str(name).decode_utf8_lossy()));
+            match value.filter(|value| !value.is_null()) {
                 Some(value) => written.extend(expansion(&style, allowed, &variable, value)),
                 None if !style.is_named && style.first.is_empty() => return Err(name.to_owned()),
                 None => {}

@@ -143,38 +143,41 @@ fn remote_tool_is_called_by_its_url() {
     let action = &thing["actions"]["forecast"];
     let form = json!({
         "op": "invokeaction", "href": "https://weather.example/{city}?days={days}&lang=en", "contentType": "application/json",
-        "htv:methodName": "POST",
+        "htv:methodName": "POST", "agentspec:request": {"@type": "@json", "@value": {"data": {"text": "{{note}}"}}},
     });
     assert_eq!(action["forms"], json!([form]));
     assert_eq!(action["uriVariables"]["days"], json!({"title": "days", "type": "integer", "default": 3}));
-    let text = json!({"title": "note", "type": "string"});
-    assert_eq!(action["input"], json!({"type": "object", "properties": {"text": text}, "required": ["text"]}));
+    let input = json!({
+        "type": "object", "required": ["city", "note"], "properties": {
+            "city": {"title": "city", "type": "string"}, "days": {"title": "days", "type": "integer", "default": 3},
+            "note": {"title": "note", "type": "string"},
+        },
+    });
+    assert_eq!(action["input"], input);
     assert_eq!(thing["securityDefinitions"], json!({"auto_sc": {"scheme": "auto"}}));
 }
 
 #[test]
-fn body_is_what_the_template_becomes() {
+fn template_of_a_request_is_kept_with_the_form() {
     let mut tool = remote_tool();
     tool["data"] =
         json!({"n": "{{days}}", "fixed": 3, "text": "for {{city}}", "list": ["{{note}}", true], "{{city}}": 1});
-    let input = &thing(&tool, &options())["actions"]["forecast"]["input"];
-    let properties = json!({
-        "n": {"title": "days", "type": "string", "default": "3"}, "fixed": {"type": "integer", "const": 3},
-        "text": {"type": "string", "agentspec:template": "for {{city}}"},
-        "list": {"type": "array", "items": [{"title": "note", "type": "string"}, {"type": "boolean", "const": true}],
-            "minItems": 2, "maxItems": 2},
-    });
-    assert_eq!(input["properties"], properties);
-    assert_eq!(input["agentspec:template"]["@value"], tool["data"]);
+    let before = thing(&remote_tool(), &options());
+    let action = &thing(&tool, &options())["actions"]["forecast"];
+    assert_eq!(action["forms"][0]["agentspec:request"]["@value"]["data"], tool["data"]);
+    assert_eq!(action["input"], before["actions"]["forecast"]["input"], "the inputs are those of the tool");
     tool["data"] = "Say {{note}}".into();
     let action = &thing(&tool, &options())["actions"]["forecast"];
-    assert_eq!(action["input"], json!({"type": "string", "agentspec:template": "Say {{note}}"}));
     assert_eq!(action["forms"][0]["contentType"], "text/plain");
+    tool["http_method"] = "{{note}}".into();
+    let action = &thing(&tool, &options())["actions"]["forecast"];
+    assert_eq!(action["forms"][0]["agentspec:request"]["@value"]["http_method"], "{{note}}");
+    assert!(action["forms"][0].get("htv:methodName").is_none() && action.get("idempotent").is_none(), "{action}");
     for method in ["GET", "head"] {
         tool["http_method"] = method.into();
         let action = &thing(&tool, &options())["actions"]["forecast"];
-        assert!(action.get("input").is_none(), "{action}");
         assert_eq!((&action["safe"], &action["idempotent"]), (&json!(true), &json!(true)));
+        assert_eq!(action["forms"][0]["agentspec:request"]["@value"]["data"], tool["data"]);
     }
 }
 
@@ -189,13 +192,14 @@ fn headers_are_said_or_grant_access() {
     let thing = thing(&tool, &options());
     let form = &thing["actions"]["forecast"]["forms"][0];
     assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "Accept", "htv:fieldValue": "text/plain"}]));
-    assert_eq!(form["agentspec:headers"], json!({"@type": "@json", "@value": {"X-Tenant": "{{note}}"}}));
+    let open = json!({"Authorization": "Bearer {{note}}", "X-Api-Key": "{{note}}", "X-Tenant": "{{note}}"});
+    assert_eq!(form["agentspec:request"]["@value"]["headers"], open);
     assert_eq!(form["contentType"], "application/x-www-form-urlencoded");
     let schemes = json!({
         "bearer_sc": {"scheme": "bearer", "in": "header"}, "apikey_sc": {"scheme": "apikey", "in": "header", "name": "X-Api-Key"},
     });
     assert_eq!(thing["securityDefinitions"], schemes);
-    assert!(thing["actions"]["forecast"]["input"]["properties"].get("note").is_none());
+    assert_eq!(thing["actions"]["forecast"]["input"]["required"], json!(["city", "note"]), "X-Tenant needs it");
 }
 
 #[test]
@@ -220,6 +224,7 @@ fn remote_agents_and_mcp_servers_have_forms_of_their_protocol() {
     let form = json!({
         "op": "invokeaction", "href": "https://agents.example/a2a", "contentType": "application/json", "subprotocol": "a2a",
         "a2a:binding": "JSONRPC", "a2a:protocolVersion": "0.3", "a2a:method": "message/send", "htv:methodName": "POST",
+        "a2a:agentCard": "https://agents.example/a2a",
     });
     assert_eq!(agent["actions"]["Remote"]["forms"], json!([form]));
     let tool = thing(&mcp_tool(json!({})), &options());
@@ -446,18 +451,25 @@ fn two_components_of_one_id_are_refused() {
 }
 
 #[test]
-fn headers_that_are_not_shown_are_told() {
+fn what_of_a_request_can_not_be_sent_is_told() {
     let tool = json!({
-        "component_type": "RemoteTool", "agentspec_version": "26.3.1", "id": "t", "name": "t", "url": "https://h/x",
-        "http_method": "GET", "headers": {"X-All": "{{all}}", "X-Plain": "v1", "X-Some": "v1-{{some}}"},
+        "component_type": "RemoteTool", "agentspec_version": "26.3.1", "id": "t", "name": "t", "url": "https://{{h}}/x",
+        "http_method": "GET", "headers": {"X-All": "{{all}}", "X-List": [1], "X-Plain": 1, "X-Some": "v1-{{some}}"},
     });
     let conversion = convert(&tool, &Options::default()).unwrap();
-    let found: Vec<_> = conversion.warnings.iter().filter(|warning| warning.rule == "header-not-shown").collect();
-    assert_eq!(found.iter().map(|warning| warning.pointer.as_str()).collect::<Vec<_>>(), ["/headers/X-Some"]);
+    let told = |rule: &str| -> Vec<String> {
+        let found = conversion.warnings.iter().filter(|warning| warning.rule == rule);
+        found.map(|warning| warning.pointer.clone()).collect()
+    };
+    assert_eq!(
+        (told("header-not-sent"), told("open-host")),
+        (vec!["/headers/X-List".to_owned()], vec!["/url".to_owned()])
+    );
     let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     let form = &thing["actions"]["t"]["forms"][0];
-    assert_eq!(form["agentspec:headers"]["@value"], json!({"X-All": "{{all}}"}));
-    assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Plain", "htv:fieldValue": "v1"}]));
+    let open = json!({"X-All": "{{all}}", "X-Some": "v1-{{some}}"});
+    assert_eq!(form["agentspec:request"]["@value"]["headers"], open);
+    assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Plain", "htv:fieldValue": "1"}]));
 }
 
 #[test]

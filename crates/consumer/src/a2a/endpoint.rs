@@ -33,24 +33,33 @@ pub(super) enum Rpc {
 impl Endpoint {
     /// The interface of a form; none if it is not one that can be called here.
     pub(super) fn of(form: &Form) -> Option<Endpoint> {
-        if form.subprotocol() != Some("a2a") || !matches!(form.scheme().as_str(), "http" | "https") {
+        if form.subprotocol() != Some("a2a") {
             return None;
         }
-        let is_rpc = match form.text("a2a:binding")? {
+        let version = form.text("a2a:protocolVersion").unwrap_or("1.0");
+        Endpoint::at(&form.href, form.text("a2a:binding")?, version, form.text("a2a:tenant"))
+    }
+
+    /// The interface at a URL; none if it is not one that can be called here.
+    pub(super) fn at(target: &str, binding: &str, version: &str, tenant: Option<&str>) -> Option<Endpoint> {
+        let scheme = target.split(':').next().unwrap_or_default();
+        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+            return None;
+        }
+        let is_rpc = match binding {
             "JSONRPC" => true,
             "HTTP+JSON" => false,
             _ => return None,
         };
-        let version = form.text("a2a:protocolVersion").unwrap_or("1.0").to_owned();
-        let (path, query) = form.href.split_at(form.href.find('?').unwrap_or(form.href.len()));
+        let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
         let base = ["/message:send", "/message:stream"].iter().find_map(|verb| path.strip_suffix(verb));
         Some(Endpoint {
-            url: if is_rpc { form.href.clone() } else { base.unwrap_or(path.trim_end_matches('/')).to_owned() },
+            url: if is_rpc { target.to_owned() } else { base.unwrap_or(path.trim_end_matches('/')).to_owned() },
             query: query.to_owned(),
             is_rpc,
             is_v1: !version.trim_start_matches(['v', 'V']).starts_with("0."),
-            version,
-            tenant: form.text("a2a:tenant").map(str::to_owned),
+            version: version.to_owned(),
+            tenant: tenant.map(str::to_owned),
         })
     }
 

@@ -12,10 +12,14 @@
 //! | a task's events again | `tasks/resubscribe` | `SubscribeToTask` | `GET …/tasks/{id}:subscribe` |
 //! | all tasks | – | `ListTasks` | `GET …/tasks` |
 //!
+//! A form that names the URL of a card instead (`a2a:agentCard`, of an `A2AAgent` of Agent Spec) is called by what the card
+//! says.
+//!
 //! The schema of a typed answer goes into the metadata of the message as [`SCHEMA_METADATA`], beside an
 //! `acceptedOutputModes` of `application/json`. What an agent says about its cost is read from the members `cost` and
 //! `usage` of the metadata of its message or task.
 
+mod card;
 mod endpoint;
 mod read;
 mod run;

@@ -13,6 +13,7 @@ use super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
         transport::{Incoming, Transport},
     },
+    card,
     endpoint::{Endpoint, Rpc},
     read::{self, Answer},
     write,
@@ -27,15 +28,26 @@ struct Session {
 }
 
 pub(super) async fn run(call: Call) -> Result<Exchange> {
-    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
-    let session = Session { endpoint, transport: Transport::of(&call), ids: Arc::default() };
+    let transport = Transport::of(&call);
+    let found = match card::url(&call.form) {
+        Some(url) => card::fetch(&transport, url).await?,
+        None => None,
+    };
+    let (endpoint, can_stream) = match found {
+        Some(found) => (found.endpoint, found.streams),
+        None => {
+            let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
+            (endpoint, streams(&call))
+        }
+    };
+    let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {
         Request::Message { message, continuation, schema, .. } => {
             session.note(continuation);
             let parameters = write::parameters(&session.endpoint, message, continuation, schema.as_ref());
             // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can
             // cancel it.
-            match streams(&call) {
+            match can_stream {
                 true => session.stream(&Rpc::Stream(parameters)).await,
                 false => session.ask(&Rpc::Send(parameters)).await,
             }
@@ -44,7 +56,7 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
             let data = input.clone().map(Part::from).into_iter();
             let message = Message::user(data.chain(parts.iter().cloned()));
             let parameters = write::parameters(&session.endpoint, &message, &Continuation::default(), None);
-            match *stream && streams(&call) {
+            match *stream && can_stream {
                 true => session.stream(&Rpc::Stream(parameters)).await,
                 false => session.ask(&Rpc::Send(parameters)).await,
             }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     super::{
         Call, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result,
-        answer_builder::AnswerBuilder,
+        answer_builder::AnswerBuilder, template::text_of,
     },
     Middleware, Next,
 };
@@ -70,7 +70,10 @@ impl ReportSteps {
                 }
             }
             Request::Invoke { input, .. } => {
-                let mut inputs: Vec<Value> = call.variables.iter().map(given).collect();
+                // An input of a tool may be in the URL and in the rest of the request.
+                let is_input = |name: &str| input.as_ref().is_some_and(|input| input.get(name).is_some());
+                let variables = call.variables.iter().filter(|(name, _)| !is_input(name));
+                let mut inputs: Vec<Value> = variables.map(given).collect();
                 match &*input {
                     Some(Value::Object(members)) => inputs.extend(members.iter().map(given)),
                     Some(value) => inputs.push(json!({"name": "input", "value": value})),
@@ -203,7 +206,7 @@ fn replace_inputs(input: &mut Option<Value>, variables: &Map<String, Value>, mod
             continue;
         };
         match &mut *input {
-            _ if variables.get(name) == Some(value) => {}
+            _ if variables.get(name).is_some_and(|known| text_of(known) == text_of(value)) => {}
             _ if variables.contains_key(name) => return Err(not_applicable("a variable of the URL is modified")),
             Some(Value::Object(members)) => drop(members.insert(name.to_owned(), value.clone())),
             other => *other = Some(value.clone()),

@@ -7,14 +7,17 @@
 //! | readproperty, writeproperty | GET, PUT | |
 //! | subscribeevent, observeproperty | GET | `sse`: reconnects after the last event; `longpoll` |
 //!
-//! `htv:methodName` and `htv:headers` of a form are obeyed, and what the converter of Agent Spec adds for headers that
-//! are made of inputs (`agentspec:headers`).
+//! `htv:methodName` and `htv:headers` of a form are obeyed, and what the converter of Agent Spec adds for the parts of a
+//! request that are made of inputs (`agentspec:request`; of older versions `agentspec:headers`).
 
 mod answer;
 mod request;
 mod subscribe;
 
-use super::{Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, transport::Transport};
+use super::{
+    Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, request_template::RequestTemplate,
+    transport::Transport,
+};
 
 /// Plain HTTP.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +35,8 @@ impl Binding for Http {
         let follows_invocation = matches!(operation, Operation::QueryAction | Operation::CancelAction)
             && form.has_operation(Operation::InvokeAction);
         // Of forms that differ in nothing else, one of JSON or text is read by more than its agent.
-        let is_foreign = matches!(form.content_type(), "application/cbor" | "application/exi" | "application/xml");
+        let is_foreign = matches!(form.content_type(), "application/cbor" | "application/exi" | "application/xml")
+            && RequestTemplate::of(form).is_none();
         let rank = match (form.has_operation(operation), follows_invocation) {
             _ if !is_http || !is_known || is_foreign => return None,
             (true, _) => 10,

@@ -5,7 +5,8 @@ use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
 use super::super::{
-    Affordance, Call, Content, Error, Form, Request, Result,
+    Call, Content, Error, Form, Request, Result,
+    request_template::RequestTemplate,
     template::text_of,
     transport::{Outgoing, Transport},
 };
@@ -18,9 +19,25 @@ pub(super) fn of(call: &Call, transport: &Transport) -> Result<Outgoing> {
         Request::Cancel { task: Some(task) } => (Method::DELETE, beside(form, task)?),
         request => (method(form, request)?, form.href.clone()),
     };
+    let (template, inputs) = match (RequestTemplate::of(form), &call.request) {
+        (Some(template), Request::Invoke { input: Some(Value::Object(inputs)), .. }) => (Some(template), inputs),
+        _ => (None, &call.variables),
+    };
     let mut outgoing = Outgoing::new(method, url);
     for (name, value) in headers(form, &call.variables)? {
         outgoing = outgoing.header(&name, &value);
+    }
+    let mut content_type = form.content_type().to_owned();
+    if let Some(template) = template {
+        if let Some(name) = template.method(inputs)? {
+            outgoing.method = method_of(&name)?;
+        }
+        for (name, value) in template.headers(inputs, &call.authorization)? {
+            match name.eq_ignore_ascii_case("content-type") {
+                true => content_type = value,
+                false => outgoing = outgoing.header(&name, &value),
+            }
+        }
     }
     let accept = match (&call.request, form.subprotocol()) {
         (Request::Subscribe { .. }, Some("sse")) => "text/event-stream",
@@ -29,7 +46,31 @@ pub(super) fn of(call: &Call, transport: &Transport) -> Result<Outgoing> {
     };
     let expected = form.members.get("response").and_then(|response| response.get("contentType")?.as_str());
     outgoing = outgoing.header("accept", expected.unwrap_or(accept));
-    with_body(outgoing, call, transport)
+    match template {
+        Some(template) => with_filled_body(outgoing, &content_type, template.data(inputs)?, transport),
+        None => with_body(outgoing, call, transport),
+    }
+}
+
+/// The body that the template of a tool gives: text as it is, everything else as a form or as JSON, whatever the media
+/// type is called.
+fn with_filled_body(
+    outgoing: Outgoing,
+    content_type: &str,
+    data: Option<Value>,
+    transport: &Transport,
+) -> Result<Outgoing> {
+    match data {
+        None => with_keys_alone(outgoing, content_type, transport),
+        Some(Value::String(text)) => Ok(outgoing.body(content_type, text.into_bytes())),
+        Some(mut data) => {
+            transport.add_to_body(&mut data);
+            Ok(match &data {
+                Value::Object(members) if is_form(content_type) => outgoing.body(content_type, form_encoded(members)),
+                data => outgoing.json(content_type, data),
+            })
+        }
+    }
 }
 
 /// The place of an action under way, which is on the same server.
@@ -45,8 +86,7 @@ fn beside(form: &Form, task: &str) -> Result<String> {
 
 fn method(form: &Form, request: &Request) -> Result<Method> {
     if let Some(name) = form.text("htv:methodName") {
-        return Method::from_bytes(name.to_ascii_uppercase().as_bytes())
-            .map_err(|_| Error::Unsupported { what: format!("the method {name:?}") });
+        return method_of(name);
     }
     Ok(match request {
         Request::Invoke { .. } | Request::Message { .. } => Method::POST,
@@ -54,6 +94,11 @@ fn method(form: &Form, request: &Request) -> Result<Method> {
         Request::Cancel { .. } => Method::DELETE,
         _ => Method::GET,
     })
+}
+
+fn method_of(name: &str) -> Result<Method> {
+    Method::from_bytes(name.to_ascii_uppercase().as_bytes())
+        .map_err(|_| Error::Unsupported { what: format!("the method {name:?}") })
 }
 
 /// The headers that the form lists, and those that are made of variables.
@@ -110,41 +155,54 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
             }
         },
         (_, Some(_)) => Err(Error::Unsupported { what: format!("binary content in a form of {content_type}") }),
-        (Some(_), None) if matches!(outgoing.method, Method::GET | Method::HEAD) => Err(Error::Unsupported {
-            what: format!("input beside the URL in a {} of {}", outgoing.method, affordance(&call.form.affordance)),
-        }),
-        (Some(data), None) => encoded(outgoing, &call.form, data.clone(), transport),
-        (None, None) => {
-            let mut body = Value::Object(Map::new());
-            transport.add_to_body(&mut body);
-            let has_key = body.as_object().is_some_and(|members| !members.is_empty());
-            if has_key { encoded(outgoing, &call.form, body, transport) } else { Ok(outgoing) }
+        // Unusual, so that the description has to say it (RFC 9110, section 9.3.1).
+        (Some(_), None) if matches!(outgoing.method, Method::GET | Method::HEAD) && !declares_input(call) => {
+            let what = format!("input beside the URL in a {} of {}", outgoing.method, call.form.affordance);
+            Err(Error::Unsupported { what })
         }
+        (Some(data), None) => encoded(outgoing, &call.form, data.clone(), transport),
+        (None, None) => with_keys_alone(outgoing, content_type, transport),
     }
 }
 
-fn affordance(affordance: &Affordance) -> String {
-    affordance.to_string()
+fn declares_input(call: &Call) -> bool {
+    call.description.find(&call.form.affordance).is_some_and(|found| found.get("input").is_some())
+}
+
+/// A request without input, whose body has keys if any belong there.
+fn with_keys_alone(outgoing: Outgoing, content_type: &str, transport: &Transport) -> Result<Outgoing> {
+    let mut body = Value::Object(Map::new());
+    transport.add_to_body(&mut body);
+    match &body {
+        Value::Object(members) if members.is_empty() => Ok(outgoing),
+        _ => encoded_as(outgoing, content_type, body),
+    }
 }
 
 fn is_textual(content_type: &str) -> bool {
     let plain = content_type.split(';').next().unwrap_or_default().trim();
-    plain == "application/json"
-        || plain.ends_with("+json")
-        || plain.starts_with("text/")
-        || plain == "application/x-www-form-urlencoded"
+    plain == "application/json" || plain.ends_with("+json") || plain.starts_with("text/") || is_form(plain)
 }
 
 fn encoded(outgoing: Outgoing, form: &Form, mut data: Value, transport: &Transport) -> Result<Outgoing> {
     transport.add_to_body(&mut data);
-    let content_type = form.content_type();
+    encoded_as(outgoing, form.content_type(), data)
+}
+
+fn is_form(content_type: &str) -> bool {
+    content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+fn form_encoded(members: &Map<String, Value>) -> Vec<u8> {
+    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let pairs = members.iter().map(|(name, value)| format!("{}={}", encode(name), encode(&text_of(value))));
+    pairs.collect::<Vec<_>>().join("&").into_bytes()
+}
+
+fn encoded_as(outgoing: Outgoing, content_type: &str, data: Value) -> Result<Outgoing> {
     let plain = content_type.split(';').next().unwrap_or_default().trim();
     Ok(match (plain, &data) {
-        ("application/x-www-form-urlencoded", Value::Object(members)) => {
-            let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-            let pairs = members.iter().map(|(name, value)| format!("{}={}", encode(name), encode(&text_of(value))));
-            outgoing.body(content_type, pairs.collect::<Vec<_>>().join("&").into_bytes())
-        }
+        (plain, Value::Object(members)) if is_form(plain) => outgoing.body(content_type, form_encoded(members)),
         (plain, Value::String(text)) if plain != "application/json" && !plain.ends_with("+json") => {
             outgoing.body(content_type, text.clone().into_bytes())
         }

@@ -18,7 +18,8 @@ use crate::{
     ConvertedThing, Format, ImportOptions, Rendition, Result, Syntax,
     descriptor::Edit,
     edits::{Change, Search, changes_with_moves, merged, nested},
-    td::{Document, Identity, LmosKind, Strictness, admit},
+    returned::is_valid,
+    td::LmosKind,
     thing_builder::described,
 };
 
@@ -70,11 +71,6 @@ pub(super) fn edited(
             thing
         }
     }
-}
-
-/// True for a Thing Description that a registry takes as it is.
-pub(super) fn is_valid(description: &Document) -> bool {
-    admit(description.clone(), Identity::Own, Strictness::Strict).is_ok()
 }
 
 /// A configuration with what was edited since.

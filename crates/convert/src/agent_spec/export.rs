@@ -16,18 +16,20 @@ mod target;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use self::flow::TAKES_INPUTS;
 pub use self::flow::{FlowLink, FlowStep, flow_of};
 use self::{
     properties::{Property, Titles},
     target::Target,
 };
+use super::thing::REQUEST;
 use crate::casting::effort::Effort;
 use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size};
 
 /// The version of the language that has all that is written here.
 const VERSION: &str = "25.4.2";
 /// The member of the metadata that the description is kept in.
-pub(super) const DESCRIPTION: &str = "thingDescription";
+pub(crate) const DESCRIPTION: &str = "thingDescription";
 /// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
 const DEEPEST_KEPT: usize = 56;
 
@@ -198,19 +200,36 @@ fn tool(
     }
 }
 
-/// The headers that whoever calls a form must bring: where it is secured, a reference to what isn't known here.
+/// The headers that whoever calls a form must bring: where it is secured by headers, a reference to what isn't known here.
 fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
-    let names = form.get("security").or_else(|| thing.get("security"));
-    let names = match names {
+    let is_elsewhere = |definition: &Value| {
+        let scheme = text_of(definition, "scheme");
+        let place = text_of(definition, "in").unwrap_or(if scheme == Some("apikey") { "query" } else { "header" });
+        matches!(scheme, None | Some("nosec")) || !matches!(place, "header" | "cookie" | "auto")
+    };
+    match security_of(thing, form).all(|(_, definition)| is_elsewhere(definition)) {
+        true => json!({}),
+        false => json!({"$component_ref": format!("{id}.sensitive_headers")}),
+    }
+}
+
+/// The names of the parameters of the query that are keys (TD 1.1, section 5.3.3.5).
+fn keys_in_query<'t>(thing: &'t Value, form: &'t Value) -> impl Iterator<Item = &'t str> {
+    let is_key = |definition: &Value| {
+        text_of(definition, "scheme") == Some("apikey") && text_of(definition, "in").unwrap_or("query") == "query"
+    };
+    let keys = security_of(thing, form).filter(move |(_, definition)| is_key(definition));
+    keys.map(|(name, definition)| text_of(definition, "name").unwrap_or(name))
+}
+
+/// The security definitions that a form requires, by name.
+fn security_of<'t>(thing: &'t Value, form: &'t Value) -> impl Iterator<Item = (&'t str, &'t Value)> {
+    let names = match form.get("security").or_else(|| thing.get("security")) {
         Some(Value::Array(names)) => names.as_slice(),
         Some(name) => std::slice::from_ref(name),
         None => &[],
     };
-    let is_open = |name: &Value| {
-        let scheme = name.as_str().and_then(|name| thing.get("securityDefinitions")?.get(name)?.get("scheme"));
-        scheme.is_none_or(|scheme| scheme == "nosec")
-    };
-    if names.iter().all(is_open) { json!({}) } else { json!({"$component_ref": format!("{id}.sensitive_headers")}) }
+    names.iter().filter_map(|name| Some((name.as_str()?, thing.get("securityDefinitions")?.get(name.as_str()?)?)))
 }
 
 fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
@@ -228,6 +247,10 @@ fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
 /// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
 /// from those of that name, the body from what goes into the action.
 fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort: &Effort) -> (Vec<Property>, Value) {
+    if let Some(template) = template_of(form) {
+        let inputs = Titles::new(effort).properties(action.get("input"), "input");
+        return (inputs, templated(target, form, template));
+    }
     let mut titles = Titles::of_placeholders(effort);
     let mut inputs = Vec::new();
     let mut variables = Vec::new();
@@ -237,7 +260,13 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort:
         variables.push((name.to_owned(), property.title.clone()));
         inputs.push(property);
     }
-    let (url, query_params) = target.fill(&variables);
+    let (url, mut query_params) = target.fill(&variables);
+    // The language has a place for secret headers alone.
+    for name in keys_in_query(thing, form) {
+        let property = titles.property(name, &json!({"type": "string", "description": "A key that grants access."}));
+        query_params.insert(name.to_owned(), format!("{{{{{}}}}}", property.title).into());
+        inputs.push(property);
+    }
     let body = titles.properties(action.get("input"), "input");
     let is_object = action.get("input").is_some_and(|input| input.get("properties").is_some());
     let placeholder = |title: &str| Value::from(format!("{{{{{title}}}}}"));
@@ -246,18 +275,46 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort:
         _ => body.iter().map(|property| (property.name.clone(), placeholder(&property.title))).collect(),
     };
     inputs.extend(body);
-    let method = form.get("htv:methodName").and_then(Value::as_str).unwrap_or("POST");
-    let mut headers = Map::new();
-    if let Some(Value::String(media_type)) =
-        form.get("contentType").filter(|media_type| *media_type != "application/json")
-    {
-        headers.insert("Content-Type".to_owned(), media_type.as_str().into());
-    }
     let request = json!({
-        "url": url, "http_method": method, "api_spec_uri": null, "data": data,
-        "query_params": query_params, "headers": headers,
+        "url": url, "http_method": method_of(form), "api_spec_uri": null, "data": data,
+        "query_params": query_params, "headers": headers_of(form),
     });
     (inputs, request)
+}
+
+/// The template that the request of a form is made by, if its action was a RemoteTool.
+fn template_of(form: &Value) -> Option<&Map<String, Value>> {
+    form.get(REQUEST)?.get("@value")?.as_object()
+}
+
+/// The request as the RemoteTool had it.
+fn templated(target: &Target, form: &Value, template: &Map<String, Value>) -> Value {
+    let (url, query_params) = target.fill(&[]);
+    let mut headers = headers_of(form);
+    headers.extend(template.get("headers").and_then(Value::as_object).cloned().into_iter().flatten());
+    let method = template.get("http_method").and_then(Value::as_str).unwrap_or(method_of(form));
+    let data = template.get("data").cloned().unwrap_or_else(|| json!({}));
+    json!({
+        "url": url, "http_method": method, "api_spec_uri": null, "data": data, "query_params": query_params,
+        "headers": headers,
+    })
+}
+
+fn method_of(form: &Value) -> &str {
+    form.get("htv:methodName").and_then(Value::as_str).unwrap_or("POST")
+}
+
+/// The headers that a form lists, and its media type.
+fn headers_of(form: &Value) -> Map<String, Value> {
+    let mut headers = Map::new();
+    if let Some(media_type) = text_of(form, "contentType").filter(|media_type| *media_type != "application/json") {
+        headers.insert("Content-Type".to_owned(), media_type.into());
+    }
+    let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
+    headers.extend(listed.filter_map(|header| {
+        Some((text_of(header, "htv:fieldName")?.to_owned(), text_of(header, "htv:fieldValue")?.into()))
+    }));
+    headers
 }
 
 fn forms(affordance: &Value) -> impl Iterator<Item = &Value> {
@@ -367,6 +424,24 @@ mod tests {
             for profile in [Profile::Spec, Profile::Sdk] {
                 assert!(read.validate(profile).is_valid(), "{profile:?}: {tool}");
             }
+        }
+    }
+
+    #[test]
+    fn request_has_the_fixed_headers_and_the_key_of_its_form() {
+        let thing = json!({
+            "id": "urn:example:x", "title": "Thing", "security": "key",
+            "securityDefinitions": {"key": {"scheme": "apikey", "in": "query", "name": "api-key"}},
+            "actions": {"find": {"forms": [{
+                "href": "https://h/find{?q}", "htv:headers": [{"htv:fieldName": "X-C", "htv:fieldValue": "a"}],
+            }]}},
+        });
+        let tool = from_thing(&thing).unwrap();
+        assert_eq!((&tool["headers"], &tool["sensitive_headers"]), (&json!({"X-C": "a"}), &json!({})));
+        assert_eq!(tool["query_params"], json!({"q": "{{q}}", "api-key": "{{api_key}}"}));
+        let read = Configuration::parse(tool.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            assert!(read.validate(profile).is_valid(), "{profile:?}: {tool}");
         }
     }
 

@@ -14,13 +14,12 @@ use super::{
 };
 use crate::{
     ConvertedThing, Result,
-    edits::{Change, What, changes, distance, pointer},
+    edits::ExportSearch,
+    returned::{is_valid, without_description},
     td::{self, Document},
     thing_builder::described,
 };
 
-/// The most exports that are made to find what was edited.
-const MOST_TRIED: usize = 24;
 /// The most warnings of what a description doesn't have.
 const MOST_WARNINGS: usize = 20;
 
@@ -82,99 +81,17 @@ fn is_of(exported: &Value, sent: &Value) -> bool {
 
 /// The description with what was edited in its export; none if that would not be valid.
 fn description_of(description: &Value, exported: Value, sent: &Value, findings: &mut Findings) -> Option<Document> {
-    let mut search =
-        Search { sent, best: description.clone(), exported: without_description(exported), left: MOST_TRIED };
+    let export = |thing: &Value| from_thing(thing).map(without_description).ok();
     let sent = without_description(sent.clone());
-    search.sent = &sent;
-    for change in changes(&search.exported.clone(), &sent) {
-        search.find(&change);
-    }
-    let missing = changes(&search.exported, &sent);
-    for change in missing.iter().take(MOST_WARNINGS) {
+    let search = ExportSearch::new(export, description, without_description(exported), &sent);
+    for change in search.missing().iter().take(MOST_WARNINGS) {
         let spot = || Spot { pointer: change.pointer(), document: 0 };
         findings.warning(spot, "not-in-description", || {
             "the Thing Description in `metadata.thingDescription` is what is read, and says otherwise: edit it too, or \
              remove it to have the configuration read"
         });
     }
-    described(search.best).ok().filter(edits::is_valid)
-}
-
-/// A configuration without the description that it was made of.
-fn without_description(mut configuration: Value) -> Value {
-    configuration.get_mut("metadata").and_then(Value::as_object_mut).map(|metadata| metadata.remove(DESCRIPTION));
-    configuration
-}
-
-/// The search for the description whose export a configuration is.
-struct Search<'s> {
-    sent: &'s Value,
-    best: Value,
-    /// The export of the best one.
-    exported: Value,
-    left: usize,
-}
-
-impl Search<'_> {
-    /// Makes a change of the configuration in the description: of a text where the former one is, of a description that
-    /// was missing where it belongs.
-    fn find(&mut self, change: &Change) {
-        let What::Set(is @ Value::String(_)) = &change.what else { return };
-        let was = self.exported.pointer(&change.pointer());
-        let mut places = match was {
-            Some(Value::String(was)) => {
-                let (mut places, was) = (Vec::new(), was.clone());
-                collect_texts(&self.best, &was, &mut Vec::new(), &mut places);
-                places
-            }
-            _ if change.path == ["description"] => vec![vec!["description".to_owned()]],
-            _ => return,
-        };
-        // An address is that of every form; another text may be there for another reason.
-        let is_address = is.as_str().is_some_and(|text| text.contains("://"));
-        if is_address && self.attempt(&places, is) {
-            return;
-        }
-        places.sort_by_key(Vec::len);
-        let _ = places.into_iter().any(|place| self.attempt(&[place], is));
-    }
-
-    /// Puts a text to places, if the export is more like the configuration then.
-    fn attempt(&mut self, places: &[Vec<String>], text: &Value) -> bool {
-        if places.is_empty() || self.left == 0 {
-            return false;
-        }
-        self.left -= 1;
-        let mut candidate = self.best.clone();
-        for path in places {
-            Change { path: path.clone(), what: What::Set(text.clone()) }.apply(&mut candidate);
-        }
-        let Ok(exported) = from_thing(&candidate).map(without_description) else { return false };
-        let is_nearer = distance(&exported, self.sent) < distance(&self.exported, self.sent);
-        if is_nearer {
-            (self.best, self.exported) = (candidate, exported);
-        }
-        is_nearer
-    }
-}
-
-/// The places where a value has a text, the id aside.
-fn collect_texts(value: &Value, text: &str, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
-    if value.as_str() == Some(text) && pointer(path) != "/id" {
-        places.push(path.clone());
-    }
-    let mut within = |name: String, value: &Value| {
-        path.push(name);
-        collect_texts(value, text, path, places);
-        path.pop();
-    };
-    match value {
-        Value::Array(elements) => {
-            elements.iter().enumerate().for_each(|(index, element)| within(index.to_string(), element));
-        }
-        Value::Object(members) => members.iter().for_each(|(name, member)| within(name.clone(), member)),
-        _ => {}
-    }
+    described(search.into_best()).ok().filter(is_valid)
 }
 
 fn with_id(description: &Document, id: &str) -> Result<Document> {

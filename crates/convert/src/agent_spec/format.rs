@@ -1,6 +1,6 @@
 //! The entry of Agent Spec in the table of formats: its import, export and search terms.
 
-use super::{Configuration, Options, Profile, Protocol, edits, from_thing, supply::supply};
+use super::{Configuration, Options, Profile, Protocol, Security, edits, from_thing, supply::supply};
 use crate::{
     Conversion, Descriptor, Export, Import, ImportOptions, Input, Parameter, ParameterKind, Rendition, Result,
     SearchContent, SearchTerm, Syntax,
@@ -49,6 +49,17 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
                 "protocol",
                 ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
                 "How the agent is called there: by a POST of its inputs as JSON, or by A2A",
+            ),
+            Parameter::new(
+                "security",
+                ParameterKind::Choice(&[
+                    Security::Auto.name(),
+                    Security::Nosec.name(),
+                    Security::Basic.name(),
+                    Security::Bearer.name(),
+                    Security::ApiKey.name(),
+                ]),
+                "The security scheme where the document names none; apikey is a key in the header X-API-Key",
             ),
             Parameter {
                 is_for_validation: true,
@@ -114,6 +125,11 @@ fn protocol(options: &ImportOptions) -> Protocol {
     Protocol::ALL.into_iter().find(named).unwrap_or_default()
 }
 
+fn security(options: &ImportOptions) -> Security {
+    let named = |security: &Security| options.text("security") == Some(security.name());
+    Security::ALL.into_iter().find(named).unwrap_or_default()
+}
+
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let defaults = Options::default();
     parse(input)?.to_things(&Options {
@@ -121,6 +137,7 @@ fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
         profile: profile(options),
         base: options.text("base").map(str::to_owned),
         protocol: protocol(options),
+        security: security(options),
         publisher: options.text("publisher").map_or(defaults.publisher, str::to_owned),
         nested: options.flag("nested"),
         tools: options.flag("tools"),

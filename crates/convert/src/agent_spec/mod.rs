@@ -55,11 +55,12 @@ mod version;
 #[cfg(feature = "yaml")]
 mod yaml_text;
 
+pub(crate) use self::export::DESCRIPTION;
 pub(super) use self::format::FORMAT;
 pub use self::{
     chain::{FlowChain, NeededAgent},
     configuration::Configuration,
     export::{FlowLink, FlowStep, flow_of, from_thing},
-    options::{Options, Profile, Protocol},
+    options::{Options, Profile, Protocol, Security},
     thing::{AGENT_SPEC_CONTEXT, AGENT_SPEC_NAMESPACE},
 };

@@ -33,6 +33,39 @@ impl Protocol {
     }
 }
 
+/// Security scheme of a Thing whose configuration names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Security {
+    /// It isn't known whether a credential is needed.
+    #[default]
+    Auto,
+    /// No credential is needed.
+    Nosec,
+    /// User name and password (RFC 7617).
+    Basic,
+    /// A bearer token (RFC 6750).
+    Bearer,
+    /// A key in the header `X-API-Key`.
+    ApiKey,
+}
+
+impl Security {
+    /// All of them.
+    pub const ALL: [Security; 5] =
+        [Security::Auto, Security::Nosec, Security::Basic, Security::Bearer, Security::ApiKey];
+
+    /// The name of the scheme (TD 1.1, section 5.3.3), which is its name in parameters and flags, too.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Security::Auto => "auto",
+            Security::Nosec => "nosec",
+            Security::Basic => "basic",
+            Security::Bearer => "bearer",
+            Security::ApiKey => "apikey",
+        }
+    }
+}
+
 /// Options for making Things from a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -45,6 +78,8 @@ pub struct Options {
     pub base: Option<String>,
     /// Protocol of calls to `base`.
     pub protocol: Protocol,
+    /// Security scheme where the configuration names none.
+    pub security: Security,
     /// Publisher of the configuration: part of the Thing ids made from component ids that are not UUIDs.
     pub publisher: String,
     /// Nested agents become Things of their own.
@@ -64,6 +99,7 @@ impl Default for Options {
             profile: Profile::default(),
             base: None,
             protocol: Protocol::default(),
+            security: Security::default(),
             publisher: "local".to_owned(),
             nested: false,
             tools: false,

@@ -127,19 +127,6 @@ impl<'d> Collected<'d> {
     }
 }
 
-/// True if all that a text says is which values are put there, and by what scheme of access.
-pub(in crate::agent_spec) fn is_placeholders(text: &str) -> bool {
-    let pieces = pieces(text);
-    let says_nothing = |piece: &Piece<'_>| match piece {
-        Piece::Name(_) => true,
-        Piece::Literal(literal) => {
-            let word = literal.trim_matches(|character: char| !character.is_alphanumeric());
-            ["", "bearer", "basic", "token", "apikey"].iter().any(|harmless| word.eq_ignore_ascii_case(harmless))
-        }
-    };
-    pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) && pieces.iter().all(says_nothing)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -183,15 +170,5 @@ mod tests {
         let mut both = Collected::default();
         both.add(&value, Within::NamesAndValues);
         assert_eq!(both.into_names(), ["k", "v", "w"]);
-    }
-
-    #[test]
-    fn text_of_placeholders_says_nothing_else() {
-        for text in ["{{a}}", "Bearer {{ token }}", "{{user}}:{{password}}", " {{a}} "] {
-            assert!(is_placeholders(text), "{text}");
-        }
-        for text in ["", "a", "Bearer abc", "x{{a}}", "{{a}}{{b", "Bearer"] {
-            assert!(!is_placeholders(text), "{text}");
-        }
     }
 }

@@ -12,8 +12,8 @@ mod layers;
 mod model;
 mod parts;
 mod prompts;
+mod request;
 mod security;
-mod template;
 
 use std::{
     cell::RefCell,
@@ -22,10 +22,13 @@ use std::{
 
 use serde_json::Value;
 
-pub(super) use self::endpoint::{Base, RESERVED, variable_name};
 use self::{
     data_schema::{DataSchemas, json_literal},
     endpoint::Endpoint,
+};
+pub(super) use self::{
+    endpoint::{Base, RESERVED, variable_name},
+    request::REQUEST,
 };
 use super::{
     Options, edits,
@@ -173,7 +176,7 @@ impl<'d> Mapper<'_, 'd> {
         if has_action {
             thing.set("actions", self.actions(&mut schemas, key, target.as_ref()).into());
         }
-        self.warn_of_headers(key, target.as_ref(), findings);
+        self.warn_of_request(key, target.as_ref(), findings);
         self.add_links(&mut thing, key);
         self.add_metadata(&mut thing, key);
         Ok((!schemas.is_full()).then_some(thing))
@@ -203,11 +206,6 @@ impl<'d> Mapper<'_, 'd> {
     /// The inputs that go into the URL of a request.
     pub(super) fn request_variables(&self, key: Key) -> Vec<String> {
         self.own_endpoint(key).map(|endpoint| endpoint.variables.names().to_vec()).unwrap_or_default()
-    }
-
-    /// The template of the body of a request, if it has one.
-    pub(super) fn request_body(&self, key: Key) -> Option<&'d Value> {
-        self.body(key)
     }
 
     /// True if a component says itself where it is called.

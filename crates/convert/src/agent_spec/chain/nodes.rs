@@ -4,12 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
+        export::TAKES_INPUTS,
         findings::Findings,
         inference::{CAUGHT_EXCEPTION, EXCEPTION_INFO, NEXT},
         types::Call,
     },
     FlowParts, Key, Maker, NeededAgent, PARALLEL,
-    request::text_template,
+    request::{as_registered, text_template},
 };
 use crate::{Format, Result, Source, td::LmosKind};
 
@@ -105,9 +106,15 @@ impl Maker<'_, '_> {
         if !outputs.is_empty() {
             described["outputs"] = outputs.into();
         }
-        if mapper.graph.known(component).is_some_and(|known| known.call == Call::Request) {
-            match self.request(component) {
-                Ok(request) => described["request"] = request,
+        let is_request = mapper.graph.known(component).is_some_and(|known| known.call == Call::Request);
+        let takes_inputs =
+            mapper.graph.field(component, "metadata").is_some_and(|data| data.get(TAKES_INPUTS).is_some());
+        let is_registered = is_request && action.is_some() && !takes_inputs;
+        if is_request {
+            // An action takes the inputs of its component, unless it is that of a Thing with another description.
+            match is_registered.then(|| self.request(component)).transpose() {
+                Ok(Some(request)) => described["request"] = request,
+                Ok(None) => {}
                 Err(reason) => self.refuse(node, reason),
             }
         } else if mapper.inference.inputs(component).is_empty() {
@@ -118,6 +125,9 @@ impl Maker<'_, '_> {
             let source = Source { format: Format::AgentSpec, media_type: String::new(), bytes: Vec::new() };
             let thing = mapper.describe(component, LmosKind::Tool, source, &mut Findings::default())?;
             described["thing"] = thing.description.value().clone();
+            if is_registered {
+                as_registered(&mut described["thing"]);
+            }
             described["agent"] = id.into();
             return Ok(with_action(described, action));
         }

@@ -1,34 +1,26 @@
-//! Requests to tools: templates that are filled from their inputs.
+//! Requests to the actions of registered Things: templates that are filled with the inputs of a node.
 
 use serde_json::{Map, Value};
 
 use super::{
     super::{
         placeholders::{Piece, names, pieces},
-        thing::variable_name,
+        thing::{REQUEST, variable_name},
     },
     Key, Maker,
 };
 
 impl Maker<'_, '_> {
-    /// The request of a component that says how it is called over HTTP, as a template of the chain.
+    /// The request to an action of a registered Thing, of which a composed search made the component: what its own
+    /// description takes, as a template of the chain.
     ///
     /// # Errors
     /// Why no chain can send it.
     pub(super) fn request(&self, component: Key) -> Result<Value, String> {
         let mapper = self.mapper;
-        let variables = mapper.request_variables(component);
-        let headers = mapper.graph.field(component, "headers").and_then(Value::as_object).into_iter().flatten();
-        for (header, value) in headers {
-            let named: Vec<&str> = value.as_str().into_iter().flat_map(names).collect();
-            if let Some(name) = named.into_iter().find(|name| !variables.iter().any(|known| known == name)) {
-                return Err(format!("its header {header:?} is made of the input {name:?}; put that into the URL"));
-            }
-        }
         let variable = |name: &String| (variable_name(name), Value::String(format!("{{{{given.{name}}}}}")));
-        let variables: Map<String, Value> = variables.iter().map(variable).collect();
+        let variables: Map<String, Value> = mapper.request_variables(component).iter().map(variable).collect();
         match mapper.request_body(component).map(template).transpose()? {
-            None if variables.is_empty() => Ok(Value::Null),
             None => Ok(Value::Object(variables)),
             Some(body) if variables.is_empty() => Ok(body),
             Some(Value::Object(mut members)) => {
@@ -37,6 +29,16 @@ impl Maker<'_, '_> {
             }
             Some(_) => Err("its data are not an object, and its URL has inputs in it".into()),
         }
+    }
+}
+
+/// The description of such a component without the request that it would make: it is called as the Thing is.
+pub(super) fn as_registered(thing: &mut Value) {
+    let actions = thing.get_mut("actions").and_then(Value::as_object_mut).into_iter().flatten();
+    for action in actions.filter_map(|(_, action)| action.as_object_mut()) {
+        action.remove("input");
+        let forms = action.get_mut("forms").and_then(Value::as_array_mut).into_iter().flatten();
+        forms.filter_map(Value::as_object_mut).for_each(|form| drop(form.remove(REQUEST)));
     }
 }
 

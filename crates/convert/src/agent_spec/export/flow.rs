@@ -6,15 +6,19 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    VERSION, a2a_agent, call_of, id_of,
+    Call, VERSION, a2a_agent, call_of, id_of,
     properties::{Property, Titles, schemas},
-    text_of, tool,
+    template_of, text_of, tool,
 };
 use crate::{
     Error, Format, Result, Syntax,
     agent_spec::{Configuration, Profile},
     casting::effort::Effort,
 };
+
+/// The member of a tool's metadata that tells whether the registered action, too, takes the inputs of the tool rather than
+/// the body of its request.
+pub(in super::super) const TAKES_INPUTS: &str = "agentdex:takesInputs";
 
 /// A step of a flow: a capability of a Thing.
 #[derive(Debug)]
@@ -145,7 +149,15 @@ fn node(flow: &str, number: usize, step: &FlowStep<'_>, effort: &Effort) -> Opti
         Some((agent, ports)) => ("AgentNode", "agent", agent, ports),
         None => {
             let (tool, ports) = match call_of(step.thing, &action) {
-                Some(call) => tool(step.thing, &own, step.capability, &action, &call, effort),
+                Some(call) => {
+                    let (mut tool, ports) = tool(step.thing, &own, step.capability, &action, &call, effort);
+                    if let Call::Http(_, form) = &call
+                        && template_of(form).is_some()
+                    {
+                        tool.insert("metadata".to_owned(), json!({TAKES_INPUTS: true}));
+                    }
+                    (tool, ports)
+                }
                 None => server_tool(&own, step.capability, &action, effort),
             };
             ("ToolNode", "tool", Value::Object(tool), ports)

@@ -157,8 +157,12 @@ impl Endpoint {
             return;
         }
         self.href.push(mark);
-        self.href.extend(utf8_percent_encode(name, RESERVED));
+        self.push_encoded(name);
         self.href.push('=');
+        self.push_encoded(text);
+    }
+
+    fn push_encoded(&mut self, text: &str) {
         for piece in pieces(text) {
             match piece {
                 Piece::Literal(literal) => self.href.extend(utf8_percent_encode(literal, RESERVED)),
@@ -182,6 +186,14 @@ impl Endpoint {
             self.href.push_str(if is_encoding { "%" } else { "%25" });
             self.href.extend(encoded(part));
         }
+    }
+
+    /// The first variable in the scheme, host, or port: whoever fills it in selects the server.
+    pub(super) fn variable_of_origin(&self) -> Option<&str> {
+        let start = self.href.find("://").map_or(0, |scheme| scheme + 3);
+        let end = self.href[start..].find(['/', '?', '#']).map_or(self.href.len(), |length| start + length);
+        let (_, behind) = self.href[..end].split_once('{')?;
+        Some(behind.split_once('}')?.0)
     }
 
     /// True if this is a URI template that gives absolute URIs with an authority.
@@ -251,8 +263,8 @@ fn encoded(text: &str) -> impl Iterator<Item = &str> {
     utf8_percent_encode(text, NO_URI_CHARACTER)
 }
 
-/// The value of a parameter as text, if it is one that can be.
-fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+/// The value of a parameter or header as text, if it is one that can be.
+pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(text.into()),
         Value::Number(number) => Some(number.to_string().into()),
@@ -305,13 +317,27 @@ mod tests {
     #[test]
     fn parameters_are_added_to_the_query() {
         let parameters = json!({
-            "q": "{{term}}", "n": 3, "l": [1, "a b"], "o": {"$component_ref": "x.o"}, "z": null, "token": "[redacted]", "key": "{{k}}",
+            "q": "{{term}}", "{{k}}": "x", "n": 3, "l": [1, "a b"], "o": {"$component_ref": "x.o"}, "z": null, "token": "[redacted]", "key": "{{k}}",
         });
         let mut endpoint = Endpoint::of_template("https://h/x?a=1#f").unwrap();
         endpoint.add_parameters(parameters.as_object().unwrap());
-        assert_eq!(endpoint.href, "https://h/x?a=1&key={k}&l=1&l=a%20b&n=3&q={term}#f");
+        assert_eq!(endpoint.href, "https://h/x?a=1&key={k}&l=1&l=a%20b&n=3&q={term}&{k}=x#f");
         assert_eq!(endpoint.variables.names(), ["k", "term"]);
         assert_eq!(endpoint.credentials.parameters, ["o", "token"]);
+    }
+
+    #[test]
+    fn origin_with_a_variable_is_found() {
+        for (url, expected) in [
+            ("https://{{host}}/x", Some("host")),
+            ("{{base}}/x", Some("base")),
+            ("https://h:{{port}}?q={{q}}", Some("port")),
+            ("{{scheme}}://h/x", Some("scheme")),
+            ("https://h/{{path}}", None),
+            ("https://h?u={{url}}", None),
+        ] {
+            assert_eq!(Endpoint::of_template(url).unwrap().variable_of_origin(), expected, "{url}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
 //! | sensitive headers that are held back, a plugin's configuration | `auto` |
-//! | nothing of all that | `auto`: no document says that nothing is needed |
+//! | nothing of all that | `auto`, or what the options say: no document says that nothing is needed |
 //!
 //! Where there are several, all of them are needed.
 
@@ -19,13 +19,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Mapper,
-    action::is_access,
     endpoint::{Credentials, Endpoint},
+    request::is_access,
 };
 use crate::{
     Error, Result,
-    agent_spec::{graph::Key, references::REFERENCE, types::Call},
-    redaction::{Hidden, Rule},
+    agent_spec::{Security, graph::Key, references::REFERENCE, types::Call},
+    redaction::{Hidden, Rule, is_stand_in},
 };
 
 /// The most ways to be granted access that one Thing needs at once.
@@ -129,6 +129,16 @@ impl<'d> Mapper<'_, 'd> {
             // Of hidden ones too: only their names and ways of access are shown.
             schemes.add_headers(self.sent_field(connection, "headers"), false);
             schemes.add_headers(self.sent_field(connection, "sensitive_headers"), true);
+            // A value that was hidden granted access, whatever its name is.
+            for (name, _) in self
+                .field(connection, "headers")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .filter(|(name, value)| !is_access(name) && value.as_str().is_some_and(is_stand_in))
+            {
+                schemes.add(Scheme::ApiKey("header", name));
+            }
             let has = |field| {
                 graph.is_withheld(connection, field)
                     || graph.text(connection, field).is_some_and(|path| !path.is_empty())
@@ -140,10 +150,24 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(client) = graph.part(key, "client_config") {
             schemes.add(Scheme::Oci(self.text(client, "auth_type")));
         }
-        if schemes.0.is_empty() {
-            schemes.add(Scheme::Plain("auto"));
-        }
+        self.add_assumed(&mut schemes);
         schemes
+    }
+
+    /// Adds the scheme of the options where the configuration names none, and puts it in place of one that isn't known. That
+    /// nothing is needed contradicts what is held back.
+    fn add_assumed(&self, schemes: &mut Schemes<'d>) {
+        let assumed = match self.options.security {
+            Security::ApiKey => Scheme::ApiKey("header", "X-API-Key"),
+            security => Scheme::Plain(security.name()),
+        };
+        if schemes.0.is_empty() {
+            schemes.add(assumed);
+        } else if self.options.security != Security::Nosec {
+            let others: Vec<Scheme<'d>> = std::mem::take(&mut schemes.0);
+            let known = |scheme| if scheme == Scheme::Plain("auto") { assumed } else { scheme };
+            others.into_iter().map(known).for_each(|scheme| schemes.add(scheme));
+        }
     }
 
     /// A field as it was sent, of the main document.

@@ -1,0 +1,155 @@
+//! Requests of tools that came from Open Agent Spec: a template in the form, filled in with the input of the action.
+//!
+//! The form has the template in `agentspec:request`; its members are `http_method`, `headers` and `data`, those of a
+//! RemoteTool. `{{name}}` stands for the input of that name, anywhere but in the host of the URL. It is filled in as text
+//! (Agent Spec, "Specifying inputs through placeholders"): values other than strings as JSON.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use percent_encoding::percent_decode_str;
+use regex::Regex;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use super::{Authorization, Error, Form, Place, Result, template::text_of, transport::parts};
+
+/// A name is of letters, numbers and underscores; as in Python, combining marks are no letters.
+#[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{\{[\s\x1c-\x1f]*([\p{L}\p{N}_]+)[\s\x1c-\x1f]*\}\}").expect("the expression is valid")
+});
+
+/// The inputs of a tool, by name.
+type Inputs = Map<String, Value>;
+
+/// The parts of a request that are made of inputs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestTemplate<'f> {
+    members: &'f Map<String, Value>,
+    affordance: &'f super::Affordance,
+}
+
+impl<'f> RequestTemplate<'f> {
+    /// The template of a form; none if the request is that of the form itself.
+    pub(super) fn of(form: &'f Form) -> Option<RequestTemplate<'f>> {
+        let members = form.members.get("agentspec:request")?.get("@value")?.as_object()?;
+        Some(RequestTemplate { members, affordance: &form.affordance })
+    }
+
+    /// The method, if it is made of inputs.
+    pub(super) fn method(&self, inputs: &Inputs) -> Result<Option<String>> {
+        let method = self.members.get("http_method").and_then(Value::as_str);
+        method.map(|method| self.filled(method, inputs, "http_method")).transpose()
+    }
+
+    /// The headers that are made of inputs. One whose inputs aren't given is left out if a credential takes its place.
+    pub(super) fn headers(&self, inputs: &Inputs, granted: &[Authorization]) -> Result<Vec<(String, String)>> {
+        let is_granted = |header: &str| {
+            granted
+                .iter()
+                .any(|one| matches!(parts(&one.grant).1, Place::Header(name) if name.eq_ignore_ascii_case(header)))
+        };
+        let mut headers = Vec::new();
+        for (name, value) in self.header_templates() {
+            if is_granted(name) && !self.is_given(value, inputs) {
+                continue;
+            }
+            let pointer = format!("headers/{name}");
+            let value = self.filled(value, inputs, &pointer)?;
+            let name = self.filled_name(name, inputs, &pointer)?;
+            if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err() {
+                return Err(
+                    self.refused(&pointer, "a header can't have this name or value, such as one with line breaks")
+                );
+            }
+            headers.push((name, value));
+        }
+        Ok(headers)
+    }
+
+    /// The names of the headers whose inputs are all given.
+    pub(super) fn given_headers(&self, inputs: &Inputs) -> Vec<String> {
+        let given = self.header_templates().filter(|(_, value)| self.is_given(value, inputs));
+        given.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The body: text as it is, else data.
+    pub(super) fn data(&self, inputs: &Inputs) -> Result<Option<Value>> {
+        self.members.get("data").map(|data| self.filled_data(data, inputs, "data")).transpose()
+    }
+
+    fn header_templates(&self) -> impl Iterator<Item = (&'f str, &'f str)> {
+        let headers = self.members.get("headers").and_then(Value::as_object).into_iter().flatten();
+        headers.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+    }
+
+    fn is_given(&self, template: &str, inputs: &Inputs) -> bool {
+        PLACEHOLDER.captures_iter(template).all(|found| inputs.contains_key(&found[1]))
+    }
+
+    fn filled_data(&self, template: &Value, inputs: &Inputs, pointer: &str) -> Result<Value> {
+        Ok(match template {
+            Value::String(text) => self.filled(text, inputs, pointer)?.into(),
+            Value::Array(items) => {
+                let filled = |(index, item)| self.filled_data(item, inputs, &format!("{pointer}/{index}"));
+                items.iter().enumerate().map(filled).collect::<Result<_>>()?
+            }
+            Value::Object(members) => {
+                let mut filled = Map::with_capacity(members.len());
+                for (name, member) in members {
+                    let pointer = format!("{pointer}/{name}");
+                    let name = self.filled_name(name, inputs, &pointer)?;
+                    if filled.contains_key(&name) {
+                        return Err(self.refused(&pointer, &format!("its input makes a second member {name:?}")));
+                    }
+                    filled.insert(name, self.filled_data(member, inputs, &pointer)?);
+                }
+                filled.into()
+            }
+            constant => constant.clone(),
+        })
+    }
+
+    /// The name of a member. To the language only values have placeholders, to its SDK names as well: what is no input of the
+    /// tool is text.
+    fn filled_name(&self, name: &str, inputs: &Inputs, pointer: &str) -> Result<String> {
+        match self.is_given(name, inputs) {
+            true => self.filled(name, inputs, pointer),
+            false => Ok(name.to_owned()),
+        }
+    }
+
+    /// A text with the inputs in place of their names.
+    fn filled(&self, text: &str, inputs: &Inputs, pointer: &str) -> Result<String> {
+        let mut filled = String::with_capacity(text.len());
+        let mut end = 0;
+        for found in PLACEHOLDER.captures_iter(text) {
+            let (Some(whole), name) = (found.get(0), &found[1]) else { continue };
+            let Some(value) = inputs.get(name) else {
+                return Err(self.refused(pointer, &format!("it is made of the input {name:?}, which is not given")));
+            };
+            filled.push_str(&text[end..whole.start()]);
+            filled.push_str(&text_of(value));
+            end = whole.end();
+        }
+        filled.push_str(&text[end..]);
+        Ok(filled)
+    }
+
+    fn refused(&self, pointer: &str, reason: &str) -> Error {
+        Error::Setting { setting: format!("{} of {}", pointer, self.affordance), reason: reason.to_owned() }
+    }
+}
+
+/// The name of an input as that of a variable in a URI template stands for it.
+pub(super) fn input_name(variable: &str) -> Cow<'_, str> {
+    percent_decode_str(variable).decode_utf8_lossy()
+}
+
+/// The first variable in the scheme, host, or port of a URL: whoever fills it in selects the server.
+pub(super) fn variable_of_origin(href: &str) -> Option<&str> {
+    let start = href.find("://").map_or(0, |scheme| scheme + 3);
+    let end = href[start..].find(['/', '?', '#']).map_or(href.len(), |length| start + length);
+    let (_, behind) = href[..end].split_once('{')?;
+    Some(behind.split_once('}')?.0)
+}
