@@ -7,11 +7,14 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
-    output::{self, complain, visible},
+    output::{self, complain, visible, warn},
     terminal::{is_changed, stdout},
 };
-use agentdex::convert::{Format, Supply};
-use agentdex_client::RegistryClient;
+use agentdex::{
+    convert::{Format, Supply},
+    td::Violation,
+};
+use agentdex_client::{ExportedDocument, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -39,28 +42,32 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let id = id_of(client, &arguments.id).await?;
     let edits = arguments.without_edits.then_some(("edits", "false"));
     let parameters: Vec<(&str, &str)> = version.map(|version| ("version", version)).into_iter().chain(edits).collect();
-    let Some(document) = client.export_with(&id, export.path, &parameters).await? else {
+    let Some(exported) = client.export_with_warnings(&id, export.path, &parameters).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
-    print_supply(&export.supply(&document.bytes, &document.media_type)?);
+    let ExportedDocument { media_type, document, warnings } = exported;
+    let supply = export.supply(document.as_bytes(), &media_type)?;
+    // They are listed with an example.
+    let is_listed = |warning: &Violation| warning.rule == "value-left-out" && !supply.names.is_empty();
+    let warnings: Vec<Violation> = warnings.into_iter().filter(|warning| !is_listed(warning)).collect();
+    warn(&id, &warnings);
+    print_supply(&supply);
     if let Some(path) = &arguments.out {
-        fs::write(path, document.bytes).with_context(|| format!("writing {}", path.display()))?;
+        fs::write(path, document).with_context(|| format!("writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = stdout();
-    match str::from_utf8(&document.bytes) {
-        Ok(json) if out.is_terminal() && document.media_type.ends_with("json") => {
-            write!(out, "{}", output::indented(json))?;
-        }
-        Ok(text) if out.is_terminal() && is_changed(text) => {
+    match () {
+        () if out.is_terminal() && media_type.ends_with("json") => write!(out, "{}", output::indented(&document))?,
+        () if out.is_terminal() && is_changed(&document) => {
             complain(
                 "note: characters that would control the terminal are shown as \\u…; --out FILE writes the document as it is",
             );
-            out.write_all(text.as_bytes())?;
+            out.write_all(document.as_bytes())?;
         }
-        _ => out.write_all(&document.bytes)?,
+        () => out.write_all(document.as_bytes())?,
     }
-    if out.is_terminal() && !document.bytes.ends_with(b"\n") {
+    if out.is_terminal() && !document.ends_with('\n') {
         writeln!(out)?;
     }
     out.flush()?;

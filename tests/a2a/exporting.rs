@@ -107,7 +107,11 @@ fn a2a_forms_are_interfaces() {
         "additionalInterfaces": [{"url": "https://weather.example/api/rest", "transport": "HTTP+JSON"}],
         "provider": {"organization": "Sky", "url": "https://sky.example"},
         "documentationUrl": "https://weather.example/api/manual",
-        "capabilities": {"streaming": true}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "capabilities": {"streaming": true, "extensions": [{
+            "uri": "urn:agentdex:a2a:thing", "description": "The card is made of the Thing Description with this id.",
+            "params": {"id": "urn:example:weather"},
+        }]},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
         "skills": [
             {"id": "urn:cap:forecast", "name": "forecast", "description": "Says the weather", "tags": ["sky"], "examples": ["rain?"]},
             {"id": "alert", "name": "alert", "description": "alert", "tags": []},

@@ -28,3 +28,16 @@ pub struct Converted {
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
     pub things: Vec<Box<RawValue>>,
 }
+
+/// The answer to an export with `Prefer: return=effect`: the document, and what it doesn't say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedDocument {
+    /// The media type of the document.
+    pub media_type: String,
+    /// The document as text.
+    pub document: String,
+    /// What the document doesn't say, or what was left out of it; pointers are into the Thing.
+    pub warnings: Vec<Violation>,
+}

@@ -59,7 +59,7 @@ pub use self::{
         MissingData, Neighbors, Side,
     },
     conversation::{Answered, Turn},
-    converted::Converted,
+    converted::{Converted, ExportedDocument},
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{Condition, FilterField, Filters, Period},
     listing::{CapabilitySummary, Summary, ThingCollection},

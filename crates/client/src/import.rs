@@ -1,6 +1,7 @@
 //! Documents in other formats: import and export.
 
-use reqwest::{Method, header};
+use agentdex_api::ExportedDocument;
+use reqwest::{Method, Response, header};
 use uuid::Uuid;
 
 use super::{Imported, RegistryClient, Result, read, text, thing_path};
@@ -86,19 +87,47 @@ impl RegistryClient {
     /// # Errors
     /// Those of [`RegistryClient::export`].
     pub async fn export_with(&self, id: &str, format: &str, parameters: &[(&str, &str)]) -> Result<Option<Document>> {
-        // The one path that isn't the name of its format.
-        let name = if format == "a2a" { "agent-card" } else { format };
-        let request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
-        let response = match self.send(request).await {
-            Ok(response) => response,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(response) = self.send_export(id, format, parameters, None).await? else { return Ok(None) };
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let media_type = kind.unwrap_or("application/octet-stream").to_owned();
         let url = response.url().to_string();
         let bytes = response.bytes().await.map_err(|source| Error::unreachable(url, source))?.to_vec();
         Ok(Some(Document { media_type, bytes }))
+    }
+
+    /// The same with what of the Thing the document doesn't say, and what was left out of it.
+    ///
+    /// # Errors
+    /// Those of [`RegistryClient::export`].
+    pub async fn export_with_warnings(
+        &self,
+        id: &str,
+        format: &str,
+        parameters: &[(&str, &str)],
+    ) -> Result<Option<ExportedDocument>> {
+        let prefer = Some("return=effect");
+        let Some(response) = self.send_export(id, format, parameters, prefer).await? else { return Ok(None) };
+        read(&text(response).await?, "an exported document").map(Some)
+    }
+
+    async fn send_export(
+        &self,
+        id: &str,
+        format: &str,
+        parameters: &[(&str, &str)],
+        prefer: Option<&str>,
+    ) -> Result<Option<Response>> {
+        // The one path that isn't the name of its format.
+        let name = if format == "a2a" { "agent-card" } else { format };
+        let mut request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
+        if let Some(preference) = prefer {
+            request = request.header("prefer", preference);
+        }
+        match self.send(request).await {
+            Ok(response) => Ok(Some(response)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -40,8 +40,8 @@ pub use agentdex_api as api;
 #[doc(inline)]
 pub use agentdex_api::{
     Answer as SearchAnswer, Answered, BatchResult, CapabilityHit as MatchingCapability, CapabilitySummary, Changes,
-    Converted, Effect, History, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed, Revision, SourceStatus,
-    Summary, TrackedSource, ValidationError, Version,
+    Converted, Effect, ExportedDocument, History, Hit as SearchHit, Imported, Problem, RefreshResult, Refreshed,
+    Revision, SourceStatus, Summary, TrackedSource, ValidationError, Version,
     guardian::{Decision as GuardianDecision, Entry as GuardedStep, Finding as RuleFinding, LiveSession},
 };
 pub use agentdex_td as td;

@@ -38,6 +38,7 @@ mod looks;
 pub mod mcp_server;
 mod redacted_json;
 mod redaction;
+mod returned;
 mod search_term;
 mod shape;
 #[cfg(feature = "signature")]
@@ -48,6 +49,7 @@ mod syntax;
 mod table;
 mod thing_builder;
 mod thing_description;
+mod unexpressed;
 pub mod verification;
 #[cfg_attr(not(feature = "yaml"), path = "no_yaml.rs")]
 mod yaml;
@@ -65,6 +67,7 @@ pub use self::{
     error::{Error, Result},
     format::Format,
     import_options::{ImportOptions, InvalidOption, Parameter, ParameterKind},
+    returned::Returned,
     syntax::Syntax,
 };
 use agentdex_td as td;

@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     convert::{Format, ImportOptions, Input, Syntax},
     store::{Original, Record},
-    td::{self, Document},
+    td::{self, Document, Violation},
 };
 
 /// The media type of Thing Descriptions.
@@ -18,9 +18,9 @@ pub struct Exported {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
-    /// Number of details that the conversion could not express, or that were left out of the original. None for TDs,
-    /// and for an original that lacks nothing.
-    pub warnings: Option<usize>,
+    /// What of the Thing the document doesn't say, and what was left out of an original. None for TDs, and for an original
+    /// that lacks nothing.
+    pub warnings: Option<Vec<Violation>>,
 }
 
 /// Options of an export.
@@ -80,27 +80,27 @@ impl Registry {
             let thing = Document::parse(source.text.as_bytes())?;
             let media_type = export.media_types.first().map_or("application/json", |(name, _)| *name);
             let made = export.from_thing(thing.value(), version)?;
-            let warnings = Some(made.warnings.len());
+            let warnings = Some(made.warnings);
             return Ok(Exported { media_type: media_type.to_owned(), bytes: made.bytes, warnings });
         };
-        let mut lost = 0;
+        let mut lost = Vec::new();
         if let Some(base) = source.unedited {
             let (base, edited) = (Document::parse(base.as_bytes())?, Document::parse(source.text.as_bytes())?);
             let syntax = if original.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
             let with_id = ImportOptions::of_fetched(Some(&id), None);
             let input = Input { bytes: &original.bytes, syntax, components: &[] };
             let made = export.with_edits(&input, &with_id, base.value(), edited.value())?;
-            lost = made.warnings.len();
+            lost = made.warnings;
             original.bytes = made.bytes;
         }
         let converted = version.map(|version| export.in_version(&original.bytes, version)).transpose()?;
         let Some(converted) = converted.flatten() else {
-            let supply = export.supply(&original.bytes, &original.media_type)?;
-            let warnings = supply.names.len() + lost;
-            let warnings = (warnings > 0).then_some(warnings);
+            lost.extend(export.supply(&original.bytes, &original.media_type)?.names.iter().map(left_out));
+            let warnings = (!lost.is_empty()).then_some(lost);
             return Ok(Exported { media_type: original.media_type, bytes: original.bytes, warnings });
         };
-        let warnings = Some(converted.warnings.len() + lost);
+        lost.extend(converted.warnings);
+        let warnings = Some(lost);
         Ok(Exported { media_type: original.media_type, bytes: converted.bytes, warnings })
     }
 
@@ -132,6 +132,11 @@ impl Registry {
         let is_shown = self.grants().is_none_or(|grants| declaration.access(&declared.access).admits(&grants));
         Ok(is_shown.then_some((text, original)))
     }
+}
+
+/// The warning of a value that an original doesn't have, by the name that stands for it.
+fn left_out(name: &String) -> Violation {
+    Violation::new("", "value-left-out", format!("{name:?} stands for a value that is not in the document: supply it"))
 }
 
 /// The text that is exported, and what it was converted from.

@@ -4,12 +4,19 @@ use std::{borrow::Cow, collections::HashSet, sync::atomic::Ordering};
 
 use agentdex_api::Effect;
 
-use super::{Registry, commit::tracking_stopped, own_members, prepare::Prepared, remarks::named, write::Written};
+use super::{
+    Registry,
+    commit::tracking_stopped,
+    own_members,
+    prepare::Prepared,
+    remarks::named,
+    write::{Write, Written},
+};
 use crate::{
     Error, Result,
     access::AccessRequest,
-    change::Precondition,
-    convert::{Conversion, ConvertedThing, Format, verification::Verification},
+    change::{Precondition, Seq},
+    convert::{Conversion, ConvertedThing, Format, Returned, verification::Verification},
     store::{self, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Remark},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
@@ -26,6 +33,17 @@ pub enum IfExists {
     Replace,
     /// Nothing is imported: [`Error::AlreadyExists`].
     Refuse,
+}
+
+/// Maximum number of attempts to write what was edited in an export.
+const RETURN_ATTEMPTS: u32 = 5;
+
+/// A Thing with what was edited in its export.
+struct ReturnedThing {
+    id: String,
+    /// The change that its description is of.
+    seq: Seq,
+    text: String,
 }
 
 /// The Things of one converted document, to be registered.
@@ -172,7 +190,8 @@ impl Imported {
 
 impl Registry {
     /// Registers all Things of a converted document with their originals, or none of them, and is done
-    /// when that is durable. What is the same as before makes no change. Things of parts that an earlier version of the
+    /// when that is durable. What is the same as before makes no change. So does an export of the Thing in another format than
+    /// that of its original; what was edited in such an export is an edit of the Thing, unless [`Import::replace`] is set. Things of parts that an earlier version of the
     /// document had, and of which this conversion has none, are removed: the warning `parts-removed` names them.
     ///
     /// ```
@@ -200,6 +219,14 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits it;
     /// [`Error::InvalidSource`] where two of the Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
+        for _ in 0..RETURN_ATTEMPTS {
+            let Some(returned) = self.returned(&import)? else { break };
+            match self.write_returned(&import, returned).await {
+                // Somebody else was faster: what is there now may be something else.
+                Err(Error::PreconditionFailed { .. }) => {}
+                outcome => return outcome,
+            }
+        }
         let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
         for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
             self.0.network.reschedule(&self.0.store, &thing.id).await;
@@ -213,6 +240,41 @@ impl Registry {
     /// As [`Registry::import`].
     pub fn import_blocking(&self, import: Import) -> Result<Imported> {
         pollster::block_on(self.import(import))
+    }
+
+    /// The Thing that a document is the export of, in another format than that of its original, and its text with what was
+    /// edited in the document; none if it isn't.
+    fn returned(&self, import: &Import) -> Result<Option<ReturnedThing>> {
+        let [thing] = import.conversion.things.as_slice() else { return Ok(None) };
+        let source = &thing.source;
+        let Some(export) = source.format.export().filter(|_| !import.replace && import.if_exists != IfExists::Refuse)
+        else {
+            return Ok(None);
+        };
+        let id = td::normalize_id(&thing.id)?;
+        // A declaration of its own is an ordinary import; so is what nobody may know of.
+        let record = self.find_record(&id)?.filter(|record| record.format.as_deref() != Some(source.format.name()));
+        let Some(record) = record else { return Ok(None) };
+        let served = Document::parse(record.text.as_bytes())?;
+        let text = match export.returned(served.value(), thing) {
+            Returned::Unchanged => record.text.clone(),
+            Returned::Edited(edited) => edited.text().to_owned(),
+            Returned::Other => return Ok(None),
+        };
+        Ok(Some(ReturnedThing { id: record.id.clone(), seq: record.seq, text }))
+    }
+
+    async fn write_returned(&self, import: &Import, returned: ReturnedThing) -> Result<Imported> {
+        let ReturnedThing { id, seq, text } = returned;
+        let text = match import.ttl {
+            Some(ttl) => td::merge_patch::apply(&text, &serde_json::json!({"registration": {"ttl": ttl}}).to_string())?,
+            None => text,
+        };
+        let descriptions = if import.dry_run { vec![text.clone()] } else { Vec::new() };
+        let write = Write::put_at(&id, text).when(Precondition::Seq(seq)).dry_run(import.dry_run);
+        let write = write.actor(import.actor.clone()).with_access(import.access.clone());
+        let written = self.write(write).await?;
+        Ok(Imported { things: vec![written], warnings: Vec::new(), descriptions })
     }
 
     /// Imports with what is to be noted of the first Thing, given its id.

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Card, FORMS_BINDING, Generation, Options,
+    Card, Generation, Options, THING_EXTENSION,
     export_forms::{self, Reach, Reached, forms_of},
     export_schemes,
     export_security::ThingSecurity,
@@ -51,7 +51,9 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
     let names = SkillNames::of(thing);
     let own = members.iter().filter_map(|(name, value)| Some((name.strip_prefix("a2a:")?.to_owned(), value.clone())));
-    let mut export = Export { thing: members, names, card: own.collect(), violations: Vec::new() };
+    let own: Object = own.collect();
+    let was_card = !own.is_empty();
+    let mut export = Export { thing: members, names, card: own, violations: Vec::new() };
     let was = Former::of(&export);
     let reached = export_forms::reached(members, |action| export.names.skill_of(action));
     let security = ThingSecurity::of(members, reached.reach());
@@ -62,15 +64,25 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     export.add_metadata();
     export.add_skills(was.as_ref(), reached.reach());
     export.add_security(security, was.as_ref());
-    let Export { card, violations, .. } = export;
-    if !violations.is_empty() {
-        let report = Report { violations, ..Report::default() };
+    if !export.violations.is_empty() {
+        let report = Report { violations: export.violations, ..Report::default() };
         return Err(not_expressible(report.to_string()));
     }
-    let card = Card::of_members(card).map_err(|error| match error {
-        Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
-        other => other,
-    })?;
+    let of_members = |members: &Object| {
+        Card::of_members(members.clone()).map_err(|error| match error {
+            Error::InvalidSource { report, .. } => not_expressible(report.to_string()),
+            other => other,
+        })
+    };
+    let mut card = of_members(&export.card)?;
+    // Otherwise a card that comes back would be that of another agent.
+    if let Some(id) = members.get("id").and_then(Value::as_str).filter(|_| !was_card)
+        && thing::id_of(&card, &Options::default()).ok().as_deref() != Some(id)
+    {
+        let description = "The card is made of the Thing Description with this id.";
+        export.add_extension(&json!({"uri": THING_EXTENSION, "description": description, "params": {"id": id}}));
+        card = of_members(&export.card)?;
+    }
     let mut rendition = card.render(generation);
     if !reached.is_complete() {
         let message = "the forms lead to more places than a card gets interfaces; only the first are in it";
@@ -211,7 +223,7 @@ impl Export<'_> {
     fn add_extension(&mut self, extension: &Value) {
         let Some(capabilities) = self.capabilities_of_card() else { return };
         if let Value::Array(extensions) = capabilities.entry("extensions").or_insert_with(|| json!([])) {
-            extensions.retain(|one| one.get("uri").is_none_or(|uri| uri != FORMS_BINDING));
+            extensions.retain(|one| one.get("uri") != extension.get("uri"));
             extensions.push(extension.clone());
         }
     }

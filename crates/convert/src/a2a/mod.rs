@@ -74,6 +74,9 @@ pub const A2A_CONTEXT: &str = agentdex_td::contexts::A2A;
 /// extension of the same URI lists.
 pub const FORMS_BINDING: &str = "urn:agentdex:a2a:td-forms";
 
+/// The extension of a card that was made of a Thing: its parameter `id` is the id of the Thing.
+pub const THING_EXTENSION: &str = "urn:agentdex:a2a:thing";
+
 /// The generations of agent cards, which differ in their shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Generation {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    A2A_NAMESPACE, Card, Options,
+    A2A_NAMESPACE, Card, Options, THING_EXTENSION,
     forms::callables,
     invalid,
     reference::{Unusable, interface_url, web_url},
@@ -83,8 +83,18 @@ fn is_valid(description: &Document) -> bool {
     admit(description.clone(), Identity::Own, Strictness::Strict).is_ok()
 }
 
-fn id_of(card: &Card, options: &Options) -> Result<String> {
+/// The id of the Thing that a card was made of, if it says one.
+fn thing_id(card: &Card) -> Option<&str> {
+    let extensions = card.members().get("capabilities")?.get("extensions")?.as_array()?;
+    let extension = extensions.iter().find(|extension| extension["uri"] == THING_EXTENSION)?;
+    extension.get("params")?.get("id")?.as_str()
+}
+
+pub(super) fn id_of(card: &Card, options: &Options) -> Result<String> {
     if let Some(id) = &options.id {
+        return Ok(normalize_id(id)?.into_owned());
+    }
+    if let Some(id) = thing_id(card) {
         return Ok(normalize_id(id)?.into_owned());
     }
     let unknown =

@@ -5,6 +5,7 @@
 //! how much of the edit it has. What is still missing is a warning, so that no warning is wrong.
 
 mod change;
+mod export_search;
 mod merge;
 mod removed_texts;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use serde_json::Value;
 use self::removed_texts::all_texts;
 pub(crate) use self::{
     change::{Change, What, changes, changes_with_moves, distance, pointer},
+    export_search::ExportSearch,
     merge::merged,
     removed_texts::RemovedTexts,
 };

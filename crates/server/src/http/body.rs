@@ -217,6 +217,9 @@ pub(super) fn unsupported(detail: String) -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail)
 }
 
+/// The preference for what was done, with its warnings, as the body of the response.
+pub(super) const RETURN_EFFECT: &str = "return=effect";
+
 /// True if the client asks for a preference (RFC 7240).
 pub(super) fn prefers(request: &HttpRequest, preference: &str) -> bool {
     let prefer = HeaderName::from_static("prefer");

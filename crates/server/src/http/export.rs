@@ -6,12 +6,13 @@ use actix_web::{
     http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY},
     web::Data,
 };
+use agentdex_api::ExportedDocument;
 use uuid::Uuid;
 
 use super::{
     address::thing_id_before,
     blocking::blocking,
-    body::WARNINGS,
+    body::{self, RETURN_EFFECT, WARNINGS},
     conditions::{Conditions, Verdict},
     context::Context,
     formats::ExportPath,
@@ -52,6 +53,9 @@ impl ExportPath {
         if let Some((media_type, _)) = media_type {
             exported.media_type = media_type.to_owned();
         }
+        if body::prefers(&request, RETURN_EFFECT) {
+            return Ok(with_warnings(exported));
+        }
         let mut response = answer(exported, &conditions, self.export.max_age)?;
         if media_type.is_some() {
             response.headers_mut().insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
@@ -77,6 +81,15 @@ fn tag(exported: &Exported) -> String {
     format!("\"{}\"", Uuid::new_v5(&media_type, &exported.bytes).simple())
 }
 
+/// The document with its warnings, as JSON.
+fn with_warnings(exported: Exported) -> HttpResponse {
+    let warnings = exported.warnings.unwrap_or_default();
+    let mut response = HttpResponse::Ok();
+    response.insert_header((WARNINGS, warnings.len())).insert_header(("preference-applied", RETURN_EFFECT));
+    let document = String::from_utf8_lossy(&exported.bytes).into_owned();
+    response.json(ExportedDocument { media_type: exported.media_type, document, warnings })
+}
+
 /// The answer, as far as the client doesn't have it already.
 fn answer(exported: Exported, conditions: &Conditions, max_age: Option<u32>) -> Result<HttpResponse, Problem> {
     let etag = tag(&exported);
@@ -93,7 +106,7 @@ fn answer(exported: Exported, conditions: &Conditions, max_age: Option<u32>) -> 
         Verdict::Proceed => {
             let mut response = head(HttpResponse::Ok());
             if let Some(warnings) = exported.warnings {
-                response.insert_header((WARNINGS, warnings));
+                response.insert_header((WARNINGS, warnings.len()));
             }
             Ok(response.insert_header((CONTENT_TYPE, exported.media_type)).body(exported.bytes))
         }

@@ -261,8 +261,6 @@ pub(super) async fn commit(registry: &Registry, write: Write, large: bool) -> Re
 }
 
 const PREFERENCE_APPLIED: (&str, &str) = ("preference-applied", "return=representation");
-/// The preference for the effect of a write, with its warnings, as the body of the response.
-const RETURN_EFFECT: &str = "return=effect";
 
 /// The response to a write.
 pub(super) fn answer(
@@ -299,15 +297,15 @@ fn respond_to_write(
         Effect::Removed => {
             let applied = match prefers_representation() {
                 true => PREFERENCE_APPLIED,
-                false if body::prefers(request, RETURN_EFFECT) => ("preference-applied", RETURN_EFFECT),
+                false if body::prefers(request, body::RETURN_EFFECT) => ("preference-applied", body::RETURN_EFFECT),
                 false => return Ok(HttpResponse::NoContent().finish()),
             };
             Ok(HttpResponse::Ok().insert_header(applied).json(effect(written, false)))
         }
         _ => {
-            if body::prefers(request, RETURN_EFFECT) {
+            if body::prefers(request, body::RETURN_EFFECT) {
                 let mut response = HttpResponse::Ok();
-                response.insert_header(etag).insert_header(("preference-applied", RETURN_EFFECT));
+                response.insert_header(etag).insert_header(("preference-applied", body::RETURN_EFFECT));
                 return Ok(response.json(effect(written, false)));
             }
             if prefers_representation()

@@ -196,6 +196,10 @@ impl ExportPath {
         if self.export.max_age.is_some() {
             headers["Cache-Control"] = header("How long it needn't be asked for again", "string");
         }
+        parameters.push(json!({
+            "name": "Prefer", "in": "header", "required": false, "schema": {"type": "string"},
+            "description": "`return=effect`: answer with the document as a text, and with the warnings, in JSON",
+        }));
         headers["Agentdex-Warnings"] =
             header("Of what was made or converted: how much the document can't say", "integer");
         let schema = match IMPORTS.iter().find(|import| import.format == self.format) {
@@ -206,7 +210,10 @@ impl ExportPath {
         let sent = self.format.import().map_or(&[][..], |import| import.media_types);
         let media_types =
             self.export.media_types.iter().map(|(name, _)| *name).chain(sent.iter().map(|(name, _)| *name));
-        let content: BTreeMap<_, _> = media_types.map(|media_type| (media_type, json!({"schema": schema}))).collect();
+        let mut content: BTreeMap<_, _> =
+            media_types.map(|media_type| (media_type, json!({"schema": schema}))).collect();
+        let with_warnings = content.entry("application/json").or_insert_with(|| json!({"schema": {}}));
+        with_warnings["schema"] = json!({"anyOf": [with_warnings["schema"].clone(), reference("ExportedDocument")]});
         let mut responses = json!({
             "200": {"description": self.export.description, "headers": headers, "content": content},
             "304": {"description": "Not modified"},

@@ -27,7 +27,7 @@ use super::{
         super::super::openapi::document, conversation::ask, aos::answer, aos::sessions, aos::session, aos::decisions, aos::events,
         sacp::instructions, sacp::check,
     ),
-    components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, super::ImportParts)),
+    components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
     tags(
         (name = "things", description = "Register, read, change and remove descriptions"),
         (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),

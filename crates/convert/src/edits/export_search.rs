@@ -1,0 +1,103 @@
+//! `ExportSearch`: the Thing whose export an edited document is.
+
+use serde_json::Value;
+
+use super::{Change, What, change::pointer, changes, distance};
+
+/// The most exports that are made to find what was edited.
+const MOST_TRIED: usize = 24;
+
+/// The search for the description whose export a document is. What the export says otherwise is looked for in the
+/// description, and replaced there.
+pub(crate) struct ExportSearch<'s, E> {
+    export: E,
+    sent: &'s Value,
+    best: Value,
+    /// The export of the best one.
+    exported: Value,
+    left: usize,
+}
+
+impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
+    /// Searches from a description, whose export is `exported`, for the one whose export is `sent`.
+    pub(crate) fn new(export: E, description: &Value, exported: Value, sent: &'s Value) -> ExportSearch<'s, E> {
+        let mut search = ExportSearch { export, sent, best: description.clone(), exported, left: MOST_TRIED };
+        for change in changes(&search.exported.clone(), sent) {
+            search.find(&change);
+        }
+        search
+    }
+
+    /// The changes that the description has no place for.
+    pub(crate) fn missing(&self) -> Vec<Change> {
+        changes(&self.exported, self.sent)
+    }
+
+    /// The nearest description.
+    pub(crate) fn into_best(self) -> Value {
+        self.best
+    }
+
+    /// Makes a change of the document in the description: of a value where the former one is, of a description that was missing
+    /// where it belongs.
+    fn find(&mut self, change: &Change) {
+        let What::Set(is) = &change.what else { return };
+        let name = change.path.last().map(String::as_str).unwrap_or_default();
+        let was = self.exported.pointer(&change.pointer()).cloned();
+        let mut places = Vec::new();
+        match &was {
+            Some(Value::Object(_) | Value::Null) => return,
+            Some(was) => collect(&self.best, was, name, &mut Vec::new(), &mut places),
+            None if change.path == ["description"] => places.push(vec!["description".to_owned()]),
+            None => return,
+        }
+        // An address is that of every form; another text may be there for another reason.
+        let is_address = is.as_str().is_some_and(|text| text.contains("://"));
+        if is_address && self.attempt(&places, is) {
+            return;
+        }
+        places.sort_by_key(Vec::len);
+        let _ = places.into_iter().any(|place| self.attempt(&[place], is));
+    }
+
+    /// Puts a value to places, if the export is more like the document then.
+    fn attempt(&mut self, places: &[Vec<String>], value: &Value) -> bool {
+        if places.is_empty() || self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let mut candidate = self.best.clone();
+        for path in places {
+            Change { path: path.clone(), what: What::Set(value.clone()) }.apply(&mut candidate);
+        }
+        let Some(exported) = (self.export)(&candidate) else { return false };
+        let is_nearer = distance(&exported, self.sent) < distance(&self.exported, self.sent);
+        if is_nearer {
+            (self.best, self.exported) = (candidate, exported);
+        }
+        is_nearer
+    }
+}
+
+/// The places where a description has a value, the id aside: of a text anywhere, of another value under its name.
+fn collect(value: &Value, was: &Value, name: &str, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
+    let is_place = |path: &[String]| match was {
+        Value::String(_) => pointer(path) != "/id",
+        _ => path.last().is_some_and(|last| last.rsplit(':').next() == Some(name)),
+    };
+    if value == was && is_place(path) {
+        places.push(path.clone());
+    }
+    let mut within = |name_here: String, value: &Value| {
+        path.push(name_here);
+        collect(value, was, name, path, places);
+        path.pop();
+    };
+    match value {
+        Value::Array(elements) => {
+            elements.iter().enumerate().for_each(|(index, element)| within(index.to_string(), element));
+        }
+        Value::Object(members) => members.iter().for_each(|(name, member)| within(name.clone(), member)),
+        _ => {}
+    }
+}

@@ -1,0 +1,93 @@
+//! Documents that Things were exported as, and that come back: as they were, or edited.
+
+use serde_json::Value;
+
+use crate::{
+    ConvertedThing, Export, Format, Syntax,
+    agent_spec::DESCRIPTION,
+    edits::{ExportSearch, distance},
+    td::{Document, Identity, Strictness, admit},
+    thing_builder::described,
+};
+
+/// What a document says of the Thing that it may have been exported from.
+#[derive(Debug)]
+pub enum Returned {
+    /// It is the export of the Thing.
+    Unchanged,
+    /// It is the export of the Thing with these edits.
+    Edited(Document),
+    /// It is another document, or it was edited where the Thing has nothing that corresponds.
+    Other,
+}
+
+impl Export {
+    /// Compares a document with the export of a Thing. Numbers are equal if their values are, and the order of members doesn't
+    /// count.
+    ///
+    /// ```
+    /// use agentdex_convert::{Format, ImportOptions, Input, Returned};
+    ///
+    /// let thing = serde_json::json!({
+    ///     "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:clock", "title": "Clock",
+    ///     "version": {"instance": "1.0.0"}, "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+    ///     "actions": {"time": {"description": "Tells the time", "forms": [{"href": "https://clock.example"}]}},
+    /// });
+    /// let format = Format::LmosCapabilities;
+    /// let (import, export) = (format.import().unwrap(), format.export().unwrap());
+    /// let file = String::from_utf8(export.from_thing(&thing, None)?.bytes).unwrap();
+    /// let converted = |file: &str| import.to_things(&Input::json(file.as_bytes()), &ImportOptions::default());
+    /// assert!(matches!(export.returned(&thing, &converted(&file)?.things[0]), Returned::Unchanged));
+    /// let edited = file.replace("Tells the time", "Tells the time of day");
+    /// let Returned::Edited(thing) = export.returned(&thing, &converted(&edited)?.things[0]) else { panic!("{edited}") };
+    /// assert_eq!(thing.value()["actions"]["time"]["description"], "Tells the time of day");
+    /// # Ok::<(), agentdex_convert::Error>(())
+    /// ```
+    pub fn returned(&self, thing: &Value, converted: &ConvertedThing) -> Returned {
+        let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+        let source = &converted.source;
+        let syntax = if source.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        let sent = syntax.to_json(&source.bytes).ok().and_then(|json| parse(json.as_bytes()));
+        let Some(sent) = sent else { return Returned::Other };
+        let exported = |thing: &Value, version| parse(&(self.from_thing)(thing, version).ok()?.bytes);
+        // A configuration has the whole description in it, in which its edits were made when it was read.
+        if source.format == Format::AgentSpec && sent["metadata"].get(DESCRIPTION).is_some() {
+            let description = &converted.description;
+            let is_read =
+                exported(description.value(), None).map(without_description) == Some(without_description(sent));
+            return match description.value() == thing {
+                _ if !is_read => Returned::Other,
+                true => Returned::Unchanged,
+                false => Returned::Edited(description.clone()),
+            };
+        }
+        let versions: Vec<Option<&str>> = match self.versions {
+            [] => vec![None],
+            versions => versions.iter().map(|version| Some(*version)).collect(),
+        };
+        let made = versions.into_iter().filter_map(|version| Some((version, exported(thing, version)?)));
+        let Some((version, made)) = made.min_by_key(|(_, made)| distance(made, &sent)) else {
+            return Returned::Other;
+        };
+        if made == sent {
+            return Returned::Unchanged;
+        }
+        let search = ExportSearch::new(|thing: &Value| exported(thing, version), thing, made, &sent);
+        if !search.missing().is_empty() {
+            return Returned::Other;
+        }
+        let edited = described(search.into_best()).ok();
+        edited.filter(is_valid).map_or(Returned::Other, Returned::Edited)
+    }
+}
+
+/// A configuration without the description that it was made of.
+pub(crate) fn without_description(mut configuration: Value) -> Value {
+    configuration.get_mut("metadata").and_then(Value::as_object_mut).map(|metadata| metadata.remove(DESCRIPTION));
+    configuration
+}
+
+/// True for a Thing Description that a registry takes as it is.
+pub(crate) fn is_valid(description: &Document) -> bool {
+    admit(description.clone(), Identity::Own, Strictness::Strict).is_ok()
+}

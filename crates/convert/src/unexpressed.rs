@@ -1,0 +1,213 @@
+//! What a document that was made of a Thing doesn't say of it.
+//!
+//! Texts and addresses are looked for in the document, data and security in the Things that importing it gives. What only
+//! agentdex reads, a description in metadata or an extension of ours, is left out before.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Format, ImportOptions, Input,
+    agent_spec::DESCRIPTION,
+    td::{Violation, internal::Path},
+};
+
+/// The rule of its warnings.
+const RULE: &str = "not-expressed";
+/// The most warnings of one document.
+const MOST: usize = 50;
+
+/// The members of a Thing that a document doesn't say, or says otherwise; a warning for each, with a pointer into the Thing.
+pub(crate) fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation> {
+    let Ok(mut document) = serde_json::from_slice::<Value>(document) else { return Vec::new() };
+    without_own(&mut document);
+    let mut texts = HashSet::new();
+    collect_texts(&document, &mut texts);
+    let told = Told { things: things_of(format, thing, &document), texts, noun: format.descriptor().noun };
+    let mut found = Vec::new();
+    told.compare(thing, &mut found);
+    found.truncate(MOST);
+    found
+}
+
+/// Removes what no other program reads.
+fn without_own(document: &mut Value) {
+    if let Some(Value::Object(metadata)) = document.get_mut("metadata") {
+        metadata.remove(DESCRIPTION);
+    }
+    let extensions = document.pointer_mut("/capabilities/extensions").and_then(Value::as_array_mut);
+    if let Some(extensions) = extensions {
+        extensions.retain(|one| !one["uri"].as_str().is_some_and(|uri| uri.starts_with("urn:agentdex:")));
+    }
+}
+
+fn things_of(format: Format, thing: &Value, document: &Value) -> Vec<Value> {
+    let text = document.to_string();
+    let id = thing.get("id").and_then(Value::as_str);
+    let options = ImportOptions::of_fetched(id, None).by_default("tools", "true");
+    let converted = format.import().and_then(|import| import.to_things(&Input::json(text.as_bytes()), &options).ok());
+    let things = converted.map(|conversion| conversion.things).unwrap_or_default();
+    things.into_iter().map(|thing| thing.description.into_parts().0).collect()
+}
+
+fn collect_texts<'v>(value: &'v Value, texts: &mut HashSet<&'v str>) {
+    match value {
+        Value::String(text) => drop(texts.insert(text)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(members) => members.values().for_each(|member| collect_texts(member, texts)),
+        _ => {}
+    }
+}
+
+/// What a document says.
+struct Told<'d> {
+    things: Vec<Value>,
+    texts: HashSet<&'d str>,
+    noun: &'static str,
+}
+
+impl Told<'_> {
+    fn compare(&self, thing: &Value, found: &mut Vec<Violation>) {
+        let root = Path::ROOT;
+        for name in ["title", "description", "support"] {
+            self.compare_text(thing.get(name), &root.member(name), found);
+        }
+        let (version, at) = (thing.get("version").and_then(|version| version.get("instance")), root.member("version"));
+        self.compare_text(version, &at.member("instance"), found);
+        let metadata = thing.get("lmos:metadata").and_then(|metadata| metadata.get("lmos:vendor"));
+        let of_lmos = root.member("lmos:metadata");
+        let vendor = of_lmos.member("lmos:vendor");
+        match metadata {
+            Some(Value::Object(members)) => {
+                members.iter().for_each(|(name, value)| self.compare_text(Some(value), &vendor.member(name), found));
+            }
+            text => self.compare_text(text, &vendor, found),
+        }
+        let links = root.member("links");
+        for (index, link) in thing.get("links").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            self.compare_text(link.get("href"), &links.index(index).member("href"), found);
+        }
+        for kind in ["properties", "events"] {
+            let list = root.member(kind);
+            for name in affordances(thing, kind).keys() {
+                let is_told = self.things.iter().any(|told| affordances(told, kind).contains_key(name));
+                self.warn_unless(is_told, &list.member(name), found);
+            }
+        }
+        let actions = root.member("actions");
+        for (name, action) in affordances(thing, "actions") {
+            self.compare_action(thing, name, action, &actions.member(name), found);
+        }
+        self.compare_security(thing, found);
+    }
+
+    fn compare_text(&self, text: Option<&Value>, at: &Path<'_>, found: &mut Vec<Violation>) {
+        if let Some(text) = text.and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            self.warn_unless(self.texts.contains(text), at, found);
+        }
+    }
+
+    fn warn_unless(&self, is_told: bool, at: &Path<'_>, found: &mut Vec<Violation>) {
+        if !is_told && found.len() < MOST {
+            found.push(Violation::new(
+                at.to_pointer(),
+                RULE,
+                format!("{} doesn't say this, or says it otherwise", self.noun),
+            ));
+        }
+    }
+
+    fn compare_action(&self, thing: &Value, name: &str, action: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
+        let Some(told) = self.capability(name) else { return self.warn_unless(false, at, found) };
+        self.compare_text(action.get("description"), &at.member("description"), found);
+        for side in ["input", "output"] {
+            let Some(schema) = action.get(side) else { continue };
+            let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| told.get(&format!("{prefix}{side}")));
+            let is_told = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
+            self.warn_unless(is_told, &at.member(side), found);
+        }
+        let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
+        let is_reached = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
+        self.warn_unless(forms.is_empty() || forms.iter().any(is_reached), &at.member("forms"), found);
+        let list = at.member("forms");
+        for (index, form) in forms.iter().enumerate().filter(|(_, form)| is_reached(form)) {
+            let form_at = list.index(index);
+            let headers = form_at.member("htv:headers");
+            let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
+            for (number, header) in listed {
+                self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
+            }
+        }
+    }
+
+    /// The action of a name, or the capability.
+    fn capability(&self, name: &str) -> Option<&Value> {
+        let actions = self.things.iter().find_map(|told| told.get("actions")?.get(name));
+        actions.or_else(|| {
+            let entries = self.things.iter().filter_map(|told| told.get("lmos:capabilities")?.as_array()).flatten();
+            let is_it = |entry: &&Value| ["lmos:id", "lmos:name"].iter().any(|member| entry[*member] == name);
+            entries.into_iter().find(is_it)
+        })
+    }
+
+    /// True if an address is in the document. Variables in it are written otherwise.
+    fn has_address(&self, base: &str, href: &str) -> bool {
+        let literal = href.split('{').next().unwrap_or_default();
+        let is_whole = literal.contains("://") || base.is_empty();
+        let address = if is_whole { literal.to_owned() } else { format!("{}{literal}", base.trim_end_matches('/')) };
+        let literal = literal.trim_end_matches(['?', '&', '/']);
+        let address = address.trim_end_matches(['?', '&', '/']);
+        self.texts
+            .iter()
+            .any(|text| text.starts_with(address) || (!is_whole && !literal.is_empty() && text.contains(literal)))
+    }
+
+    fn compare_security(&self, thing: &Value, found: &mut Vec<Violation>) {
+        let told: BTreeSet<[Option<&str>; 3]> = self
+            .things
+            .iter()
+            .filter_map(|told| told.get("securityDefinitions")?.as_object())
+            .flat_map(Map::values)
+            .map(security)
+            .collect();
+        for (name, definition) in thing.get("securityDefinitions").and_then(Value::as_object).into_iter().flatten() {
+            let says_nothing = matches!(definition["scheme"].as_str(), None | Some("nosec" | "auto" | "combo"));
+            let at = Path::ROOT.member("securityDefinitions");
+            self.warn_unless(says_nothing || told.contains(&security(definition)), &at.member(name), found);
+        }
+    }
+}
+
+fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
+}
+
+/// The scheme of a definition, and where its credential goes.
+fn security(definition: &Value) -> [Option<&str>; 3] {
+    let text = |name: &str| definition.get(name).and_then(Value::as_str);
+    let scheme = text("scheme");
+    let is_in_header = matches!(scheme, Some("basic" | "bearer" | "digest"));
+    [scheme, text("in").or(is_in_header.then_some("header")), text("name").filter(|_| scheme == Some("apikey"))]
+}
+
+/// The members that data has, their types, and which of them are required.
+fn shape(schema: &Value) -> (Option<&Value>, Vec<(&String, Option<&Value>)>, BTreeSet<&str>) {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let mut properties: Vec<_> = properties.map(|(name, schema)| (name, schema.get("type"))).collect();
+    properties.sort_by_key(|(name, _)| *name);
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
+    (kind, properties, required.collect())
+}
+
+/// True if data that are no object are the one member that a document has for them.
+fn is_whole(schema: &Value, said: &Value) -> bool {
+    let mut members = said.get("properties").and_then(Value::as_object).into_iter().flatten();
+    match (members.next(), members.next()) {
+        (Some((_, only)), None) => schema.get("properties").is_none() && only.get("type") == schema.get("type"),
+        _ => false,
+    }
+}
