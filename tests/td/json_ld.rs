@@ -49,6 +49,59 @@ fn thing(members: Value) -> Value {
 }
 
 #[test]
+fn every_capability_is_a_node_and_its_data_no_affordance() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let thing = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {
+            "lmos": "https://eclipse.dev/lmos/protocol/v1#", "agentspec": "urn:agentdex:agent-spec:",
+        }],
+        "id": "urn:x:r", "lmos:capabilities": [
+            {"id": "tide-table", "lmos:name": "Tide table"},
+            {"id": "urn:cap:a", "lmos:name": "A"},
+            {"lmos:name": "Second", "lmos:input": schema, "agentspec:output": schema},
+            {"@id": "x/y", "lmos:name": "Third"},
+        ],
+    });
+    let lines = lines(&read(&thing));
+    let of = |predicate: &str| lines.iter().filter(|line| line.contains(predicate)).count();
+    assert_eq!((of("lmos1:capabilities>"), of("lmos1:name>")), (4, 4), "{lines:#?}");
+    assert_eq!((of("lmos1:id>"), of("<urn:cap:a>")), (2, 2), "{lines:#?}");
+    assert_eq!((of("hasPropertyAffordance"), of("city")), (0, 2), "{lines:#?}");
+}
+
+/// The classes of the W3C's security ontology.
+const SECURITY_CLASSES: [&str; 9] = [
+    "NoSecurityScheme",
+    "AutoSecurityScheme",
+    "ComboSecurityScheme",
+    "BasicSecurityScheme",
+    "DigestSecurityScheme",
+    "APIKeySecurityScheme",
+    "BearerSecurityScheme",
+    "PSKSecurityScheme",
+    "OAuth2SecurityScheme",
+];
+
+#[test]
+fn security_schemes_are_classes_of_the_ontology() {
+    for context in ["https://www.w3.org/2022/wot/td/v1.1", "https://www.w3.org/2019/wot/td/v1"] {
+        for scheme in ["nosec", "auto", "combo", "basic", "digest", "apikey", "bearer", "psk", "oauth2"] {
+            let mut thing = thing(json!({"securityDefinitions": {"s": {"scheme": scheme}}, "security": "s"}));
+            thing["@context"] = context.into();
+            let class = "https://www.w3.org/2019/wot/security#";
+            let text = String::from_utf8(Syntax::NQuads.write(&read(&thing)).unwrap()).unwrap();
+            let found =
+                text.split(['<', '>']).filter_map(|iri| iri.strip_prefix(class)).find(|name| name.ends_with("Scheme"));
+            let is_old = context.ends_with("v1") && ["auto", "combo"].contains(&scheme);
+            assert!(
+                is_old || found.is_some_and(|name| SECURITY_CLASSES.contains(&name)),
+                "{context} {scheme}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn affordances_have_their_names_and_schemas_their_own_terms() {
     let statements = read(&thing(json!({
         "title": "Lamp",

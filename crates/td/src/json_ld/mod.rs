@@ -8,6 +8,7 @@
 //!   [`MAX_NESTING`](super::MAX_NESTING) levels, away from those that answer requests (see [`Expander`]).
 //! - **What it isn't used for**: compaction. The document as it was registered is what is returned as JSON-LD.
 
+mod capability_entries;
 mod contexts;
 mod expander;
 mod json;

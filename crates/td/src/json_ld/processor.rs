@@ -12,7 +12,7 @@ use json_ld::{
 use serde_json::Value;
 
 use super::{
-    Statements,
+    Statements, capability_entries,
     contexts::{self, BundledContexts},
     json::to_syntax,
     plain_forms,
@@ -62,6 +62,7 @@ impl Processor {
         }
         self.documents += 1;
         let context = members.remove("@context").unwrap_or_default();
+        capability_entries::rewrite(&mut members);
         let is_plain = shorter && plain_forms::can_be_plain(&context, text);
         if is_plain {
             plain_forms::rename(&mut members);
