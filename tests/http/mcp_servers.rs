@@ -31,6 +31,24 @@ fn server_becomes_a_thing_and_comes_back() {
 }
 
 #[test]
+fn servers_that_are_run_where_they_are_installed_speak_the_protocol_as_well() {
+    let registry = TestRegistry::start();
+    let mut local = server();
+    local["name"] = "com.example/local".into();
+    local.as_object_mut().unwrap().remove("remotes");
+    for document in [server(), local] {
+        let call = registry.call("POST", "/import/mcp-server");
+        call.body("application/json", document.to_string()).send().expect(201);
+    }
+    let found = registry.get("/search?consistent=true&protocol=mcp&facets=protocol,format").expect(200).json();
+    assert_eq!(found["total"], 2);
+    let counts = found["facets"]["protocol"].as_array().unwrap();
+    assert!(counts.contains(&json!({"value": "mcp", "count": 2})), "{counts:?}");
+    let saved = registry.call("PUT", "/queries/mcp").body("application/json", r#"{"protocol": ["mcp"]}"#.to_owned());
+    assert!(matches!(saved.send().status, 200 | 201));
+}
+
+#[test]
 fn a_server_card_is_for_those_who_ask() {
     let registry = TestRegistry::start();
     let call = registry.call("POST", "/import/mcp-server");

@@ -1,6 +1,6 @@
 //! Terms of extensions that are worth a search: formats name them, and the index reads them.
 
-/// A member with texts to search by, beside those that every Thing may have.
+/// A member to search by, beside those that every Thing may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchTerm {
     /// The members on the way there from the root of a description; arrays on the way are read through.
@@ -18,4 +18,6 @@ pub enum SearchContent {
     Schema,
     /// An object that may have tags.
     Tags,
+    /// Anything: a Thing that has the member speaks this protocol, even if no form says so.
+    Protocol(&'static str),
 }

@@ -280,7 +280,7 @@ impl<'a> EntryWriter<'a> {
                 match term.content {
                     SearchContent::Text => node.as_str().into_iter().for_each(|text| self.add_prose(text)),
                     SearchContent::Schema => self.add_schema(node, 0),
-                    SearchContent::Tags => {}
+                    SearchContent::Tags | SearchContent::Protocol(_) => {}
                 }
             }
         }
@@ -310,7 +310,8 @@ impl<'a> EntryWriter<'a> {
         self.add_values(FacetField::Tag, tags(thing, self.terms));
         self.add_values(FacetField::Vendor, vendors(thing));
         let access = Access::of(thing);
-        self.add_values(FacetField::Protocol, access.protocols.iter().map(String::as_str));
+        let protocols = access.protocols.iter().map(String::as_str).chain(protocols(thing, self.terms));
+        self.add_values(FacetField::Protocol, protocols);
         self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
         self.add_value(FacetField::Format, format.unwrap_or("td"));
         self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Node::as_str).unwrap_or("current"));
@@ -504,6 +505,14 @@ fn tags<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Ite
     let of_formats = of_formats.flat_map(|term| nodes_at(thing, term.path)).filter_map(Node::as_object);
     let owners = owners.chain(of_formats);
     owners.flat_map(|owner| td::TAG_MEMBERS.into_iter().flat_map(move |member| texts(owner, member)))
+}
+
+/// The protocols of which members of formats tell, whether or not there is a form.
+fn protocols<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Item = &'a str> {
+    terms.iter().filter_map(|term| match term.content {
+        SearchContent::Protocol(protocol) => (!nodes_at(thing, term.path).is_empty()).then_some(protocol),
+        _ => None,
+    })
 }
 
 /// Selects the values at the end of a path of members, through arrays on the way.

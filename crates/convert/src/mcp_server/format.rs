@@ -9,18 +9,24 @@ use super::{
     read::is_answer,
 };
 use crate::{
-    Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result, Syntax,
-    Tracking,
+    Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result,
+    SearchContent, SearchTerm, Syntax, Tracking,
     descriptor::{Edit, Sign, nothing_to_supply, report_on},
     edits::through_export,
 };
+
+/// A server that is only run where it is installed has no forms.
+const SEARCH_TERMS: &[SearchTerm] = &[
+    SearchTerm { path: &["mcp:name"], content: SearchContent::Protocol("mcp") },
+    SearchTerm { path: &["mcp:packages"], content: SearchContent::Protocol("mcp") },
+];
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
     name: "mcp-server",
     noun: "a description of an MCP server",
     recognized_by: "`name`, and `remotes` or `packages`",
     signs: &[Sign::certain(names_schema), Sign::likely(is_server)],
-    search_terms: &[],
+    search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register an MCP server by its server.json or Server Card, and track its URL",
         description: "`server.json` of the MCP registry (schema 2025-12-11, and older ones with a warning) and Server \
