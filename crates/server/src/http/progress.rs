@@ -18,6 +18,8 @@ pub(super) struct Progress {
     blocked_since: Cell<Option<Instant>>,
     /// True if a response is worth nothing to a client that has closed its side.
     expects_client: Cell<bool>,
+    /// True while no request has come since all of the last response was sent.
+    is_between_requests: Cell<bool>,
 }
 
 /// Ends the connection of a request once its client closes its side, although clients may do that which wait
@@ -31,7 +33,12 @@ pub(super) fn expect_client(request: &HttpRequest) {
 impl Progress {
     pub(super) fn new() -> Progress {
         let idle_since = Cell::new(Some(Instant::now()));
-        Progress { idle_since, blocked_since: Cell::new(None), expects_client: Cell::new(false) }
+        Progress {
+            idle_since,
+            blocked_since: Cell::new(None),
+            expects_client: Cell::new(false),
+            is_between_requests: Cell::new(true),
+        }
     }
 
     /// Notes whether the client has taken something, or must before more can be written.
@@ -40,6 +47,18 @@ impl Progress {
             Poll::Ready(_) => self.blocked_since.set(None),
             Poll::Pending => self.blocked_since.set(self.blocked_since.get().or_else(|| Some(Instant::now()))),
         }
+    }
+
+    /// Notes that everything that was written has been sent.
+    pub(super) fn sent(&self) {
+        if self.idle_since.get().is_some() {
+            self.is_between_requests.set(true);
+        }
+    }
+
+    /// True while no request has come since all of the last response was sent.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.is_between_requests.get()
     }
 
     /// True if a response is worth nothing to a client that has closed its side.
@@ -67,6 +86,7 @@ impl Serving {
         let progress = request.conn_data::<Rc<Progress>>().cloned();
         if let Some(progress) = &progress {
             progress.idle_since.set(None);
+            progress.is_between_requests.set(false);
         }
         Serving(progress)
     }

@@ -7,7 +7,7 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -21,7 +21,10 @@ use tokio::{
     time::sleep,
 };
 
-use super::socket::{Opened, Socket};
+use super::{
+    refusal::{of_head, response},
+    socket::{Opened, Socket},
+};
 use crate::{
     access::Caller,
     http::{
@@ -97,11 +100,15 @@ pub(super) struct Connection {
     first: Vec<u8>,
     client: Option<Caller>,
     progress: Rc<Progress>,
+    head_timeout: Duration,
+    /// The rest of the last response, where it is about a head that can't be read.
+    refusal: Option<Vec<u8>>,
 }
 
 impl Connection {
-    pub(super) fn new(Opened { socket, first, client }: Opened, progress: Rc<Progress>) -> Connection {
-        Connection { socket, first, client, progress }
+    pub(super) fn new(opened: Opened, progress: Rc<Progress>, head_timeout: Duration) -> Connection {
+        let Opened { socket, first, client } = opened;
+        Connection { socket, first, client, progress, head_timeout, refusal: None }
     }
 
     /// Lets the requests of the connection find its progress, and who its client is.
@@ -136,14 +143,34 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
+    /// What is written between two requests is about a head that can't be read: actix answers with a status alone, and a
+    /// problem document takes its place.
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.progress.wrote(&written);
-        written
+        let Connection { socket, progress, head_timeout, refusal, .. } = &mut *self;
+        if refusal.is_none() && progress.is_between_requests() {
+            *refusal = of_head(bytes, *head_timeout).map(|problem| response(&problem, &[]).into_bytes());
+        }
+        let Some(rest) = refusal else {
+            let written = Pin::new(socket).poll_write(context, bytes);
+            progress.wrote(&written);
+            return written;
+        };
+        while !rest.is_empty() {
+            let written = Pin::new(&mut *socket).poll_write(context, rest);
+            progress.wrote(&written);
+            match ready!(written)? {
+                0 => return Poll::Ready(Ok(0)),
+                count => drop(rest.drain(..count)),
+            }
+        }
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.socket).poll_flush(context);
+        if flushed.is_ready() {
+            self.progress.sent();
+        }
         // What is encrypted waits in a buffer of its own.
         self.progress.wrote(&flushed);
         flushed

@@ -24,6 +24,7 @@ use tokio::{
 use super::socket::{Movable, Socket};
 use super::{
     connection::Connection,
+    refusal::{response, timed_out},
     socket::Opened,
     worker::{Accepted, Application, End, Worker, finish},
 };
@@ -129,11 +130,7 @@ where
         match timeout(self.head_timeout, first(&stream)).await {
             Ok(Ok(first)) => self.lead(first, Opened::plain(stream), peer, place).await,
             Ok(Err(_)) => {}
-            Err(_) => {
-                let detail = format!("no request came within {:?}", self.head_timeout);
-                let problem = Problem::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", detail);
-                refuse(stream, &problem, &[]).await;
-            }
+            Err(_) => refuse(stream, &timed_out(self.head_timeout), &[]).await,
         }
     }
 
@@ -239,12 +236,7 @@ async fn is_plain(stream: &TcpStream) -> io::Result<bool> {
 
 /// Answers without reading the request, and gives the client time to read that.
 async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, problem: &Problem, headers: &[(&str, &str)]) {
-    let (status, body) = (problem.status(), serde_json::json!(problem.document()).to_string());
-    let mut answer = format!("HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nconnection: close\r\n");
-    for (name, value) in headers {
-        answer.push_str(&format!("{name}: {value}\r\n"));
-    }
-    answer.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
+    let answer = response(problem, headers);
     let refusing = async {
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await?;

@@ -7,6 +7,7 @@
 
 mod connection;
 mod listener;
+mod refusal;
 mod socket;
 mod worker;
 

@@ -79,7 +79,7 @@ where
     pub(super) async fn serve(self, opened: Opened, peer: SocketAddr, place: Place) {
         let limits = &self.context.options.limits;
         let progress = Rc::new(Progress::new());
-        let io = Connection::new(opened, progress.clone());
+        let io = Connection::new(opened, progress.clone(), limits.head_timeout);
         let serving = self.handler.call((io, Some(peer)));
         serve(serving, peer, &progress, limits, KEEP_ALIVE).await;
         drop(place);
