@@ -41,7 +41,7 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
-const CRATES: [(&str, &[&str]); 40] = [
+const CRATES: [(&str, &[&str]); 41] = [
     ("actix", &["agentdex-server::http"]),
     ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
     ("multer", &["agentdex-server::http"]),
@@ -96,6 +96,7 @@ const CRATES: [(&str, &[&str]); 40] = [
     ),
     ("tokio_rustls", &["agentdex-server::tls"]),
     ("x509_parser", &["agentdex-server::tls"]),
+    ("unicode_normalization", &["agentdex::search"]),
     ("unicode_security", &["agentdex::registry"]),
     ("jsonschema", &["agentdex-td"]),
     ("cel::", &["agentdex-sacp::expression"]),

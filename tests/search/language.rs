@@ -240,6 +240,75 @@ proptest! {
     }
 }
 
+#[test]
+fn what_must_be_there_is_the_whole_name_and_not_a_part_of_it() {
+    let index = TestIndex::with(&[
+        thing("urn:bot", "WhatsApp-Bot", "Sends messages."),
+        thing("urn:app", "WhatsApp", "An app."),
+        thing("urn:apart", "Whats app bot", "Sends messages."),
+    ]);
+    assert_eq!(sorted(index.found("WhatsApp-Bot")), ["urn:apart", "urn:app", "urn:bot"]);
+    assert_eq!(sorted(index.found("+WhatsApp-Bot")), ["urn:apart", "urn:bot"]);
+    assert_eq!(index.found("whatsapp -WhatsApp-Bot"), ["urn:app"]);
+    assert_eq!(index.found("+example.WhatsApp"), [""; 0], "of several names all must be there");
+}
+
+#[test]
+fn case_and_marks_make_no_difference_in_any_script() {
+    let index = TestIndex::with(&[
+        extended(thing("urn:tr", "İstanbul guide", "Shows the way."), json!({"tags": ["Straße"]})),
+        thing("urn:el", "ΧΑΡΤΗΣ", "Maps."),
+        thing("urn:de", "Mu\u{308}ller", "Decomposed."),
+        thing("urn:ru", "Ёлочный базар", "Trees."),
+        thing("urn:hi", "हिन्दी अनुवाद", "Translates."),
+        thing("urn:de2", "GROSSE STRASSE", "A street."),
+        spoken("urn:gr", "el", "Δρομολόγια", "Πλοία."),
+    ]);
+    for (query, found) in [
+        ("istanbul", "urn:tr"),
+        ("ISTANBUL", "urn:tr"),
+        ("i\u{307}stanbul", "urn:tr"),
+        ("istan*", "urn:tr"),
+        ("tag:STRASSE", "urn:tr"),
+        ("χάρτης", "urn:el"),
+        ("Χάρτης", "urn:el"),
+        ("χαρτησ", "urn:el"),
+        ("müller", "urn:de"),
+        ("MULLER", "urn:de"),
+        ("елочный", "urn:ru"),
+        ("हिन्दी", "urn:hi"),
+        ("title:straße", "urn:de2"),
+        ("ΔΡΟΜΟΛΌΓΙΟ", "urn:gr"),
+    ] {
+        assert_eq!(index.found(query), [found], "{query}");
+    }
+    let typed = agentdex::search::Search { typing: true, ..request("χάρτ") };
+    assert_eq!(super::ids(&index.search(&typed)), ["urn:el"]);
+}
+
+#[test]
+fn stop_words_of_the_built_in_languages_count_little_whatever_agents_declare() {
+    let mut things = vec![
+        thing("urn:table", "Mesas", "Reserva una mesa."),
+        thing("urn:lamp", "Luces", "Enciende y apaga la luz."),
+        thing("urn:sensor", "Illuminance", "en un una el la del de con"),
+    ];
+    things.extend((0..10).map(|n| thing(&format!("urn:{n}"), "Agent", "An agent for everything else.")));
+    let others = [
+        None,
+        Some(spoken("urn:fr", "fr", "Météo", "Les prévisions pour demain.")),
+        Some(spoken("urn:es", "es", "Tiempo", "El pronóstico.")),
+    ];
+    for other in others {
+        let index = TestIndex::with(&things.iter().cloned().chain(other.clone()).collect::<Vec<_>>());
+        for (query, found) in
+            [("reservar una mesa en un restaurante", "urn:table"), ("apagar la luz del salón", "urn:lamp")]
+        {
+            assert_eq!(index.found(query).first().map(String::as_str), Some(found), "{query} {other:?}");
+        }
+    }
+}
+
 /// A Thing whose texts are in a language.
 fn spoken(id: &str, language: &str, title: &str, description: &str) -> serde_json::Value {
     let context = json!(["https://www.w3.org/2022/wot/td/v1.1", {"@language": language}]);

@@ -1,10 +1,12 @@
 //! Agents that are asked for by name, as people write names.
 
+use std::fs;
+
 use agentdex::{
     Registry,
     search::{Mode, Search},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{relevance::Tool, shared};
@@ -64,6 +66,109 @@ fn a_name_that_the_table_has_never_met_is_found_beside_a_word_that_it_has() {
         for mode in BY_WORDS {
             assert_eq!(agents.first(query, mode).as_deref(), Some("Zaptrix 9000"), "{query} {mode:?}");
         }
+    }
+}
+
+#[test]
+fn what_stands_between_hyphens_underscores_and_slashes_is_a_word() {
+    let agents = Named::of(&[
+        ("WhatsApp-Bot", "Sends messages"),
+        ("GitHub_Agent", "Reads repositories"),
+        ("PayPal-Zahlungen", "Moves money"),
+        ("Inbox", "Sorts LinkedIn-messages"),
+        ("CI/CD", "Builds and deploys"),
+        ("OpenAI/GPT4o-mini", "Writes texts"),
+        ("Calendar", "Books meetings"),
+    ]);
+    for (query, title) in [
+        ("whatsapp", "WhatsApp-Bot"),
+        ("WhatsApp", "WhatsApp-Bot"),
+        ("whatsapp bot", "WhatsApp-Bot"),
+        ("whatsappbot", "WhatsApp-Bot"),
+        ("WHATSAPP-BOT", "WhatsApp-Bot"),
+        ("github", "GitHub_Agent"),
+        ("paypal", "PayPal-Zahlungen"),
+        ("linkedin", "Inbox"),
+        ("cicd", "CI/CD"),
+        ("openai", "OpenAI/GPT4o-mini"),
+        ("gpt4o", "OpenAI/GPT4o-mini"),
+    ] {
+        for mode in BY_WORDS {
+            assert_eq!(agents.first(query, mode).as_deref(), Some(title), "{query} {mode:?}");
+        }
+    }
+    let typed = Search::words("a-WhatsAp").typing().limit(1);
+    assert_eq!(agents.registry.search(typed).unwrap().hits[0].title.as_deref(), Some("WhatsApp-Bot"));
+}
+
+#[test]
+fn a_compound_in_a_request_finds_the_name_in_it() {
+    let agents = Named::of(&[
+        ("whatsapp", "Talks to friends"),
+        ("App store", "An app for every app"),
+        ("Clickhouse", "Queries tables"),
+        ("House renting", "Rents a house"),
+        ("Linkedin", "Knows people"),
+        ("Paypal", "Moves money"),
+        ("Link checker", "Checks each link in a page"),
+    ]);
+    for (query, titles) in [
+        ("Eine WhatsApp-Nachricht schicken", &["whatsapp"][..]),
+        ("ClickHouse-Abfrage", &["Clickhouse"]),
+        ("LinkedIn/PayPal", &["Linkedin", "Paypal"]),
+        ("my_LinkedIn_contacts", &["Linkedin"]),
+    ] {
+        for mode in BY_WORDS {
+            let found = agents.found(query, mode, titles.len().max(3));
+            assert!(
+                titles.iter().all(|title| found.contains(&super::relevance::id(title))),
+                "{query} {mode:?}: {found:?}"
+            );
+        }
+    }
+}
+
+/// The runs of a title with a change of case, beside others: `WebSpeak` of `Intel-WebSpeak-nu`.
+fn inner_names(title: &str) -> impl Iterator<Item = &str> {
+    let names = title.split(char::is_whitespace).filter(|name| name.contains(['-', '_', '/']));
+    let has_change =
+        |run: &&str| run.chars().zip(run.chars().skip(1)).any(|(one, next)| one.is_lowercase() && next.is_uppercase());
+    names.flat_map(|name| name.split(['-', '_', '/'])).filter(has_change)
+}
+
+#[test]
+fn inner_names_of_real_titles_find_them() {
+    let (Some(things), Some(cards), Some(tools)) =
+        (shared("corpus/td"), shared("corpus/a2a"), shared("corpus/relevance/metatool"))
+    else {
+        return;
+    };
+    let agents = Named::with(&Tool::all(&tools));
+    let mut titles: Vec<(String, String)> = Tool::all(&tools).into_iter().map(|tool| (tool.id, tool.title)).collect();
+    let files = [things, cards].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    for path in files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
+    {
+        let Ok(document) = serde_json::from_slice::<Value>(&fs::read(&path).unwrap()) else { continue };
+        let Some(title) = document["title"].as_str().or(document["name"].as_str()) else { continue };
+        let id = format!("urn:file:{}", path.file_stem().unwrap().to_string_lossy());
+        let description = document["description"].as_str().unwrap_or_default();
+        let thing = json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": id, "title": title,
+            "description": description, "securityDefinitions": {"n": {"scheme": "nosec"}}, "security": "n"});
+        agents.registry.put(thing.to_string()).unwrap();
+        titles.push((id, title.to_owned()));
+    }
+    agents.registry.search(Search::words("anything").consistent()).unwrap();
+    let named = titles.iter().flat_map(|(id, title)| inner_names(title).map(move |name| (name, id)));
+    let named: Vec<(&str, &String)> = named.collect();
+    for mode in BY_WORDS {
+        let is_missed = |(name, id): &&(&str, &String)| {
+            [name.to_lowercase(), format!("{name}-Nachricht")]
+                .iter()
+                .any(|query| !agents.found(query, mode, 5).contains(id))
+        };
+        let missed: Vec<_> = named.iter().filter(is_missed).collect();
+        println!("inner names, {}: {} of {}", mode.name(), named.len() - missed.len(), named.len());
+        assert!(named.len() >= 12 && missed.is_empty(), "{}: {missed:?}", mode.name());
     }
 }
 

@@ -15,11 +15,11 @@ use super::{
     forms::Access,
     iri_spellings::Vocabularies,
     node::{Node, Object},
-    query::{ExactTerm, lower_case},
+    query::ExactTerm,
     schema::{ExactField, Fields},
     sight,
     summary::Summary,
-    text::{Encoded, Language, WordTokenizer, Words},
+    text::{Encoded, Language, WordTokenizer, Words, fold_case},
     versions,
 };
 use crate::{
@@ -412,7 +412,7 @@ impl<'a> EntryWriter<'a> {
 pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
     match facet {
         FacetField::Type => value.into(),
-        _ => lower_case(value),
+        _ => fold_case(value),
     }
 }
 

@@ -243,7 +243,7 @@ fn replace_word(text: &str, word: &str, other: &str) -> String {
     let (mut replaced, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(word).filter(|_| !word.is_empty()) {
         let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_inside = |c: Option<char>| c.is_some_and(text::is_of_word);
         let is_part =
             is_inside(before.chars().next_back().or(replaced.chars().next_back())) || is_inside(after.chars().next());
         replaced.push_str(before);

@@ -12,7 +12,7 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::{failure::index_error, query::lower_case, version_range::Range};
+use super::{failure::index_error, text::fold_case, version_range::Range};
 use crate::{Error, Result, td::internal::semantic_version};
 
 /// The tenant of a Thing that names none.
@@ -26,7 +26,7 @@ const EXPECTED_OF_THING: &str = "a version is asked for alone or";
 
 /// Returns the term that a capability in a version is indexed as: its name regardless of case, and the version.
 pub(super) fn term(name: &str, version: &str) -> String {
-    format!("{}{SEPARATOR}{version}", lower_case(name))
+    format!("{}{SEPARATOR}{version}", fold_case(name))
 }
 
 /// A capability in a range of versions.

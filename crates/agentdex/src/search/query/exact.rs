@@ -1,9 +1,7 @@
 //! Exact values in the form they are compared in.
 
-use std::borrow::Cow;
-
 use crate::{
-    search::{FacetField, forms, schema::ExactField},
+    search::{FacetField, forms, schema::ExactField, text::fold_case},
     td::LMOS_NAMESPACE,
 };
 
@@ -22,10 +20,10 @@ impl ExactTerm {
                     [prefixed.as_str(), name].into_iter().filter(|&term| term != value).for_each(add);
                 }
             }
-            ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&lower_case(value)),
+            ExactField::Facet(_) | ExactField::Tenant | ExactField::Channel => add(&fold_case(value)),
             ExactField::CapabilityVersion | ExactField::Speaks | ExactField::Version => add(value),
             ExactField::Language => {
-                let tag = lower_case(value);
+                let tag = fold_case(value);
                 if let Some((primary, _)) = tag.split_once('-') {
                     add(primary);
                 }
@@ -46,16 +44,8 @@ impl ExactTerm {
             | ExactField::Language
             | ExactField::Tenant
             | ExactField::Channel
-            | ExactField::Speaks => value.to_lowercase(),
+            | ExactField::Speaks => fold_case(value).into_owned(),
         }
-    }
-}
-
-/// A value in lower case.
-pub(in crate::search) fn lower_case(value: &str) -> Cow<'_, str> {
-    match value.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        true => value.into(),
-        false => value.to_lowercase().into(),
     }
 }
 
@@ -108,6 +98,8 @@ mod tests {
         let field = ExactField::Facet(FacetField::Capability);
         assert_eq!(indexed(field, "payBill"), ["paybill"]);
         assert_eq!(ExactTerm::searched(field, "PAYBILL"), "paybill");
+        assert_eq!(indexed(field, "Straße"), [ExactTerm::searched(field, "STRASSE")]);
+        assert_eq!(indexed(field, "ΧΆΡΤΗΣ"), [ExactTerm::searched(field, "χάρτης")]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads a query text into clauses. Nothing is an error.
 
 use super::{Clause, Occur, Pattern, Target, words};
-use crate::search::{FacetField, schema::ExactField};
+use crate::search::{FacetField, schema::ExactField, text};
 
 /// The clauses of a text, in its order.
 pub(in crate::search) fn parse(text: &str) -> Vec<Clause> {
@@ -20,7 +20,7 @@ pub(in crate::search) fn parse_typed(text: &str) -> Vec<Clause> {
     let is_alone = clauses.len() == 1;
     let Some(last) = clauses.last_mut() else { return clauses };
     let Pattern::Word(word) = &last.pattern else { return clauses };
-    if last.occur == Occur::Not || !text.ends_with(char::is_alphanumeric) {
+    if last.occur == Occur::Not || !text.ends_with(text::is_of_word) {
         return clauses;
     }
     match last.target {
@@ -119,7 +119,9 @@ fn target(name: &str) -> Option<Target> {
 fn pattern(word: &str) -> Pattern {
     match word.strip_suffix('*') {
         Some(prefix)
-            if prefix.ends_with(|last: char| last.is_alphanumeric() || matches!(last, ':' | '-' | '_' | '.' | '/')) =>
+            if prefix.ends_with(|last: char| {
+                text::is_of_word(last) || text::is_hyphen(last) || matches!(last, ':' | '.' | '/')
+            }) =>
         {
             Pattern::Prefix(prefix.to_owned())
         }

@@ -10,14 +10,25 @@ pub(in crate::search) struct Token {
     /// The word as the query has it.
     pub written: String,
     pub position: usize,
-    /// True for a name as a whole, beside its parts.
-    pub is_whole: bool,
+    /// Number of parts of a name that it has together; 1 for a part.
+    pub parts: usize,
 }
 
 impl Token {
     /// The word as the query has it, in lower case.
     pub fn word(&self) -> String {
         text::normalized(&self.written)
+    }
+
+    /// True for several parts of a name as a word, beside these parts.
+    pub fn is_whole(&self) -> bool {
+        self.parts > 1
+    }
+
+    /// True if it is the whole of all these parts.
+    pub fn is_whole_of(&self, parts: &[Token]) -> bool {
+        let all = self.position..self.position + self.parts;
+        parts.iter().all(|part| all.contains(&part.position))
     }
 
     pub fn is_ideographic(&self) -> bool {
@@ -33,7 +44,7 @@ pub(in crate::search) fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<
             text: token.text.clone(),
             written: text.get(token.offset_from..token.offset_to).unwrap_or_default().to_owned(),
             position: token.position,
-            is_whole: token.position_length > 1,
+            parts: token.position_length,
         });
     });
     tokens
@@ -42,8 +53,8 @@ pub(in crate::search) fn tokens(analyzer: &mut TextAnalyzer, text: &str) -> Vec<
 /// Splits the text of a prefix into the words before its last name, and the beginning of that name in lower case, of
 /// letters and digits alone.
 pub(in crate::search) fn split_prefix(prefix: &str) -> (&str, String) {
-    let is_outside = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
+    let is_outside = |c: char| !text::is_of_word(c) && !text::is_hyphen(c);
     let name_start = prefix.rfind(is_outside).map_or(0, |at| prefix.ceil_char_boundary(at + 1));
     let (before, name) = prefix.split_at(name_start);
-    (before, text::normalized(name).chars().filter(|c| c.is_alphanumeric()).collect())
+    (before, text::normalized(name).chars().filter(|c| text::is_of_word(*c)).collect())
 }

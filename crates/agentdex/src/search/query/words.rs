@@ -274,12 +274,13 @@ impl<'a> Words<'a> {
         tokens.iter().map(|token| Part::term(&token.word(), self.fields.title, &token.text)).collect()
     }
 
-    /// A word; one that is a name stands for its parts and its whole, or, where it must or must not be
-    /// there, for its whole or its parts side by side. A run of characters that are words each stands for its pairs of
+    /// A word; one that is a name stands for its parts and its wholes, or, where it must or must not be
+    /// there, for the whole of all parts or these side by side. A run of characters that are words each stands for its pairs of
     /// neighbours.
     fn word(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
-        let (parts, wholes): (Vec<Token>, Vec<Token>) =
-            self.tokens(word).into_iter().partition(|token| !token.is_whole);
+        let (parts, mut wholes): (Vec<Token>, Vec<Token>) =
+            self.tokens(word).into_iter().partition(|token| !token.is_whole());
+        wholes.retain(|whole| occur == Occur::Any || whole.is_whole_of(&parts));
         let mut found = match occur {
             Occur::Any => self.any_of(field, &parts)?,
             _ if parts.len() > 1 => vec![self.side_by_side(field, &parts, occur)?],
@@ -315,7 +316,7 @@ impl<'a> Words<'a> {
     }
 
     fn phrase(&mut self, field: Field, phrase: &str, occur: Occur) -> Result<Vec<Part>> {
-        let parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole).collect();
+        let parts: Vec<Token> = self.tokens(phrase).into_iter().filter(|token| !token.is_whole()).collect();
         match parts.as_slice() {
             [] => Ok(Vec::new()),
             [word] => self.terms(field, word, occur),
@@ -374,12 +375,16 @@ impl<'a> Words<'a> {
     /// is a word like others, and perhaps misspelled.
     fn begun(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
         let (mut tokens, wholes): (Vec<Token>, Vec<Token>) =
-            self.tokens(word).into_iter().partition(|token| !token.is_whole);
+            self.tokens(word).into_iter().partition(|token| !token.is_whole());
         let last = tokens.pop();
+        // Wholes that end with the last part may go on as well; the others are words.
+        let ends_there = |whole: &Token| last.as_ref().is_none_or(|last| whole.is_whole_of(std::slice::from_ref(last)));
+        let (begun, finished): (Vec<Token>, Vec<Token>) = wholes.into_iter().partition(ends_there);
+        tokens.extend(finished);
         let written = last.as_ref().map_or(word, |last| last.written.as_str());
-        let mut beginnings: Vec<String> = [written, wholes.last().map_or("", |whole| whole.written.as_str())]
-            .into_iter()
-            .map(|written| text::normalized(written).chars().filter(|c| c.is_alphanumeric()).collect())
+        let mut beginnings: Vec<String> = std::iter::once(written)
+            .chain(begun.iter().map(|whole| whole.written.as_str()))
+            .map(|written| text::normalized(written).chars().filter(|c| text::is_of_word(*c)).collect())
             .collect();
         beginnings.retain(|beginning: &String| !beginning.is_empty() && !beginning.contains(text::is_ideographic));
         let Some(beginning) = beginnings.first().cloned() else { return self.word(field, word, occur) };
@@ -475,7 +480,7 @@ impl<'a> Words<'a> {
             Spelling::Corrected(hidden) => (hidden, None),
             Spelling::CorrectedUnlessKnown(hidden, meaning) => (hidden, Some(meaning.model())),
         };
-        let written: String = text::normalized(&token.written).chars().filter(|c| c.is_alphanumeric()).collect();
+        let written: String = text::normalized(&token.written).chars().filter(|c| text::is_of_word(*c)).collect();
         let known = self.corrections.iter().find(|known| known.written == token.written);
         if occur == Occur::Not || known.is_none() && self.corrections.len() >= MOST_CORRECTIONS {
             return Ok(Vec::new());
@@ -496,7 +501,7 @@ impl<'a> Words<'a> {
     /// The forms that a word has in the languages of the index.
     fn forms(&self, token: &Token) -> Vec<String> {
         let mut forms = vec![token.text.clone()];
-        if !token.is_whole {
+        if !token.is_whole() {
             forms.extend(self.languages.forms(&token.written));
         }
         forms
@@ -511,7 +516,7 @@ impl<'a> Words<'a> {
             stem: token.text.clone(),
             written: text::normalized(&token.written),
             forms,
-            is_whole: token.is_whole,
+            is_whole: token.is_whole(),
             is_foreign: self.languages.is_other_spoken(),
             is_begun: false,
         };

@@ -93,8 +93,9 @@ impl Compiler {
     }
 
     fn word(&mut self, field: Field, word: &str, occur: Occur) -> Vec<Part> {
-        let (parts, wholes): (Vec<Token>, Vec<Token>) =
-            tokens(&mut self.analyzer, word).into_iter().partition(|token| !token.is_whole);
+        let (parts, mut wholes): (Vec<Token>, Vec<Token>) =
+            tokens(&mut self.analyzer, word).into_iter().partition(|token| !token.is_whole());
+        wholes.retain(|whole| occur == Occur::Any || whole.is_whole_of(&parts));
         let mut found = match occur {
             Occur::Any => any_of(field, &parts),
             _ if parts.len() > 1 => vec![side_by_side(field, &parts)],
@@ -109,7 +110,7 @@ impl Compiler {
 
     fn phrase(&mut self, field: Field, phrase: &str) -> Vec<Part> {
         let mut parts = tokens(&mut self.analyzer, phrase);
-        parts.retain(|token| !token.is_whole);
+        parts.retain(|token| !token.is_whole());
         match parts.as_slice() {
             [] => Vec::new(),
             [word] => vec![of_token(field, word)],
@@ -197,7 +198,7 @@ impl Compiler {
 
 /// A word; the whole of a name has no forms in other languages.
 fn of_token(field: Field, token: &Token) -> Part {
-    if token.is_whole {
+    if token.is_whole() {
         return Part::Term(field, token.text.as_str().into());
     }
     Part::Word { field, term: token.text.as_str().into(), written: token.written.as_str().into() }

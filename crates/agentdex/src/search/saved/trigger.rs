@@ -175,7 +175,7 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
 /// The terms that begin as a prefix, and the stem that it may be cut to; none for a prefix of more than one word.
 fn beginning(field: Field, prefix: &str) -> Option<Words> {
     let begun = text::normalized(prefix);
-    if begun.is_empty() || ![prefix, begun.as_str()].iter().all(|text| text.chars().all(char::is_alphanumeric)) {
+    if begun.is_empty() || ![prefix, begun.as_str()].iter().all(|text| text.chars().all(text::is_of_word)) {
         return None;
     }
     let mut stem = None;

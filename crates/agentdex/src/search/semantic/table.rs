@@ -35,7 +35,7 @@ use super::{
 use crate::search::text;
 
 /// Another number for each way to read texts: vectors that were made in another way are made again.
-const READING: u64 = 1;
+const READING: u64 = 2;
 /// The bytes that a table begins with.
 pub const MAGIC: [u8; 8] = *b"ADXTAB02";
 /// The unit of the costs of pieces, in nats.

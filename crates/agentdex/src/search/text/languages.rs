@@ -3,11 +3,12 @@
 //! Beside the English form of such a word, which finds it as it is written, stands its stem in that language, marked
 //! with the language: it never meets a word of another one. Stop words of a language have no such form.
 
-use std::cell::RefCell;
+use std::{borrow::Cow, cell::RefCell};
 
-use tantivy::tokenizer::{
-    self, AsciiFoldingFilter, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
-};
+use tantivy::tokenizer::{self, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream};
+use unicode_normalization::UnicodeNormalization;
+
+use super::stems::normalize_into;
 
 /// The languages with stems by their primary tags (BCP 47).
 const LANGUAGES: [(&str, tokenizer::Language); 17] = [
@@ -69,14 +70,25 @@ impl Language {
 
     /// Appends the form that a word has in the index for texts in this language; nothing for a stop word.
     pub fn append_form(self, written: &str, form: &mut String) {
-        with_analyzer(self, |analyzer| {
-            let mut stream = analyzer.token_stream(written);
+        with_analyzers(self, |Analyzers { forms, .. }| {
+            let composed = composed(written);
+            let mut stream = forms.token_stream(&composed);
             if stream.advance() {
                 form.push(MARK);
                 form.push_str(self.tag());
-                form.push_str(&stream.token().text);
+                // Accents tell endings apart, so that they go last.
+                normalize_into(&stream.token().text, form);
             }
         });
+    }
+
+    /// True for a stop word of the language.
+    pub fn is_stop_word(self, written: &str) -> bool {
+        let mut is_stop_word = false;
+        with_analyzers(self, |Analyzers { words, .. }| {
+            is_stop_word = !words.token_stream(&composed(written)).advance();
+        });
+        is_stop_word
     }
 
     /// The form that a word has in the index for texts in this language; none for a stop word.
@@ -87,23 +99,39 @@ impl Language {
     }
 }
 
-/// Each thread has the analyzers of the languages that it met.
-fn with_analyzer(language: Language, then: impl FnOnce(&mut TextAnalyzer)) {
-    thread_local!(static ANALYZERS: RefCell<[Option<TextAnalyzer>; LANGUAGES.len()]> = RefCell::default());
-    ANALYZERS.with_borrow_mut(|analyzers| {
-        let Some(((_, language), place)) = LANGUAGES.get(language.0).zip(analyzers.get_mut(language.0)) else { return };
-        then(place.get_or_insert_with(|| analyzer(*language)));
-    });
+/// A text with its letters and marks composed, as stems and lists of stop words have them.
+fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
 }
 
-/// Accents tell endings apart, so that they go last.
-fn analyzer(language: tokenizer::Language) -> TextAnalyzer {
-    let lower_case = TextAnalyzer::builder(RawTokenizer::default()).filter(LowerCaser).dynamic();
-    let words = match StopWordFilter::new(language) {
-        Some(stop_words) => lower_case.filter_dynamic(stop_words),
-        None => lower_case,
-    };
-    words.filter_dynamic(Stemmer::new(language)).filter_dynamic(AsciiFoldingFilter).build()
+/// The analyzers of a language.
+struct Analyzers {
+    /// Leaves out stop words.
+    words: TextAnalyzer,
+    /// Leaves out stop words, and stems.
+    forms: TextAnalyzer,
+}
+
+impl Analyzers {
+    fn new(language: tokenizer::Language) -> Analyzers {
+        let words = || {
+            let lower_case = TextAnalyzer::builder(RawTokenizer::default()).filter(LowerCaser).dynamic();
+            match StopWordFilter::new(language) {
+                Some(stop_words) => lower_case.filter_dynamic(stop_words),
+                None => lower_case,
+            }
+        };
+        Analyzers { words: words().build(), forms: words().filter_dynamic(Stemmer::new(language)).build() }
+    }
+}
+
+/// Each thread has the analyzers of the languages that it met.
+fn with_analyzers(language: Language, then: impl FnOnce(&mut Analyzers)) {
+    thread_local!(static ANALYZERS: RefCell<[Option<Analyzers>; LANGUAGES.len()]> = RefCell::default());
+    ANALYZERS.with_borrow_mut(|analyzers| {
+        let Some(((_, language), place)) = LANGUAGES.get(language.0).zip(analyzers.get_mut(language.0)) else { return };
+        then(place.get_or_insert_with(|| Analyzers::new(*language)));
+    });
 }
 
 #[cfg(test)]
@@ -123,6 +151,9 @@ mod tests {
             ("es", &["pronóstico", "pronósticos"]),
             ("ru", &["погода", "погоду", "погоды"]),
             ("nb", &["værvarsel", "værvarselet"]),
+            ("de", &["Büchern", "Bu\u{308}cher"]),
+            ("el", &["χάρτης", "ΧΑΡΤΗΣ"]),
+            ("tr", &["İstanbul", "istanbul"]),
         ] {
             let forms: Vec<_> = words.iter().map(|word| form(tag, word)).collect();
             assert!(forms[0].is_some() && forms.iter().all(|form| *form == forms[0]), "{words:?}: {forms:?}");
@@ -131,7 +162,9 @@ mod tests {
 
     #[test]
     fn stop_words_have_no_form_and_languages_are_kept_apart() {
-        assert_eq!((form("de", "und"), form("fr", "les")), (None, None));
+        assert_eq!((form("de", "und"), form("fr", "les"), form("de", "fu\u{308}r")), (None, None, None));
+        let is_stop_word = |tag: &str, word: &str| Language::of_tag(tag).unwrap().is_stop_word(word);
+        assert!(is_stop_word("es", "Del") && !is_stop_word("es", "luz") && !is_stop_word("tr", "ve"));
         assert_ne!(form("de", "hotel"), form("fr", "hotel"));
         assert!(Language::of_tag("en").is_none() && Language::of_tag("tlh").is_none());
         assert!(Language::all().all(|language| language.tags().all(|tag| Language::of_tag(tag) == Some(language))));

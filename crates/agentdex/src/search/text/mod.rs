@@ -1,10 +1,11 @@
 //! Analysis of text into words: the same in the index, in queries and in snippets.
 //!
 //! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
-//! `_` and `-`, and between letters and digits; beside its parts, the whole of such a name is a
-//! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet.
-//! Then: lower case, ASCII folding, stop words (positions stay, so that phrases do), English stems. A text in another
-//! language has the stems of that one too, each at the position of its word ([`Language`]).
+//! `_`, `-` and `/`, and between letters and digits; beside its parts, the whole of such a name is a
+//! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet. So is what stands
+//! between hyphens or slashes: `WhatsApp-Bot` has `whats`, `app`, `whatsapp`, `bot` and `whatsappbot`.
+//! Then: case folding, marks and ASCII folding ([`normalized`]), stop words (positions stay, so that phrases do), English
+//! stems. A text in another language has the stems of that one too, each at the position of its word ([`Language`]).
 
 mod encoded;
 mod languages;
@@ -17,9 +18,9 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerM
 
 pub(super) use encoded::{Encoded, Words};
 pub(super) use languages::Language;
-use split::Names;
-pub(super) use split::is_ideographic;
-pub(super) use stems::{normalized, stemmer, stems_of_words_beginning_with};
+use split::{Name, Names};
+pub(super) use split::{is_hyphen, is_ideographic, is_of_word};
+pub(super) use stems::{fold_case, normalized, stemmer, stems_of_words_beginning_with};
 
 /// Name of the tokenizer that reads the words of a field that were taken from its texts before.
 pub(super) const ENCODED: &str = "encoded";
@@ -28,8 +29,6 @@ pub(super) const ENCODED: &str = "encoded";
 const LONGEST_WORD: usize = 80;
 /// Longer words, in bytes as they are written, aren't even normalized: a megabyte without a space costs nothing.
 const LONGEST_WRITTEN: usize = 255;
-/// Names with more parts than this have no whole.
-const MOST_PARTS: usize = 8;
 
 /// The analyzers of the index by name. Queries and snippets use [`prose`] and [`names`].
 pub(super) fn analyzers() -> TokenizerManager {
@@ -46,9 +45,9 @@ pub(super) fn prose() -> TextAnalyzer {
 /// The words of a name or title as they are written: `getWeather_v2` is "get Weather v 2".
 #[cfg(feature = "semantic")]
 pub(super) fn spelled_out(name: &str) -> String {
-    let (mut names, mut parts, mut words) = (Names::new(name), Vec::new(), Vec::new());
-    while names.next_parts(&mut parts) {
-        words.extend(parts.iter().filter_map(|part| name.get(part.clone())));
+    let (mut names, mut next, mut words) = (Names::new(name), Name::default(), Vec::new());
+    while names.read(&mut next) {
+        words.extend(next.parts.iter().filter_map(|part| name.get(part.clone())));
     }
     words.join(" ")
 }
@@ -85,8 +84,8 @@ pub(super) struct WordTokenizer {
     /// By first byte, whether a word is wanted; none: all are.
     beginnings: Option<[bool; 256]>,
     token: Token,
-    /// The parts of the current name.
-    parts: Vec<Range<usize>>,
+    /// The current name.
+    name: Name,
     /// The current word, normalized.
     word: String,
     /// Its form in the language of the text; empty: it has none.
@@ -110,13 +109,13 @@ impl Tokenizer for WordTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
-        self.parts.clear();
+        self.name.clear();
         WordStream {
             text,
             names: Names::new(text),
             position: 0,
             next_part: 0,
-            whole_is_next: false,
+            next_whole: 0,
             form_is_next: false,
             tokenizer: self,
         }
@@ -129,8 +128,7 @@ pub(super) struct WordStream<'a> {
     names: Names<'a>,
     position: usize,
     next_part: usize,
-    /// The first part of a name was the last word; now comes the whole.
-    whole_is_next: bool,
+    next_whole: usize,
     /// The last word has a form in the language of the text; now comes that.
     form_is_next: bool,
     tokenizer: &'a mut WordTokenizer,
@@ -144,10 +142,10 @@ impl TokenStream for WordStream<'_> {
             return true;
         }
         loop {
-            if self.whole_is_next {
-                self.whole_is_next = false;
-                self.read_whole();
-            } else if self.next_part < self.tokenizer.parts.len() || self.read_name() {
+            if let Some(whole) = self.whole_of_last_part() {
+                self.next_whole += 1;
+                self.read_whole(whole);
+            } else if self.next_part < self.tokenizer.name.parts.len() || self.read_name() {
                 self.read_part();
             } else {
                 return false;
@@ -170,13 +168,19 @@ impl TokenStream for WordStream<'_> {
 
 impl WordStream<'_> {
     fn read_name(&mut self) -> bool {
-        self.next_part = 0;
-        self.names.next_parts(&mut self.tokenizer.parts)
+        (self.next_part, self.next_whole) = (0, 0);
+        self.names.read(&mut self.tokenizer.name)
+    }
+
+    /// The next of the wholes that begin with the part that was read last.
+    fn whole_of_last_part(&self) -> Option<Range<usize>> {
+        let whole = self.tokenizer.name.wholes.get(self.next_whole)?;
+        (whole.start + 1 == self.next_part).then(|| whole.clone())
     }
 
     fn read_part(&mut self) {
-        let WordTokenizer { token, parts, word, form, language, .. } = &mut *self.tokenizer;
-        let Some(part) = parts.get(self.next_part).cloned() else { return };
+        let WordTokenizer { token, name, word, form, language, .. } = &mut *self.tokenizer;
+        let Some(part) = name.parts.get(self.next_part).cloned() else { return };
         let written = self.text.get(part.clone()).unwrap_or_default();
         word.clear();
         form.clear();
@@ -190,14 +194,13 @@ impl WordStream<'_> {
         token.offset_to = part.end;
         token.position = self.position;
         token.position_length = 1;
-        self.whole_is_next =
-            self.next_part == 0 && (2..=MOST_PARTS).contains(&parts.len()) && !written.contains(is_ideographic);
         self.next_part += 1;
         self.position += 1;
     }
 
-    fn read_whole(&mut self) {
-        let WordTokenizer { token, parts, word, form, .. } = &mut *self.tokenizer;
+    fn read_whole(&mut self, whole: Range<usize>) {
+        let WordTokenizer { token, name, word, form, .. } = &mut *self.tokenizer;
+        let parts = name.parts.get(whole).unwrap_or_default();
         word.clear();
         form.clear();
         if parts.iter().map(Range::len).sum::<usize>() <= LONGEST_WRITTEN {
@@ -247,6 +250,38 @@ mod tests {
         assert_eq!(texts("getweather"), ["getweath"]);
         assert_eq!(texts("HTTPServer2"), ["http", "httpserver2", "server", "2"]);
         assert_eq!(texts("gpt4"), ["gpt", "gpt4", "4"]);
+    }
+
+    #[test]
+    fn what_joints_separate_is_a_word_whole_in_parts_and_joined() {
+        assert_eq!(texts("WhatsApp-Bot"), ["what", "whatsapp", "whatsappbot", "app", "bot"]);
+        assert_eq!(
+            words("my GitHub/PayPal_web3"),
+            [
+                ("my", 0),
+                ("git", 1),
+                ("github", 1),
+                ("githubpaypalweb3", 1),
+                ("hub", 2),
+                ("pay", 3),
+                ("paypal", 3),
+                ("paypalweb3", 3),
+                ("pal", 4),
+                ("web", 5),
+                ("web3", 5),
+                ("3", 6),
+            ]
+            .map(|(word, position)| (word.to_owned(), position))
+        );
+        assert_eq!(texts("CI/CD e\u{2011}mail"), ["ci", "cicd", "cd", "e", "email", "mail"]);
+        assert_eq!(texts("one-two-three-four-five-six-seven-eight-WhatsApp").last().unwrap(), "app");
+        assert!(texts("one-two-three-four-five-six-seven-eight-WhatsApp").contains(&"whatsapp".to_owned()));
+    }
+
+    #[test]
+    fn a_mark_belongs_to_its_letter() {
+        assert_eq!(texts("Mu\u{308}ller Cafe\u{301}Bar"), ["muller", "cafe", "cafebar", "bar"]);
+        assert_eq!(texts("हिन्दी"), ["हिन्दी"]);
     }
 
     #[test]

@@ -2,10 +2,32 @@
 
 use std::ops::Range;
 
-/// Reads a text name by name: runs of letters and digits, joined by single `_` and `-`.
+use unicode_normalization::char::is_combining_mark;
+
+/// Names with more parts than this have no whole.
+const MOST_PARTS: usize = 8;
+
+/// Reads a text name by name: runs of letters and digits, joined by single hyphens, underscores and slashes.
 pub(super) struct Names<'a> {
     text: &'a str,
     cursor: usize,
+}
+
+/// A name, taken apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Name {
+    /// Its smallest parts, as places in the text.
+    pub parts: Vec<Range<usize>>,
+    /// Ranges of parts that are a word together, sorted by their first part, the shorter ones first: the runs, what hyphens
+    /// and underscores join, and the whole name. `WhatsApp-Bot` has `WhatsApp` and `WhatsApp-Bot`.
+    pub wholes: Vec<Range<usize>>,
+}
+
+impl Name {
+    pub fn clear(&mut self) {
+        self.parts.clear();
+        self.wholes.clear();
+    }
 }
 
 impl<'a> Names<'a> {
@@ -13,26 +35,50 @@ impl<'a> Names<'a> {
         Names { text, cursor: 0 }
     }
 
-    /// Puts the parts of the next name in place of what `parts` has; false at the end.
-    pub fn next_parts(&mut self, parts: &mut Vec<Range<usize>>) -> bool {
-        parts.clear();
+    /// Reads the next name; false at the end.
+    pub fn read(&mut self, name: &mut Name) -> bool {
+        name.clear();
+        // The first part of what hyphens and underscores join.
+        let mut first = 0;
         while let Some(run) = self.next_run() {
             if self.is_contraction(&run) {
                 continue;
             }
-            split_run(self.text, run.clone(), parts);
-            if !self.is_joined(run.end) {
-                return true;
+            let start = name.parts.len();
+            split_run(self.text, run.clone(), &mut name.parts);
+            self.add_whole(start, name);
+            match self.joint(run.end) {
+                Some('/') => {
+                    self.add_whole(first, name);
+                    first = name.parts.len();
+                }
+                Some(_) => {}
+                None => break,
             }
         }
-        !parts.is_empty()
+        self.add_whole(first, name);
+        self.add_whole(0, name);
+        name.wholes.sort_by_key(|whole| whole.start);
+        !name.parts.is_empty()
+    }
+
+    /// Adds the parts from one on as a word, unless they are one already.
+    fn add_whole(&self, first: usize, name: &mut Name) {
+        let whole = first..name.parts.len();
+        if !(2..=MOST_PARTS).contains(&whole.len()) || name.wholes.last() == Some(&whole) {
+            return;
+        }
+        let is_ideograph = |part: &Range<usize>| self.text[part.clone()].contains(is_ideographic);
+        if !name.parts.get(first).is_some_and(is_ideograph) {
+            name.wholes.push(whole);
+        }
     }
 
     fn next_run(&mut self) -> Option<Range<usize>> {
         let rest = self.text.get(self.cursor..)?;
         let start = self.cursor + rest.find(char::is_alphanumeric)?;
         let rest = self.text.get(start..)?;
-        let end = start + rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let end = start + rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
         self.cursor = end;
         Some(start..end)
     }
@@ -43,13 +89,30 @@ impl<'a> Names<'a> {
             return false;
         }
         let mut before = self.text[..run.start].chars().rev();
-        matches!(before.next(), Some('\'' | '’')) && before.next().is_some_and(char::is_alphabetic)
+        matches!(before.next(), Some('\'' | '’')) && before.next().is_some_and(|c| c.is_alphabetic() || is_mark(c))
     }
 
-    fn is_joined(&self, end: usize) -> bool {
+    /// The character that joins what ends here with the next run.
+    fn joint(&self, end: usize) -> Option<char> {
         let mut rest = self.text[end..].chars();
-        matches!(rest.next(), Some('_' | '-')) && rest.next().is_some_and(char::is_alphanumeric)
+        let joint = rest.next().filter(|&c| c == '/' || is_hyphen(c))?;
+        rest.next().is_some_and(char::is_alphanumeric).then_some(joint)
     }
+}
+
+/// True for a character that words consist of: a letter, a digit, or a mark that combines with one.
+pub(in crate::search) fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || is_mark(character)
+}
+
+/// True for a mark that combines with the letter before it, as in decomposed text.
+fn is_mark(character: char) -> bool {
+    !character.is_ascii() && is_combining_mark(character)
+}
+
+/// True for a hyphen or underscore, which join words to a name.
+pub(in crate::search) fn is_hyphen(character: char) -> bool {
+    matches!(character, '_' | '-' | '\u{2010}' | '\u{2011}')
 }
 
 /// Scripts written without spaces: each character is a word, neighbours make phrases.
@@ -92,7 +155,7 @@ fn split_run(text: &str, run: Range<usize>, parts: &mut Vec<Range<usize>>) {
     let mut start = run.start;
     let mut previous: Option<(usize, Class)> = None;
     let mut uppers = 0;
-    for (offset, character) in word.char_indices() {
+    for (offset, character) in word.char_indices().filter(|(_, character)| !is_mark(*character)) {
         let (at, class) = (run.start + offset, Class::of(character));
         let boundary = match (previous.map(|(_, class)| class), class) {
             (None, _) => None,

@@ -3,11 +3,12 @@
 //! Stemming costs more than the rest of indexing, and words repeat: each thread remembers the stems
 //! of those it met.
 
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{borrow::Cow, cell::RefCell, collections::BTreeSet};
 
 use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
+    AsciiFoldingFilter, Language, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
 };
+use unicode_normalization::{UnicodeNormalization, char::canonical_combining_class};
 
 /// Number of words for which a thread has room at first.
 const FEWEST_REMEMBERED: usize = 1024;
@@ -16,29 +17,61 @@ const MOST_REMEMBERED: usize = 16 * 1024;
 /// Longer words are stemmed each time.
 const LONGEST_REMEMBERED: usize = 30;
 
-/// A text in lower case and ASCII, not taken apart.
+/// A text without differences of case and, as far as possible, in ASCII; not taken apart.
 pub(in crate::search) fn normalized(text: &str) -> String {
     let mut normalized = String::with_capacity(text.len());
     normalize_into(text, &mut normalized);
     normalized
 }
 
-/// Appends a text in lower case and ASCII.
+/// Appends a text with its case folded, without marks such as accents, and with ASCII in place of letters that look like it.
 pub(super) fn normalize_into(text: &str, normalized: &mut String) {
+    let from = normalized.len();
     if text.is_ascii() {
-        let from = normalized.len();
         normalized.push_str(text);
         if let Some(added) = normalized.get_mut(from..) {
             added.make_ascii_lowercase();
         }
         return;
     }
-    let mut folding =
-        TextAnalyzer::builder(RawTokenizer::default()).filter(LowerCaser).filter(AsciiFoldingFilter).build();
-    let mut stream = folding.token_stream(text);
-    while stream.advance() {
-        normalized.push_str(&stream.token().text);
+    normalized.extend(folded(text).nfd().filter(|&c| !is_accent(c)).nfc());
+    if normalized.get(from..).is_none_or(str::is_ascii) {
+        return;
     }
+    let rest = normalized.split_off(from);
+    with_ascii_folding(|folding| {
+        let mut stream = folding.token_stream(&rest);
+        while stream.advance() {
+            normalized.push_str(&stream.token().text);
+        }
+    });
+}
+
+/// Each thread has the analyzer that replaces letters that look like ASCII: `ø` by `o`, `æ` by `ae`.
+fn with_ascii_folding(then: impl FnOnce(&mut TextAnalyzer)) {
+    thread_local!(static FOLDING: RefCell<TextAnalyzer> =
+        RefCell::new(TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build()));
+    FOLDING.with_borrow_mut(then);
+}
+
+/// A text that is equal for texts that differ in case alone: `Straße` and `STRASSE`, `χάρτης` and `ΧΆΡΤΗΣ`.
+pub(in crate::search) fn fold_case(text: &str) -> Cow<'_, str> {
+    match text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => text.into(),
+        false => folded(text).collect::<String>().into(),
+    }
+}
+
+/// The characters of a text with their case folded: texts become equal that do so by full case folding (The Unicode Standard,
+/// 3.13), and `ı` becomes `i`. Upper case makes `SS` of `ß`, which `ẞ` is only in lower case.
+fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}
+
+/// True for a mark that leaves a letter what it is: an accent, a point of Hebrew or Arabic. Vowel signs, nuktas and viramas
+/// of South and Southeast Asian scripts, and voicing marks of kana make another letter of it.
+fn is_accent(character: char) -> bool {
+    matches!(canonical_combining_class(character), 1..=6 | 10..=36 | 200..)
 }
 
 /// Stems normalized words one by one, for whoever has many that nobody asks for again.
@@ -176,6 +209,33 @@ fn hash(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn case_and_marks_make_no_difference() {
+        for (one, other) in [
+            ("İstanbul", "istanbul"),
+            ("ISTANBUL", "ıstanbul"),
+            ("ΧΑΡΤΗΣ", "χάρτης"),
+            ("Straße", "STRASSE"),
+            ("STRAẞE", "strasse"),
+            ("ﬁnance", "FINANCE"),
+            ("Mu\u{308}ller", "Müller"),
+            ("Ёлка", "елка"),
+            ("Ærø", "AERO"),
+            ("שָׁלוֹם", "שלום"),
+            ("أحمد", "احمد"),
+            ("Ａｐｉ", "api"),
+            ("か\u{3099}", "が"),
+        ] {
+            assert_eq!(normalized(one), normalized(other), "{one} {other}");
+        }
+        for (one, other) in [("か", "が"), ("क", "क़"), ("กา", "กำ"), ("क्त", "कत"), ("ㅏ", "ㅑ"), ("한", "하")]
+        {
+            assert_ne!(normalized(one), normalized(other), "{one} {other}");
+        }
+        assert_eq!(normalized("한국어"), "한국어");
+        assert_eq!(fold_case("ΧΆΡΤΗΣ"), fold_case("χάρτης"));
+    }
 
     #[test]
     fn remembered_stems_are_those_of_the_stemmer() {
