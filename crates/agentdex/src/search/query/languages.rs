@@ -1,13 +1,11 @@
-//! The languages that words of a query may be in: those that descriptions in the index declare.
+//! The languages that words of a query may be in: those that descriptions in the index declare, and those that the
+//! built-in table of word vectors knows.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
-use tantivy::{
-    Searcher,
-    tokenizer::{TextAnalyzer, TokenStream},
-};
+use tantivy::{Searcher, tokenizer::TextAnalyzer};
 
-use super::{Clause, Pattern};
+use super::{Clause, Pattern, tokens};
 use crate::search::{
     schema::{ExactField, Fields},
     text::{self, Language},
@@ -20,8 +18,9 @@ const FEWEST_STOP_WORDS: usize = 2;
 
 /// The languages of an index, as far as they matter to a query.
 pub(super) struct Languages {
+    /// Those that descriptions declare.
     present: Vec<Language>,
-    /// Those that the query seems to be in.
+    /// Those that the query seems to be in, whether or not descriptions are in them.
     spoken: Vec<Language>,
 }
 
@@ -29,23 +28,23 @@ impl Languages {
     /// Those of an index, for a query.
     pub fn of(searcher: &Searcher, fields: &Fields, clauses: &[Clause]) -> tantivy::Result<Languages> {
         let present = languages_of(searcher, fields)?;
-        let spoken = if present.is_empty() { Vec::new() } else { spoken(&present, clauses) };
+        let spoken = spoken(&present, clauses);
         Ok(Languages { present, spoken })
     }
 
-    /// The forms of a word in these languages.
+    /// The forms that a word has in the languages of descriptions.
     pub fn forms<'l>(&'l self, written: &'l str) -> impl Iterator<Item = String> + use<'l> {
         self.present.iter().filter_map(move |language| language.form_of(written))
     }
 
-    /// True if the query seems to be in one of them that the built-in table of word vectors doesn't know.
+    /// True if the query seems to be in a language that the built-in table of word vectors doesn't know.
     pub fn is_other_spoken(&self) -> bool {
         !self.spoken.is_empty() && !self.spoken.iter().any(|language| language.is_in_table())
     }
 
     /// True if a word is a stop word of the language that the query seems to be in.
     pub fn is_stop_word(&self, written: &str) -> bool {
-        self.spoken.iter().any(|language| language.form_of(written).is_none())
+        self.spoken.iter().any(|language| language.is_stop_word(written))
     }
 }
 
@@ -88,27 +87,30 @@ pub(in crate::search) fn present_languages<'t>(tags: &[impl AsRef<str> + 't]) ->
 
 /// The languages of which a query has several stop words, and more of them than of English.
 fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
-    let (mut names, mut prose) = (text::names(), text::prose());
-    let mut counts: HashMap<Language, usize> = HashMap::new();
-    let mut english = 0;
-    for clause in clauses {
-        let Pattern::Word(word) = &clause.pattern else { continue };
-        english += words_in(&mut names, word) - words_in(&mut prose, word);
-        let mut stream = names.token_stream(word);
-        while stream.advance() {
-            let token = stream.token();
-            let written = word.get(token.offset_from..token.offset_to).unwrap_or_default();
-            for language in present.iter().filter(|language| language.form_of(written).is_none()) {
-                *counts.entry(*language).or_default() += 1;
-            }
-        }
-    }
-    let most = counts.values().copied().max().unwrap_or_default();
-    present
+    let words: Vec<&str> = clauses
         .iter()
-        .copied()
-        .filter(|language| counts.get(language) == Some(&most) && most >= FEWEST_STOP_WORDS && most > english)
-        .collect()
+        .filter_map(|clause| match &clause.pattern {
+            Pattern::Word(word) => Some(word.as_str()),
+            _ => None,
+        })
+        .collect();
+    // Most queries are too short to tell.
+    if words.len() < FEWEST_STOP_WORDS {
+        return Vec::new();
+    }
+    let (mut names, mut prose) = (text::names(), text::prose());
+    let english: usize = words.iter().map(|word| words_in(&mut names, word) - words_in(&mut prose, word)).sum();
+    let written: Vec<String> =
+        words.iter().flat_map(|word| tokens(&mut names, word)).map(|token| token.written).collect();
+    let known: BTreeSet<Language> =
+        present.iter().copied().chain(Language::all().filter(|language| language.is_in_table())).collect();
+    let count = |language: Language| written.iter().filter(|word| language.is_stop_word(word)).count();
+    let counts: Vec<(Language, usize)> = known.into_iter().map(|language| (language, count(language))).collect();
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
+    if most < FEWEST_STOP_WORDS || most <= english {
+        return Vec::new();
+    }
+    counts.into_iter().filter(|(_, count)| *count == most).map(|(language, _)| language).collect()
 }
 
 fn words_in(analyzer: &mut TextAnalyzer, text: &str) -> usize {
