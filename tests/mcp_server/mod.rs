@@ -52,7 +52,7 @@ fn each_tool_is_an_action_at_each_remote() {
     assert_eq!(keys, ["find_stop", "next_departures"]);
     let action = &thing["actions"]["next_departures"];
     assert_eq!((&action["safe"], &action["title"]), (&json!(true), &json!("Next departures")));
-    let limit = json!({"minimum": 1, "oneOf": [{"type": "integer"}, {"type": "null"}]});
+    let limit = json!({"oneOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]});
     assert_eq!(action["input"]["properties"]["limit"], limit);
     assert_eq!(
         action["forms"][0],
@@ -374,4 +374,169 @@ fn what_is_made_of_many_forms_is_bounded() {
     assert!(rules(&rendition.warnings).contains(&("too-many-remotes", "/actions")));
     let remotes = parsed(&rendition.bytes)["remotes"].as_array().unwrap().len();
     assert_eq!(remotes, 100);
+}
+
+/// The action of a tool with this input.
+fn action_of(input: &Value) -> (Value, Vec<Violation>) {
+    let tool = json!({"name": "t", "inputSchema": input});
+    let (thing, warnings) = thing(server_with(json!([tool])).to_string().as_bytes());
+    (thing["actions"]["t"].clone(), warnings)
+}
+
+fn server_with(tools: Value) -> Value {
+    let remotes = json!([{"type": "streamable-http", "url": "https://a.example/mcp"}]);
+    let meta = json!({"io.modelcontextprotocol.registry/publisher-provided": {"tools": tools}});
+    json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": remotes, "_meta": meta})
+}
+
+#[test]
+fn unions_references_and_what_is_required_stay() {
+    // As pydantic writes it.
+    let input = json!({
+        "$defs": {"Item": {"type": "object", "title": "Item", "required": ["name"], "properties": {
+            "name": {"type": "string"}, "price": {"anyOf": [{"type": "integer"}, {"type": "number"}]},
+        }}},
+        "type": "object", "required": ["item"], "additionalProperties": false,
+        "properties": {
+            "item": {"$ref": "#/$defs/Item"},
+            "days": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": null},
+            "all": {"allOf": [{"$ref": "#/$defs/Item"}, {"required": ["price"]}]},
+            "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    });
+    let item = &input["$defs"]["Item"];
+    let (action, warnings) = action_of(&input);
+    assert_eq!(rules(&warnings), []);
+    let data = &action["input"];
+    assert_eq!((&data["required"], &data["additionalProperties"]), (&json!(["item"]), &json!(false)));
+    assert_eq!(data["properties"]["item"], *item);
+    assert_eq!(data["properties"]["days"], input["properties"]["days"]);
+    assert_eq!(data["properties"]["all"]["allOf"], json!([item, {"required": ["price"]}]));
+    assert_eq!(data["properties"]["tags"], input["properties"]["tags"]);
+    assert_eq!(data.get("mcp:jsonSchema"), None);
+    let old = json!({"type": "object", "properties": {"a": {"$ref": "#/definitions/A"}}, "definitions": {"A": {"type": "string"}}});
+    assert_eq!(action_of(&old).0["input"]["properties"]["a"], json!({"type": "string"}));
+}
+
+#[test]
+fn schemas_that_contain_themselves_end_with_a_warning() {
+    let tree = json!({"type": "object", "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}});
+    let input = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}, "$defs": {"Tree": tree}});
+    let (action, warnings) = action_of(&input);
+    assert_eq!(rules(&warnings), [("schema-cut", "/tools")]);
+    assert!(warnings[0].message.contains("\"t\""), "{}", warnings[0].message);
+    assert_eq!(action["input"]["properties"]["tree"]["properties"]["name"], json!({"type": "string"}));
+    assert_eq!(action["input"]["mcp:jsonSchema"]["@value"], input);
+    let definition =
+        |n: usize| (format!("d{n}"), json!({"anyOf": vec![json!({"$ref": format!("#/$defs/d{}", n + 1)}); 3]}));
+    let definitions: Map<String, Value> = (0..60).map(definition).collect();
+    let (action, warnings) =
+        action_of(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions}));
+    assert_eq!(rules(&warnings), [("schema-cut", "/tools")]);
+    assert!(action.to_string().len() < 100_000, "{}", action.to_string().len());
+}
+
+#[test]
+fn tools_without_a_name_or_with_one_that_is_taken_are_warned_of() {
+    let tools = json!([{"name": "t", "title": "First"}, {"title": "Nameless"}, {"name": "t", "title": "Second"}]);
+    let (thing, warnings) = thing(server_with(tools).to_string().as_bytes());
+    let list = "/_meta/io.modelcontextprotocol.registry~1publisher-provided/tools";
+    let expected = [("tool-name", format!("{list}/1")), ("tool-repeated", format!("{list}/2"))];
+    assert_eq!(rules(&warnings), expected.each_ref().map(|(rule, pointer)| (*rule, pointer.as_str())));
+    assert_eq!(thing["actions"]["t"]["title"], "First");
+}
+
+#[test]
+fn every_spelling_of_a_transport_is_that_transport() {
+    for (written, transport) in [
+        ("sse", "sse"),
+        ("SSE", "sse"),
+        ("http", "streamable-http"),
+        ("streamable_http", "streamable-http"),
+        ("streamableHttp", "streamable-http"),
+    ] {
+        let mut server = server_with(json!([]));
+        server["remotes"][0]["type"] = written.into();
+        let (thing, _) = thing(server.to_string().as_bytes());
+        assert_eq!(thing["actions"]["a"]["forms"][0]["mcp:transport"], transport, "{written}");
+        assert_eq!(exported(&thing, DocumentKind::ServerJson)["remotes"][0]["type"], transport, "{written}");
+    }
+    let mut server = server_with(json!([]));
+    server["remotes"][0]["type"] = "carrier-pigeon".into();
+    let (_, warnings) = thing(server.to_string().as_bytes());
+    assert_eq!(rules(&warnings), [("transport-unknown", "/remotes/0/type")]);
+}
+
+#[test]
+fn secrets_in_templates_come_back() {
+    let headers = json!([
+        {"name": "Authorization", "value": "token {pat}", "isRequired": true, "isSecret": true},
+        {"name": "X-Org-Key", "value": "{org}/{key}", "isSecret": true,
+         "variables": {"org": {"default": "acme"}, "key": {"isSecret": true, "isRequired": true}}},
+    ]);
+    let mut server = server_with(json!([]));
+    let url = "https://a.example/{token}/mcp";
+    let variables = json!({"token": {"isSecret": true, "isRequired": true}});
+    server["remotes"][0] = json!({"type": "sse", "url": url, "variables": variables, "headers": headers});
+    let (mut thing, _) = thing(server.to_string().as_bytes());
+    let definitions = &thing["securityDefinitions"];
+    assert_eq!(definitions["Authorization"]["mcp:value"], "token {pat}");
+    // One is required, the other may be missing.
+    assert_eq!(thing["security"], json!(["token", "Authorization", "optional_X-Org-Key"]));
+    assert_eq!(definitions["optional_X-Org-Key"]["oneOf"], json!(["X-Org-Key", "nosec_sc"]));
+    assert_eq!(thing["actions"]["a"]["uriVariables"], json!({"org": {"type": "string", "default": "acme"}}));
+    thing.as_object_mut().unwrap().remove("mcp:remotes");
+    let again = &exported(&thing, DocumentKind::ServerJson)["remotes"][0];
+    assert_eq!((&again["type"], &again["url"], &again["variables"]), (&json!("sse"), &json!(url), &variables));
+    assert_eq!(again["headers"], headers);
+}
+
+#[test]
+fn tools_of_things_are_in_the_document() {
+    let form = |tool: &str| json!([{"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": tool}]);
+    let input = json!({"type": "object", "properties": {"x": {"anyOf": [{"type": "integer"}, {"type": "number"}]}}, "required": ["x"]});
+    let thing = json!({
+        "title": "A", "id": "urn:agentdex:mcp:com.example/a", "version": {"instance": "1.0.0"}, "description": "d",
+        "actions": {
+            "number": {"title": "Number", "description": "A number", "safe": true, "input": input, "output": {"type": "object"}, "forms": form("number")},
+            "say": {"input": {"type": "string"}, "output": {"type": "string"}, "forms": form("say")},
+        },
+    });
+    for kind in [DocumentKind::ServerJson, DocumentKind::ServerCard] {
+        let rendition = from_thing(&thing, kind).unwrap();
+        assert_eq!(rules(&rendition.warnings), [("output-not-object", "/actions/say")]);
+        let server = parsed(&rendition.bytes);
+        let tools = &server["_meta"]["io.modelcontextprotocol.registry/publisher-provided"]["tools"];
+        let said = json!({"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]});
+        assert_eq!(
+            *tools,
+            json!([
+                {"name": "number", "title": "Number", "description": "A number", "inputSchema": input,
+                 "outputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
+                {"name": "say", "inputSchema": said},
+            ])
+        );
+        let (again, _) = self::thing(&rendition.bytes);
+        assert_eq!(again["actions"]["number"]["input"], input);
+        assert_eq!(again["actions"]["number"]["safe"], true);
+    }
+}
+
+#[test]
+fn a_tool_that_was_edited_is_edited_where_it_was() {
+    let (mut thing, _) = thing(&fixture("remote"));
+    let before = exported(&thing, DocumentKind::ServerJson);
+    let place = "/_meta/io.modelcontextprotocol.registry~1publisher-provided/tools";
+    thing["actions"]["find_stop"]["description"] = "Another".into();
+    let after = exported(&thing, DocumentKind::ServerJson);
+    let (before, after) = (before.pointer(place).unwrap(), after.pointer(place).unwrap());
+    assert_eq!(before[0], after[0]);
+    assert_eq!((&after[1]["name"], &after[1]["description"]), (&json!("find_stop"), &json!("Another")));
+    // A server that is only run where it is installed keeps what it lists.
+    let mut packaged = server_with(json!([{"name": "t"}]));
+    packaged["remotes"] = json!([]);
+    packaged["packages"] =
+        json!([{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}]);
+    let (thing, _) = self::thing(packaged.to_string().as_bytes());
+    assert_eq!(exported(&thing, DocumentKind::ServerJson).pointer(place), Some(&json!([{"name": "t"}])));
 }

@@ -24,6 +24,7 @@ mod canonical_url;
 #[doc(hidden)]
 pub mod casting;
 mod conversion;
+mod data_schema;
 mod descriptor;
 mod detect;
 mod edits;

@@ -205,6 +205,8 @@ impl Part {
                 ("description", Part::Other),
                 ("type", Part::Other),
                 ("oneOf", Part::Listed(&Part::Schema)),
+                ("anyOf", Part::Listed(&Part::Schema)),
+                ("allOf", Part::Listed(&Part::Schema)),
                 ("properties", Part::Named(&Part::Schema)),
                 ("items", Part::Schema),
                 ("required", Part::Other),

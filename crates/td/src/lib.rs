@@ -33,6 +33,7 @@ pub mod json_ld;
 mod json_schema;
 mod lmos;
 mod losses;
+mod mcp_transport;
 mod members;
 pub mod merge_patch;
 mod operation;
@@ -42,6 +43,7 @@ mod report;
 mod sacp;
 mod schema;
 mod semantics;
+mod source_schema;
 mod thing_description;
 mod timestamp;
 mod value_seed;
@@ -85,9 +87,11 @@ pub mod internal {
         document::{malformed_json, parse_json, text_of},
         flag::is_invisible,
         json_schema::{Edition, JsonSchema, Mismatch, Patterns},
+        mcp_transport::McpTransport,
         members::push_string,
         path::Path,
         report::push_token,
+        source_schema::source_schema,
     };
 }
 

@@ -1,5 +1,10 @@
 //! What becomes of the parts of a configuration.
 
+use agentdex::convert::{
+    agent_spec,
+    mcp_server::{DocumentKind, from_thing},
+};
+
 use super::*;
 
 #[test]
@@ -383,10 +388,102 @@ fn root_without_a_thing_is_refused_as_such() {
         assert_eq!(report.violations.len(), 1, "{report}");
         assert_eq!(report.violations[0].rule, "no-thing");
     }
-    let stdio = json!({"component_type": "StdioTransport", "command": "uvx"});
+}
+
+#[test]
+fn tool_in_a_program_is_a_capability_with_its_command() {
+    let stdio = json!({
+        "component_type": "StdioTransport", "command": "uvx", "args": ["search-server", "--token", "sk-0123456789abcdefghijklmn"],
+        "env": {"API_KEY": "hunter2"}, "cwd": "/srv",
+    });
     let mut tool = mcp_tool(stdio);
     tool["client_transport"].as_object_mut().unwrap().remove("url");
-    assert_eq!(refusal(&tool, &with_base()).violations[0].rule, "no-thing");
+    let conversion = convert(&tool, &options()).unwrap();
+    assert!(!conversion.warnings.iter().any(|warning| warning.rule == "no-endpoint"), "{:?}", conversion.warnings);
+    let thing = thing(&tool, &options());
+    assert_eq!(thing["@type"], json!(["lmos:Tool", "agentspec:MCPTool"]));
+    assert_eq!(thing["lmos:capabilities"][0]["lmos:id"], "search");
+    let command = json!(["uvx", "search-server", "--token", "<secret>"]);
+    let variables = json!([{"mcp:name": "API_KEY", "mcp:isRequired": true}]);
+    assert_eq!(
+        thing["mcp:packages"],
+        json!([{
+            "mcp:transport": {"mcp:type": "stdio"}, "mcp:command": command, "mcp:environmentVariables": variables,
+            "agentspec:workingDirectory": "/srv",
+        }])
+    );
+    // It is no package of a registry.
+    assert!(from_thing(&thing, DocumentKind::ServerJson).is_err());
+}
+
+#[test]
+fn transports_headers_and_times_are_kept_in_both_directions() {
+    for (component, transport) in [
+        ("SSETransport", "sse"),
+        ("SSEmTLSTransport", "sse"),
+        ("StreamableHTTPTransport", "streamable-http"),
+        ("StreamableHTTPmTLSTransport", "streamable-http"),
+    ] {
+        let mut tool = mcp_tool(json!({
+            "component_type": component, "headers": {"X-Tenant": "acme", "X-Key": "sk-0123456789abcdefghijklmn"},
+            "session_parameters": {"read_timeout_seconds": 5.0},
+        }));
+        if component.contains("mTLS") {
+            let files = json!({"key_file": "k.pem", "cert_file": "c.pem", "ca_file": "a.pem"});
+            tool["client_transport"].as_object_mut().unwrap().extend(files.as_object().unwrap().clone());
+        }
+        let thing = thing(&tool, &options());
+        let form = &thing["actions"]["search"]["forms"][0];
+        assert_eq!(form["mcp:transport"], transport, "{component}");
+        assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Tenant", "htv:fieldValue": "acme"}]));
+        // What was held back is asked for.
+        let key = json!({"scheme": "apikey", "in": "header", "name": "X-Key"});
+        let definitions = thing["securityDefinitions"].as_object().unwrap();
+        assert!(definitions.values().any(|definition| *definition == key), "{definitions:?}");
+        let again = agent_spec::from_thing(&thing).unwrap();
+        let again = &again["client_transport"];
+        assert_eq!(again["component_type"], component);
+        assert_eq!(
+            (&again["headers"], &again["url"]),
+            (&json!({"X-Tenant": "acme"}), &tool["client_transport"]["url"])
+        );
+        assert_eq!(again["session_parameters"], json!({"read_timeout_seconds": 5.0}));
+        let configuration = agent_spec::from_thing(&thing).unwrap();
+        let read = Configuration::parse(configuration.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        for profile in [Profile::Spec, Profile::Sdk] {
+            assert!(read.validate(profile).is_valid(), "{profile:?}: {}", read.validate(profile));
+        }
+        let server = from_thing(&thing, DocumentKind::ServerJson).unwrap();
+        let server: Value = serde_json::from_slice(&server.bytes).unwrap();
+        let remote = &server["remotes"][0];
+        assert_eq!(
+            (&remote["type"], &remote["headers"][0]),
+            (&json!(transport), &json!({"name": "X-Tenant", "value": "acme"}))
+        );
+        let tools = &server["_meta"]["io.modelcontextprotocol.registry/publisher-provided"]["tools"];
+        assert_eq!(tools[0]["name"], "search");
+        assert_eq!(tools[0]["inputSchema"]["properties"]["query"]["type"], "string");
+    }
+    let mut agent = a2a_agent();
+    let connection = agent["connection_config"].as_object_mut().unwrap();
+    connection.extend(json!({"headers": {"X-Tenant": "acme"}, "timeout": 7.0}).as_object().unwrap().clone());
+    let thing = thing(&agent, &options());
+    let form = &thing["actions"]["Remote"]["forms"][0];
+    assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Tenant", "htv:fieldValue": "acme"}]));
+    let again = agent_spec::from_thing(&thing).unwrap();
+    let connection = &again["connection_config"];
+    assert_eq!((&connection["headers"], &connection["timeout"]), (&json!({"X-Tenant": "acme"}), &json!(7.0)));
+}
+
+#[test]
+fn unions_stay_unions() {
+    let nullable =
+        json!({"title": "days", "anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "null"}], "default": null});
+    let mut tool = mcp_tool(json!({}));
+    tool["inputs"] = json!([nullable]);
+    let input = thing(&tool, &options())["actions"]["search"]["input"].clone();
+    assert_eq!(input["properties"]["days"], nullable);
+    assert_eq!(input.get("required"), None);
 }
 
 #[test]
@@ -426,7 +523,7 @@ fn description_beyond_the_limits_is_refused() {
 #[test]
 fn what_a_data_schema_lacks_is_kept_exactly() {
     let mut document = agent();
-    let schema = json!({"title": "report", "type": "object", "additionalProperties": {"type": "string"}});
+    let schema = json!({"title": "report", "type": "object", "patternProperties": {"^x": {"type": "string"}}});
     document["outputs"] = json!([schema]);
     let report = &thing(&document, &with_base())["actions"]["weather-agent"]["output"]["properties"]["report"];
     assert_eq!((&report["type"], &report["agentspec:jsonSchema"]["@value"]), (&json!("object"), &schema));

@@ -231,7 +231,8 @@ impl<'a> EntryWriter<'a> {
                     self.add_schema(member, depth + 1);
                 }
             }
-            "input" | "output" | "data" | "dataResponse" | "subscription" | "cancellation" | "items" | "oneOf" => {
+            "input" | "output" | "data" | "dataResponse" | "subscription" | "cancellation" | "items" | "oneOf"
+            | "anyOf" | "allOf" => {
                 part.one_or_many().for_each(|part| self.add_schema(part, depth + 1));
             }
             _ => {}

@@ -219,8 +219,8 @@ fn no_thing(graph: &Graph<'_>, warnings: Vec<Violation>) -> Error {
     let what = |root: Key| format!("the configuration is about a {}", graph.type_name(root));
     let found = graph.root().map_or_else(|| "the document only defines components for others".to_owned(), what);
     let message = format!(
-        "{found}, which gives no Thing: that takes an agent, a flow, or a tool that can be reached (a RemoteTool, \
-         or an MCPTool or MCPToolBox whose transport has a URL)"
+        "{found}, which gives no Thing: that takes an agent, a flow, or a tool that can be called (a RemoteTool, an \
+         MCPTool, or an MCPToolBox)"
     );
     refusal(Violation::new("", "no-thing", message), warnings)
 }

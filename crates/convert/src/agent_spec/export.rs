@@ -24,12 +24,14 @@ use self::{
 };
 use super::thing::REQUEST;
 use crate::casting::effort::Effort;
-use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size};
+use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size, td::internal::McpTransport};
 
 /// The version of the language that has all that is written here.
 const VERSION: &str = "25.4.2";
 /// The member of the metadata that the description is kept in.
 pub(crate) const DESCRIPTION: &str = "thingDescription";
+/// The scheme of a client that shows a certificate.
+const MUTUAL_TLS: &str = "agentspec:mutualTLS";
 /// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
 const DEEPEST_KEPT: usize = 56;
 
@@ -97,7 +99,7 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
 fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
     let kinds = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
     let affordances = kinds.flat_map(Map::values).chain([thing]);
-    let url = a2a_url(thing, affordances.flat_map(forms))?;
+    let (url, form) = a2a_call(thing, affordances.flat_map(forms))?;
     let skills: Vec<&Value> =
         thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values).collect();
     // With several skills none is what goes in and out of the agent.
@@ -105,7 +107,7 @@ fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
         [skill] => Titles::new(effort).properties(skill.get(name), name),
         _ => Vec::new(),
     });
-    let mut agent = a2a_component(thing, &id_of(thing), &url, &ports);
+    let mut agent = a2a_component(thing, &id_of(thing), &url, form, &ports);
     agent["metadata"] = json!({DESCRIPTION: kept(thing)});
     agent["agentspec_version"] = VERSION.into();
     Some(agent)
@@ -113,21 +115,25 @@ fn agent(thing: &Value, effort: &Effort) -> Option<Value> {
 
 /// An action with a form for A2A as an agent, and its inputs and outputs.
 fn a2a_agent(thing: &Value, action: &Value, id: &str, effort: &Effort) -> Option<(Value, [Vec<Property>; 2])> {
-    let url = a2a_url(thing, forms(action))?;
+    let (url, form) = a2a_call(thing, forms(action))?;
     let ports = ["input", "output"].map(|name| Titles::new(effort).properties(action.get(name), name));
-    Some((a2a_component(thing, id, &url, &ports), ports))
+    Some((a2a_component(thing, id, &url, form, &ports), ports))
 }
 
-fn a2a_url<'t>(thing: &Value, mut forms: impl Iterator<Item = &'t Value>) -> Option<String> {
+/// The first form for A2A whose address is complete.
+fn a2a_call<'t>(thing: &Value, mut forms: impl Iterator<Item = &'t Value>) -> Option<(String, &'t Value)> {
     let is_a2a = |form: &Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("a2a"));
-    forms.find_map(|form| if is_a2a(form) { Target::of(thing, form)?.without_variables() } else { None })
+    forms.find_map(|form| {
+        is_a2a(form).then(|| Target::of(thing, form)?.without_variables()).flatten().map(|url| (url, form))
+    })
 }
 
-fn a2a_component(thing: &Value, id: &str, url: &str, ports: &[Vec<Property>; 2]) -> Value {
+fn a2a_component(thing: &Value, id: &str, url: &str, form: &Value, ports: &[Vec<Property>; 2]) -> Value {
     let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
     let connection = json!({
         "component_type": "A2AConnectionConfig", "id": format!("{id}#connection"), "name": "connection",
-        "description": null, "metadata": {}, "timeout": 600.0, "headers": null, "verify": true,
+        "description": null, "metadata": {}, "timeout": form.get("agentspec:timeout").unwrap_or(&json!(600.0)),
+        "headers": fixed_headers(thing, &json!({}), form), "verify": true,
         "key_file": null, "cert_file": null, "ssl_ca_cert": null,
     });
     json!({
@@ -135,7 +141,7 @@ fn a2a_component(thing: &Value, id: &str, url: &str, ports: &[Vec<Property>; 2])
         "description": text_of(thing, "description"), "metadata": {},
         "inputs": inputs, "outputs": outputs, "agent_url": url,
         "connection_config": connection,
-        "session_parameters": {"timeout": 60.0, "poll_interval": 2.0, "max_retries": 5},
+        "session_parameters": session_parameters(form, json!({"timeout": 60.0, "poll_interval": 2.0, "max_retries": 5})),
     })
 }
 
@@ -176,7 +182,7 @@ fn tool(
             let mut titles = Titles::new(effort);
             let inputs = titles.properties(action.get("input"), "input");
             let outputs = Titles::new(effort).properties(action.get("output"), "output");
-            let transport = transport(thing, id, url, form);
+            let transport = transport(thing, action, id, url, form);
             ("MCPTool", [inputs, outputs], json!({"client_transport": transport}))
         }
         Call::Http(target, form) => {
@@ -200,19 +206,6 @@ fn tool(
     }
 }
 
-/// The headers that whoever calls a form must bring: where it is secured by headers, a reference to what isn't known here.
-fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
-    let is_elsewhere = |definition: &Value| {
-        let scheme = text_of(definition, "scheme");
-        let place = text_of(definition, "in").unwrap_or(if scheme == Some("apikey") { "query" } else { "header" });
-        matches!(scheme, None | Some("nosec")) || !matches!(place, "header" | "cookie" | "auto")
-    };
-    match security_of(thing, form).all(|(_, definition)| is_elsewhere(definition)) {
-        true => json!({}),
-        false => json!({"$component_ref": format!("{id}.sensitive_headers")}),
-    }
-}
-
 /// The names of the parameters of the query that are keys (TD 1.1, section 5.3.3.5).
 fn keys_in_query<'t>(thing: &'t Value, form: &'t Value) -> impl Iterator<Item = &'t str> {
     let is_key = |definition: &Value| {
@@ -232,16 +225,72 @@ fn security_of<'t>(thing: &'t Value, form: &'t Value) -> impl Iterator<Item = (&
     names.iter().filter_map(|name| Some((name.as_str()?, thing.get("securityDefinitions")?.get(name.as_str()?)?)))
 }
 
-fn transport(thing: &Value, id: &str, url: &str, form: &Value) -> Value {
+/// The security schemes that a form requires.
+fn schemes<'t>(thing: &'t Value, form: &'t Value) -> impl Iterator<Item = &'t str> {
+    security_of(thing, form).filter_map(|(_, definition)| text_of(definition, "scheme"))
+}
+
+/// The headers that whoever calls a form must bring: where it is secured by headers, a reference to what isn't known here.
+fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
+    let is_elsewhere = |definition: &Value| {
+        let scheme = text_of(definition, "scheme");
+        let place = text_of(definition, "in").unwrap_or(if scheme == Some("apikey") { "query" } else { "header" });
+        matches!(scheme, None | Some("nosec" | MUTUAL_TLS)) || !matches!(place, "header" | "cookie" | "auto")
+    };
+    match security_of(thing, form).all(|(_, definition)| is_elsewhere(definition)) {
+        true => json!({}),
+        false => json!({"$component_ref": format!("{id}.sensitive_headers")}),
+    }
+}
+
+/// The headers of a form that are known, if there are any. A variable in one has its default.
+fn fixed_headers(thing: &Value, action: &Value, form: &Value) -> Value {
+    let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
+    let default = |name: &str| {
+        let schema = [action, thing].into_iter().find_map(|owner| owner.get("uriVariables")?.get(name))?;
+        let default = schema.get("default")?;
+        Some(default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+    };
+    let header = |header: &Value| {
+        let mut parts = text_of(header, "htv:fieldValue")?.split('{');
+        let mut value = parts.next()?.to_owned();
+        for part in parts {
+            let (name, literal) = part.split_once('}')?;
+            value.push_str(&default(name)?);
+            value.push_str(literal);
+        }
+        Some((text_of(header, "htv:fieldName")?.to_owned(), Value::from(value)))
+    };
+    let headers: Map<String, Value> = listed.filter_map(header).collect();
+    if headers.is_empty() { Value::Null } else { headers.into() }
+}
+
+/// The times of a connection that a form was made of, or else those that the SDK has.
+fn session_parameters(form: &Value, default: Value) -> Value {
+    form.get("agentspec:sessionParameters").and_then(|literal| literal.get("@value")).cloned().unwrap_or(default)
+}
+
+fn transport(thing: &Value, action: &Value, id: &str, url: &str, form: &Value) -> Value {
     let id = format!("{id}#transport");
-    let credentials = credentials(thing, form, &id);
-    let is_sse = form.get("agentspec:transport").is_some_and(|name| name == "SSETransport");
-    json!({
-        "component_type": if is_sse { "SSETransport" } else { "StreamableHTTPTransport" },
+    let is_sse = form.as_object().and_then(McpTransport::of_form) == Some(McpTransport::Sse);
+    let has_certificate = schemes(thing, form).any(|scheme| scheme == MUTUAL_TLS);
+    let mut transport = json!({
+        "component_type": match (is_sse, has_certificate) {
+            (true, false) => "SSETransport",
+            (true, true) => "SSEmTLSTransport",
+            (false, false) => "StreamableHTTPTransport",
+            (false, true) => "StreamableHTTPmTLSTransport",
+        },
         "id": id, "name": "transport", "description": null, "metadata": {},
-        "session_parameters": {"read_timeout_seconds": 60.0}, "url": url, "headers": null,
-        "sensitive_headers": credentials,
-    })
+        "session_parameters": session_parameters(form, json!({"read_timeout_seconds": 60.0})), "url": url,
+        "headers": fixed_headers(thing, action, form), "sensitive_headers": credentials(thing, form, &id),
+    });
+    if has_certificate {
+        for file in ["key_file", "cert_file", "ca_file"] {
+            transport[file] = json!({"$component_ref": format!("{id}.{file}")});
+        }
+    }
+    transport
 }
 
 /// The inputs of a tool that is called over HTTP, and how its request is made of them: variables of the URL
@@ -389,6 +438,25 @@ mod tests {
         assert_eq!((&tool["component_type"], &tool["name"]), (&json!("MCPTool"), &json!("add")));
         assert_eq!(tool["client_transport"]["url"], "https://h/mcp");
         assert_eq!(tool["outputs"], json!([{"title": "output", "type": "number"}]));
+    }
+
+    #[test]
+    fn schemas_are_those_that_the_thing_was_made_of() {
+        let literal = json!({"@type": "@json", "@value": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}});
+        let union = json!({"anyOf": [{"type": "integer"}, {"type": "number"}]});
+        let both = json!({"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"required": ["b"]}], "properties": {"b": {}}});
+        let tool = exported(json!({"add": {
+            "input": {"type": "object", "required": ["kept", "union", "both"], "properties": {
+                "kept": {"type": "object", "agentspec:jsonSchema": literal}, "union": union, "both": both,
+            }},
+            "forms": [{"href": "https://h/mcp", "subprotocol": "mcp"}],
+        }}));
+        let expected =
+            json!({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "b"], "title": "both"});
+        assert_eq!(tool["inputs"][0], expected);
+        assert_eq!(tool["inputs"][1]["minProperties"], 1);
+        assert_eq!(tool["inputs"][1].get("@value"), None);
+        assert_eq!(tool["inputs"][2], json!({"title": "union", "anyOf": union["anyOf"]}));
     }
 
     #[test]

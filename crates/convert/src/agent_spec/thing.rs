@@ -1,14 +1,14 @@
 //! Configurations as Thing Descriptions.
 //!
 //! An agent, or a tool that can be reached, becomes a Thing with an action of its name. Where nobody says
-//! how it is reached, that is a capability instead: no form is made up. Its own tools and what its members
-//! and steps can do are capabilities too.
+//! how it is reached, that is a capability instead: no form is made up. So it is for a tool in a program that
+//! callers run themselves (stdio), whose command is in `mcp:packages`. Its own tools and what its members and
+//! steps can do are capabilities too.
 
 mod action;
 mod capabilities;
-mod data_schema;
+mod connection;
 mod endpoint;
-mod layers;
 mod model;
 mod parts;
 mod prompts;
@@ -41,6 +41,7 @@ use crate::casting::effort::Effort;
 use crate::{
     ConvertedThing, Error, Result, Source,
     a2a::A2A_NAMESPACE,
+    data_schema,
     mcp_server::MCP_NAMESPACE,
     redaction::Hidden,
     td::{LmosKind, MAX_DOCUMENT_BYTES},
@@ -52,9 +53,6 @@ pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
 /// The JSON-LD context that defines them. Descriptions only name the namespace: the context of a Thing
 /// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
 pub const AGENT_SPEC_CONTEXT: &str = agentdex_td::contexts::AGENT_SPEC;
-
-/// The most schemas of one description that stand where a reference to them was.
-const MOST_INLINED: usize = 500;
 
 /// Makes Things of the components of a configuration, which is valid.
 pub(super) struct Mapper<'m, 'd> {
@@ -167,7 +165,7 @@ impl<'d> Mapper<'_, 'd> {
         thing.set("securityDefinitions", definitions);
         thing.set("security", security);
         let has_action = target.is_some() || self.options.thing_model;
-        let mut schemas = DataSchemas::new(MOST_INLINED);
+        let mut schemas = DataSchemas::new("agentspec:jsonSchema");
         let own = (!has_action).then_some(key);
         thing.set_list(
             "lmos:capabilities",
@@ -177,6 +175,14 @@ impl<'d> Mapper<'_, 'd> {
             thing.set("actions", self.actions(&mut schemas, key, target.as_ref()).into());
         }
         self.warn_of_request(key, target.as_ref(), findings);
+        if schemas.take_cut() {
+            let message = "a schema contains itself, or is too deep or large: data is described up to there";
+            findings.warning(|| self.graph.at(key), "schema-cut", || message);
+        }
+        if let Some(program) = self.program(key) {
+            thing.prefix("mcp", MCP_NAMESPACE);
+            thing.set("mcp:packages", vec![program].into());
+        }
         self.add_links(&mut thing, key);
         self.add_metadata(&mut thing, key);
         Ok((!schemas.is_full()).then_some(thing))
@@ -198,9 +204,9 @@ impl<'d> Mapper<'_, 'd> {
         self.graph.known(key).map_or(Call::Unsaid, |known| known.call)
     }
 
-    /// True if nothing says where a Thing is called.
+    /// True if nothing says where a Thing is called, or how it is run.
     pub(super) fn has_no_target(&self, key: Key) -> bool {
-        !self.options.thing_model && self.target(key).is_none()
+        !self.options.thing_model && self.target(key).is_none() && self.program(key).is_none()
     }
 
     /// The inputs that go into the URL of a request.

@@ -9,12 +9,16 @@ use super::{
     DocumentKind, MCP_NAMESPACE,
     input::{is_secret, objects, text, variables_in},
     terms::{own_name, unprefixed},
+    tool::{move_to_meta, write_tools},
 };
 use crate::{
     Error, Format, Rendition, Result,
     shape::Findings,
     size::size,
-    td::{MAX_DOCUMENT_BYTES, internal::Path},
+    td::{
+        MAX_DOCUMENT_BYTES,
+        internal::{McpTransport, Path},
+    },
 };
 
 type Object = Map<String, Value>;
@@ -55,8 +59,15 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let mut findings = Findings::default();
     let mut server: Object =
         members.iter().filter_map(|(name, value)| Some((own_name(name)?.to_owned(), unprefixed(value)))).collect();
-    for package in server.get_mut("packages").and_then(Value::as_array_mut).into_iter().flatten() {
-        package.as_object_mut().map(|package| package.remove("command"));
+    if let Some(Value::Array(packages)) = server.get_mut("packages") {
+        // Of others only the command is known, which has no place in a document.
+        packages.retain(|package| ["identifier", "runtimeHint"].iter().any(|name| package.get(*name).is_some()));
+        for package in packages.iter_mut().filter_map(Value::as_object_mut) {
+            package.remove("command");
+        }
+        if packages.is_empty() {
+            server.remove("packages");
+        }
     }
     let remotes = remotes(members, &mut findings);
     if remotes.is_empty() {
@@ -64,6 +75,7 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     } else if !is_same(server.get("remotes"), &remotes) {
         server.insert("remotes".to_owned(), remotes.into());
     }
+    write_tools(members, &mut server, &mut findings);
     if !["remotes", "packages"].iter().any(|name| server.contains_key(*name)) {
         return Err(not_expressible("/actions: an MCP server has forms with the subprotocol mcp, or packages"));
     }
@@ -77,7 +89,7 @@ pub(super) fn as_kind(mut server: Object, kind: DocumentKind) -> Rendition {
     server.insert("$schema".to_owned(), kind.schema().into());
     if kind == DocumentKind::ServerCard {
         server.remove("packages");
-        server.remove("tools");
+        move_to_meta(&mut server);
     }
     Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings: Vec::new() }
 }
@@ -187,7 +199,8 @@ fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
         let variables = action.get("uriVariables").and_then(Value::as_object);
         for form in objects(action, "forms").filter(|form| text(form, "subprotocol") == Some("mcp")) {
             let Some(url) = text(form, "href").filter(|url| url.starts_with("http")) else { continue };
-            let transport = text(form, "mcp:transport").unwrap_or("streamable-http");
+            let written = text(form, "mcp:transport").unwrap_or_default();
+            let transport = McpTransport::of_form(form).map_or(written, |transport| transport.name());
             if !known.insert((url, transport)) {
                 continue;
             }
@@ -213,10 +226,15 @@ struct RemoteWriter<'t> {
     is_complete: bool,
 }
 
-impl RemoteWriter<'_> {
-    fn remote(&mut self, url: &str, transport: &str, form: &Object, variables: Option<&Object>) -> Value {
+impl<'t> RemoteWriter<'t> {
+    fn remote(&mut self, url: &str, transport: &str, form: &'t Object, variables: Option<&Object>) -> Value {
         let mut remote = json!({"type": transport, "url": url});
-        let named = self.inputs(url, variables);
+        let mut named = self.inputs(url, variables);
+        for definition in self.required(form).filter(|definition| text(definition, "in") == Some("uri")) {
+            if let Some(variable) = text(definition, "name").and_then(|name| named.get_mut(name)) {
+                *variable = json!({"isRequired": true, "isSecret": true});
+            }
+        }
         if !named.is_empty() {
             remote["variables"] = named.into();
         }
@@ -231,19 +249,25 @@ impl RemoteWriter<'_> {
             }
             headers.push(written);
         }
-        self.add_secret_headers(form, &mut headers);
+        self.add_secret_headers(form, variables, &mut headers);
         if !headers.is_empty() {
             remote["headers"] = headers.into();
         }
         remote
     }
 
-    fn add_secret_headers(&mut self, form: &Object, headers: &mut Vec<Value>) {
+    /// The security definitions that a form requires, combinations among them.
+    fn required(&self, form: &'t Object) -> impl Iterator<Item = &'t Object> + use<'t> {
         let names = form.get("security").or_else(|| self.thing.get("security"));
         let names = names.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
         let definitions = self.definitions;
+        names.into_iter().flatten().filter_map(move |name| definitions?.get(name.as_str()?)?.as_object())
+    }
+
+    fn add_secret_headers(&mut self, form: &'t Object, variables: Option<&Object>, headers: &mut Vec<Value>) {
+        let definitions = self.definitions;
         let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
-        for definition in names.into_iter().flatten().filter_map(defined) {
+        for definition in self.required(form) {
             let options = definition.get("oneOf").and_then(Value::as_array);
             let one = options.is_none().then_some((definition, true));
             let options = options.into_iter().flatten().filter_map(defined).map(|option| (option, false));
@@ -251,7 +275,16 @@ impl RemoteWriter<'_> {
                 if !self.spend(64 + definition.values().map(|value| size(value, self.left)).sum::<usize>()) {
                     return;
                 }
-                headers.extend(secret_header(definition, is_required));
+                let Some(mut header) = secret_header(definition, is_required) else { continue };
+                let template = text(definition, "mcp:value").unwrap_or_default();
+                let is_open = |name: &str| variables.is_some_and(|variables| variables.contains_key(name));
+                if variables_in(template).any(is_open) {
+                    let mut inner = self.inputs(template, variables);
+                    let secrets = inner.iter_mut().filter(|(name, _)| !is_open(name));
+                    secrets.for_each(|(_, variable)| *variable = json!({"isRequired": true, "isSecret": true}));
+                    header["variables"] = inner.into();
+                }
+                headers.push(header);
             }
         }
     }

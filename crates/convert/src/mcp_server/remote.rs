@@ -6,12 +6,18 @@ use fluent_uri::Iri;
 use serde_json::{Map, Value, json};
 
 use super::input::{is, is_secret, objects, text, uri_variables, variables_in};
-use crate::{shape::Findings, td::internal::Path, thing_builder::form};
+use crate::{
+    shape::Findings,
+    td::internal::{McpTransport, Path},
+    thing_builder::form,
+};
 
 type Object = Map<String, Value>;
 
 /// The most remotes that get forms: every tool has a form for each.
 const MOST_REMOTES: usize = 16;
+/// The most optional secrets of which each may be missing; of more, one is sent.
+const MOST_OPTIONAL: usize = 4;
 
 /// A remote that can be called.
 pub(super) struct Remote {
@@ -46,7 +52,19 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
             break;
         }
         match text(remote, "url").filter(|url| is_web(url)) {
-            Some(url) => remotes.push(Remote::of(remote, url, &mut definitions)),
+            Some(url) => {
+                let written = text(remote, "type").unwrap_or(McpTransport::StreamableHttp.name());
+                let transport = McpTransport::parse(written);
+                if transport.is_none() {
+                    findings.add(&path.member("type"), "transport-unknown", || {
+                        format!(
+                            "{written:?} is a transport that nothing here calls; others are streamable-http and sse"
+                        )
+                    });
+                }
+                let transport = transport.map_or(written, |transport| transport.name());
+                remotes.push(Remote::of(remote, url, transport, &mut definitions));
+            }
             None => findings.add(&path.member("url"), "url-broken", || {
                 "it is not an http or https URL with a host: there is no form for it".into()
             }),
@@ -75,8 +93,7 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Remote {
-    fn of(remote: &Object, url: &str, definitions: &mut Object) -> Remote {
-        let transport = text(remote, "type").unwrap_or("streamable-http");
+    fn of(remote: &Object, url: &str, transport: &str, definitions: &mut Object) -> Remote {
         let declared = remote.get("variables").and_then(Value::as_object);
         let mut variables = uri_variables(std::iter::once((url, declared)));
         let mut form = form("invokeaction", url);
@@ -95,6 +112,7 @@ impl Remote {
         for header in objects(remote, "headers") {
             let Some(name) = text(header, "name") else { continue };
             if is_secret(header) {
+                variables.extend(open_variables(header));
                 let named = define(definitions, name, definition(name, header));
                 if is(header, "isRequired") {
                     required.push(named)
@@ -113,15 +131,17 @@ impl Remote {
         if !headers.is_empty() {
             form.insert("htv:headers".to_owned(), headers.into());
         }
-        let security = match (required.is_empty(), optional.is_empty()) {
-            (false, _) => required,
-            (true, false) => {
-                let nothing = define(definitions, "nosec_sc", json!({"scheme": "nosec"}));
-                let any: Vec<String> = std::iter::once(nothing).chain(optional).collect();
-                vec![define(definitions, "optional_sc", json!({"scheme": "combo", "oneOf": any}))]
+        let mut security = required;
+        if !optional.is_empty() {
+            let nothing = define(definitions, "nosec_sc", json!({"scheme": "nosec"}));
+            let groups = if optional.len() > MOST_OPTIONAL { optional.len() } else { 1 };
+            for secrets in optional.chunks(groups) {
+                let name =
+                    if secrets.len() == 1 { format!("optional_{}", secrets[0]) } else { "optional_sc".to_owned() };
+                let any: Vec<&String> = secrets.iter().chain([&nothing]).collect();
+                security.push(define(definitions, &name, json!({"scheme": "combo", "oneOf": any})));
             }
-            (true, true) => Vec::new(),
-        };
+        }
         if !security.is_empty() {
             form.insert("security".to_owned(), security.into());
         }
@@ -129,11 +149,31 @@ impl Remote {
     }
 }
 
+/// The variables of the value of a secret header that are no secrets themselves, as `uriVariables`.
+fn open_variables(header: &Object) -> BTreeMap<String, Value> {
+    let declared = header.get("variables").and_then(Value::as_object);
+    let is_secret =
+        |name: &str| declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|one| is(one, "isSecret"));
+    let template = text(header, "value").unwrap_or_default();
+    // Unless it says which one is the secret, any may be.
+    if !variables_in(template).any(is_secret) {
+        return BTreeMap::new();
+    }
+    let mut variables = uri_variables(std::iter::once((template, declared)));
+    variables.retain(|name, _| !is_secret(name));
+    variables
+}
+
 /// The security definition of a header that is a secret, or has one in it.
 fn definition(name: &str, header: &Object) -> Value {
-    let scheme = text(header, "value").and_then(|value| value.split_once(' ')).map(|(scheme, _)| scheme);
+    let value = text(header, "value");
+    // A scheme, and nothing but the secret after it.
+    let scheme = value.and_then(|value| value.split_once(' ')).filter(|(_, rest)| match variables_in(rest).next() {
+        Some(variable) => rest.len() == variable.len() + 2,
+        None => true,
+    });
     let known =
-        scheme.and_then(|scheme| ["bearer", "basic"].into_iter().find(|known| known.eq_ignore_ascii_case(scheme)));
+        scheme.and_then(|(scheme, _)| ["bearer", "basic"].into_iter().find(|known| known.eq_ignore_ascii_case(scheme)));
     let mut definition = match known.filter(|_| name.eq_ignore_ascii_case("authorization")) {
         Some(known) => json!({"scheme": known, "in": "header", "name": name}),
         None => json!({"scheme": "apikey", "in": "header", "name": name}),
@@ -141,7 +181,7 @@ fn definition(name: &str, header: &Object) -> Value {
     if let Some(description) = text(header, "description") {
         definition["description"] = description.into();
     }
-    if let (Some(value), true) = (text(header, "value"), known.is_none()) {
+    if let (Some(value), true) = (value, definition["scheme"] == "apikey") {
         definition["mcp:value"] = value.into();
     }
     definition

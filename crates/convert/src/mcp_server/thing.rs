@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Conversion, Format, Result, Source,
     shape::Findings,
-    td::{LmosKind, MAX_AFFORDANCES, internal::Path, normalize_id},
+    td::{LmosKind, internal::Path, normalize_id},
     thing_builder::{HTTP_NAMESPACE, ThingBuilder, capability},
 };
 
@@ -106,32 +106,23 @@ fn add_links(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings)
 /// Tools as actions; of a server that only runs where it is installed, as capabilities.
 fn add_tools(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings) {
     let (remotes, definitions) = remotes(server.members(), findings);
-    let mut tools = tools(server.members());
-    if tools.len() > MAX_AFFORDANCES {
-        let message = || format!("{} tools; only the first {MAX_AFFORDANCES} are in the description", tools.len());
-        findings.add(&Path::ROOT.member("tools"), "too-many-tools", message);
-        tools.truncate(MAX_AFFORDANCES);
-    }
+    let tools = tools(server.members(), findings);
     let name = server.text("name").unwrap_or_default();
     let own_name = name.rsplit('/').next().unwrap_or(name);
     if remotes.is_empty() {
         let own = Object::from_iter([("id".to_owned(), own_name.into())]);
-        let described = |tool: &&Object| -> Object {
-            let text = |from: &str, to: &str| Some((to.to_owned(), tool.get(from)?.as_str()?.into()));
-            [text("name", "id"), text("title", "name"), text("description", "description")]
-                .into_iter()
-                .flatten()
-                .collect()
-        };
-        let mut entries: Vec<Value> = tools.iter().map(|tool| capability(&described(tool), "mcp")).collect();
+        let entry = |tool: &tool::Tool<'_>| capability(&tool.capability_members(), "mcp");
+        let mut entries: Vec<Value> = tools.iter().map(entry).collect();
         if entries.is_empty() {
             entries.push(capability(&own, "mcp"));
         }
         thing.set("lmos:capabilities", entries.into());
         return;
     }
-    let named = |tool: &&Object| Some((tool::name_of(tool)?.to_owned(), Value::from(tool::action(tool, &remotes))));
-    let mut actions: Object = tools.iter().filter_map(named).collect();
+    let mut schemas = tool::data_schemas();
+    let mut named =
+        |tool: &tool::Tool<'_>| (tool.name.to_owned(), Value::from(tool.action(&remotes, &mut schemas, findings)));
+    let mut actions: Object = tools.iter().map(&mut named).collect();
     if actions.is_empty() {
         actions.insert(own_name.to_owned(), tool::any_tool(&remotes).into());
     }

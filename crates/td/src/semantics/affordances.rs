@@ -95,7 +95,7 @@ impl<'a> Walk<'a> {
                     self.violation(&path.member("properties"), "schema-properties", message);
                 }
                 ("items", Value::Object(items)) => self.check_data_schema(items, &path.member("items")),
-                ("items" | "oneOf", Value::Array(schemas)) => {
+                ("items" | "oneOf" | "anyOf" | "allOf", Value::Array(schemas)) => {
                     let path = path.member(name);
                     for (index, schema) in schemas.iter().enumerate() {
                         if let Value::Object(schema) = schema {

@@ -10,6 +10,7 @@ use super::{
     parts::{is_reference, own},
     schema::{ANY, At, Kinds, Member, NEVER, Node, Schema},
 };
+use crate::td::internal::source_schema;
 
 /// The depth to which schemas are read.
 const MAX_DEPTH: usize = 16;
@@ -67,9 +68,9 @@ fn anchored<'v>(base: &'v Value, anchor: &str) -> Option<&'v Value> {
     definitions.flat_map(|all| all.values()).find(|schema| schema.get("$anchor").is_some_and(|own| own == anchor))
 }
 
-/// The schema itself; Agent Spec has that of its properties in a member.
+/// The schema itself; where conversions keep the JSON Schema that it was made of, that one.
 pub(in crate::search) fn unwrapped(schema: &Value) -> &Value {
-    schema.get("agentspec:jsonSchema").filter(|own| own.is_object()).unwrap_or(schema)
+    source_schema(schema).filter(|own| own.is_object()).unwrap_or(schema)
 }
 
 /// A schema that is being read.

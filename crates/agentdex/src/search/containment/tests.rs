@@ -45,6 +45,24 @@ fn doubts_and_reasons_name_the_part_and_the_limit() {
 }
 
 #[test]
+fn schema_that_conversions_keep_counts() {
+    let source = json!({"@type": "@json", "@value": {"type": "object", "minProperties": 1, "properties": {"a": {"type": "integer"}}, "required": ["a"]}});
+    for term in ["agentspec:jsonSchema", "mcp:jsonSchema"] {
+        let kept = json!({"properties": {"x": {"type": "object", term: source}}});
+        let text = json!({"properties": {"x": {"properties": {"a": {"type": "string"}}}}});
+        let (certainty, words) = verdict(&kept, &text);
+        assert!(certainty != Certainty::Fits && words[0].contains("integer"), "{words:?}");
+    }
+}
+
+#[test]
+fn unions_of_which_several_may_hold_fit() {
+    let union = json!({"anyOf": [{"type": "integer"}, {"type": "number"}]});
+    assert_eq!(verdict(&json!({"type": "integer"}), &union).0, Certainty::Fits);
+    assert_eq!(verdict(&union, &json!({"type": "number"})).0, Certainty::Fits);
+}
+
+#[test]
 fn references_lead_to_the_nearest_definitions() {
     let nested = json!({"$defs": {"P": {"type": "string"}}, "properties": {
         "x": {"$defs": {"P": {"type": "integer"}}, "$ref": "#/$defs/P"}, "y": {"$ref": "#/$defs/P"}, "z": {"$ref": "#"},

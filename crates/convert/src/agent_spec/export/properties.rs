@@ -12,6 +12,7 @@ use crate::{
     },
     keywords::Keyword,
     size::size,
+    td::internal::source_schema,
 };
 
 /// So much of a schema is a step, since all of it is read several times.
@@ -121,7 +122,7 @@ fn with_title(title: &str, schema: &Value, effort: &Effort) -> Value {
         Value::Object(members)
     };
     if effort.spend(1 + size(schema, usize::MAX) / BYTES_OF_A_STEP).is_ok() {
-        let own = schema.get("agentspec:jsonSchema").and_then(Value::as_object).cloned().map(titled);
+        let own = source_schema(schema).and_then(Value::as_object).cloned().map(titled);
         if let Some(own) = own.filter(|own| is_sound(own, effort)) {
             return own;
         }
@@ -160,20 +161,43 @@ fn json_schema(schema: &Value) -> Map<String, Value> {
     for (name, value) in schema.as_object().into_iter().flatten() {
         let translated = match (name.as_str(), value) {
             ("title", _) => None,
-            ("oneOf", Value::Array(schemas)) => {
+            ("oneOf" | "anyOf", Value::Array(schemas)) => {
                 let schemas: Vec<Value> = schemas.iter().map(|schema| json_schema(schema).into()).collect();
                 members.insert("anyOf".to_owned(), schemas.into());
+                None
+            }
+            // The SDK refuses `allOf`.
+            ("allOf", Value::Array(schemas)) => {
+                schemas.iter().for_each(|schema| add_all(&mut members, json_schema(schema)));
                 None
             }
             ("properties", Value::Object(schemas)) => {
                 let schemas = schemas.iter().map(|(name, schema)| (name.clone(), json_schema(schema).into()));
                 Some(Value::Object(schemas.collect()))
             }
-            ("items", Value::Object(_)) => Some(json_schema(value).into()),
+            ("items" | "additionalProperties", Value::Object(_)) => Some(json_schema(value).into()),
             ("type", _) => Some(value.clone()),
             _ => Keyword::find(name).filter(Keyword::is_same).map(|_| value.clone()),
         };
-        members.extend(translated.map(|value| (name.clone(), value)));
+        if let Some(value) = translated {
+            add_all(&mut members, Map::from_iter([(name.clone(), value)]));
+        }
     }
     members
+}
+
+/// Adds the keywords of a schema that holds as well: members and their names join those that are there.
+fn add_all(members: &mut Map<String, Value>, further: Map<String, Value>) {
+    for (name, value) in further {
+        match (members.get_mut(&name), value) {
+            (None, value) => drop(members.insert(name, value)),
+            (Some(Value::Object(known)), Value::Object(more)) if name == "properties" => known.extend(more),
+            (Some(Value::Array(known)), Value::Array(more)) if name == "required" => {
+                known.extend(more);
+                let mut seen = HashSet::new();
+                known.retain(|name| seen.insert(name.clone()));
+            }
+            (Some(_), _) => {}
+        }
+    }
 }

@@ -112,6 +112,7 @@ impl<'d> Mapper<'_, 'd> {
                 // Where there is no card, what clients of the SDK's age speak.
                 let mut form = message_form(&endpoint.href, Generation::V0);
                 form.insert("a2a:agentCard".to_owned(), endpoint.href.as_str().into());
+                form.extend(self.connection_members(key));
                 form
             }
         }
@@ -119,15 +120,13 @@ impl<'d> Mapper<'_, 'd> {
 
     fn tool_form(&self, key: Key, tool: Option<&str>, href: &str) -> Object {
         let mut form = form("invokeaction", href);
-        let Some(transport) = self.graph.part(key, "client_transport") else { return form };
-        let is_http = self.graph.is_a(transport, "StreamableHTTPTransport");
+        form.extend(self.connection_members(key));
         let members = [
             ("contentType", Some("application/json")),
             ("subprotocol", Some("mcp")),
             ("mcp:method", Some("tools/call")),
             ("mcp:tool", tool),
-            ("htv:methodName", is_http.then_some("POST")),
-            ("agentspec:transport", Some(self.graph.type_name(transport))),
+            ("htv:methodName", Some("POST")),
         ];
         form.extend(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
         form

@@ -20,15 +20,19 @@ pub(super) struct ThingPart {
 const PASSED_BY: [&str; 3] = ["control_flow_connections", "data_flow_connections", "start_node"];
 
 impl Mapper<'_, '_> {
-    /// Returns the kind of Thing that a component is: an agent, or a tool that can be reached; none if it is neither.
+    /// Returns the kind of Thing that a component is: an agent, or a tool that can be reached or run; none if it is
+    /// neither.
     pub(in super::super) fn kind(&self, key: Key) -> Option<LmosKind> {
         let graph = self.graph;
         let known = graph.known(key)?;
-        let has_url = || graph.part(key, "client_transport").is_some_and(|part| graph.is_a(part, "RemoteTransport"));
+        let is_served = || {
+            let transport = graph.part(key, "client_transport");
+            transport.is_some_and(|part| graph.is_a(part, "RemoteTransport") || graph.is_a(part, "StdioTransport"))
+        };
         match (known.role, known.call) {
             (Role::Agent, _) => Some(LmosKind::Agent),
             (Role::Tool | Role::ToolBox, Call::Request) => Some(LmosKind::Tool),
-            (Role::Tool | Role::ToolBox, Call::Mcp) if has_url() => Some(LmosKind::Tool),
+            (Role::Tool | Role::ToolBox, Call::Mcp) if is_served() => Some(LmosKind::Tool),
             _ => None,
         }
     }

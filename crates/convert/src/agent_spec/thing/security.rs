@@ -188,7 +188,7 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     /// The component that says how a tool or remote agent is talked to.
-    fn connection(&self, key: Key) -> Option<Key> {
+    pub(super) fn connection(&self, key: Key) -> Option<Key> {
         if self.call(key) == Call::Request {
             return Some(key);
         }

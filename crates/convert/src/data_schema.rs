@@ -3,19 +3,19 @@
 //! | JSON Schema | data schema |
 //! |---|---|
 //! | `type: [a, b]` | `oneOf` of a schema for each type, with the keywords that apply to it |
-//! | `anyOf` | `oneOf` |
+//! | `anyOf`, `oneOf`, `allOf`, `additionalProperties` | the same, with data schemas in it |
 //! | `$ref` to a place in the schema, one `allOf` | what is there, inlined within bounds |
 //! | keywords that both know | as they are, where their values are of the right type |
-//! | anything else | the whole property as it is, in `agentspec:jsonSchema` |
+//! | anything else | the whole schema as it is, in a term of the format such as `agentspec:jsonSchema` |
 //!
-//! `anyOf` says the same as `oneOf` only where no value fits two of its schemas; where their types don't
-//! tell, the property is kept as it is, too.
+//! A Thing Description has no words for `anyOf`, `allOf` and `additionalProperties`, but may have them: its
+//! readers pass over them, and whoever validates by JSON Schema takes them for what they are.
 
-use std::collections::HashSet;
+mod layers;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::layers::Layers;
+use self::layers::Layers;
 use crate::{
     keywords::{Data, Keyword, TYPES},
     size::size,
@@ -30,13 +30,19 @@ const DEEPEST: usize = 20;
 const DEEPEST_KEPT: usize = 48;
 /// About how many bytes the data schemas of one description may have: more than the registry takes, since that is about.
 const MOST_BYTES: usize = 4 * MAX_DOCUMENT_BYTES;
+/// The most schemas of one description that stand where a reference to them was.
+const MOST_INLINED: usize = 500;
 
 /// Makes the data schemas of one description.
-pub(super) struct DataSchemas {
+pub(crate) struct DataSchemas {
+    /// Term that holds a JSON Schema where a data schema says less.
+    term: &'static str,
     /// Number of schemas that may still be put in the place of references.
     inlined: usize,
     /// About how many bytes there may still be, whatever a small document asks for.
     left: usize,
+    /// True if a schema ends before what it refers to does.
+    is_cut: bool,
 }
 
 /// A property: the schema that references lead into, and whether all of it was said so far.
@@ -48,28 +54,34 @@ struct Property<'s> {
 }
 
 impl DataSchemas {
-    /// Data schemas where at most `inlined` schemas stand in the place of references.
-    pub(super) fn new(inlined: usize) -> DataSchemas {
-        DataSchemas { inlined, left: MOST_BYTES }
+    /// Data schemas of a description; `term` holds a JSON Schema where a data schema says less.
+    pub(crate) fn new(term: &'static str) -> DataSchemas {
+        DataSchemas { term, inlined: MOST_INLINED, left: MOST_BYTES, is_cut: false }
+    }
+
+    /// True once if a schema made since the last call ends before what it refers to does: it contains itself, or is
+    /// deeper or larger than a description takes.
+    pub(crate) fn take_cut(&mut self) -> bool {
+        std::mem::take(&mut self.is_cut)
     }
 
     /// True if there is more than the registry takes, so that nothing is added to it.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.left == 0
     }
 
     /// True if there is room for so much more.
-    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
         self.left = self.left.saturating_sub(bytes);
         !self.is_full()
     }
 
     /// The data schema of a schema, and in it the JSON Schema itself where that says more.
-    pub(super) fn of(&mut self, schema: &Value) -> Value {
+    pub(crate) fn of(&mut self, schema: &Value) -> Value {
         let mut property = Property { root: schema, followed: Vec::new(), is_exact: true };
         let mut data = self.members(schema, &mut property, 0);
         if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) && self.spend(size(schema, self.left)) {
-            data.insert("agentspec:jsonSchema".to_owned(), json_literal(schema));
+            data.insert(self.term.to_owned(), json_literal(schema));
         }
         data.into()
     }
@@ -79,6 +91,7 @@ impl DataSchemas {
             // What is too large is refused as a whole; until then it isn't made larger.
             Value::Object(members) if depth < DEEPEST && self.spend(4) => members,
             other => {
+                self.is_cut |= other.is_object();
                 property.is_exact &= *other == Value::Bool(true);
                 return Object::new();
             }
@@ -86,6 +99,7 @@ impl DataSchemas {
         let followed = property.followed.len();
         let layers = Layers::of(members, property.root, &mut property.followed, &mut self.inlined);
         property.is_exact &= layers.is_exact;
+        self.is_cut |= layers.is_cut;
         let data = self.keywords(&layers, property, depth);
         property.followed.truncate(followed);
         data
@@ -104,10 +118,9 @@ impl DataSchemas {
                 property.is_exact &= type_.is_none() || known.is_some();
                 data.extend(known.map(|name| ("type".to_owned(), name.clone())));
                 self.parts("", layers, property, depth, &mut data);
-                self.alternatives(layers, property, depth, &mut data);
             }
         }
-        property.is_exact &= layers.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true));
+        self.combinations(layers, property, depth, &mut data);
         data
     }
 
@@ -133,10 +146,8 @@ impl DataSchemas {
         }
         if let [name] = types.as_slice() {
             data.insert("type".to_owned(), (*name).into());
-            self.keywords_of_type("", layers, property, depth, data);
-            return self.alternatives(layers, property, depth, data);
+            return self.keywords_of_type("", layers, property, depth, data);
         }
-        property.is_exact &= layers.get("anyOf").is_none() && layers.get("oneOf").is_none();
         let of_type = |name: &str| {
             let mut data = Object::from_iter([("type".to_owned(), name.into())]);
             self.keywords_of_type(name, layers, property, depth + 1, &mut data);
@@ -145,23 +156,27 @@ impl DataSchemas {
         data.insert("oneOf".to_owned(), types.into_iter().map(of_type).collect());
     }
 
-    fn alternatives<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize, data: &mut Object) {
-        let schemas = match (layers.get("oneOf"), layers.get("anyOf")) {
-            (None, None) => return,
-            (Some(Value::Array(schemas)), other) => {
-                property.is_exact &= other.is_none();
-                schemas
+    /// Schemas of which one, any, or all hold.
+    fn combinations<'s>(&mut self, layers: &Layers<'s>, property: &mut Property<'s>, depth: usize, data: &mut Object) {
+        let mut all_of: Vec<Value> =
+            layers.further().map(|schema| self.members(schema, property, depth + 1).into()).collect();
+        for name in ["anyOf", "oneOf"] {
+            match layers.get(name) {
+                None => {}
+                // Where there are several types, they are alternatives already.
+                Some(Value::Array(schemas)) if data.contains_key(name) => {
+                    all_of.push(json!({name: self.all(schemas, property, depth + 1)}));
+                }
+                Some(Value::Array(schemas)) => {
+                    let schemas = self.all(schemas, property, depth);
+                    data.insert(name.to_owned(), schemas);
+                }
+                Some(_) => property.is_exact = false,
             }
-            (None, Some(Value::Array(schemas))) => {
-                property.is_exact &= are_disjoint(schemas);
-                schemas
-            }
-            _ => {
-                property.is_exact = false;
-                return;
-            }
-        };
-        data.insert("oneOf".to_owned(), self.all(schemas, property, depth));
+        }
+        if !all_of.is_empty() {
+            data.insert("allOf".to_owned(), all_of.into());
+        }
     }
 
     fn all<'s>(&mut self, schemas: &'s [Value], property: &mut Property<'s>, depth: usize) -> Value {
@@ -217,6 +232,14 @@ impl DataSchemas {
             }
             Some(_) => property.is_exact = false,
         }
+        match layers.get("additionalProperties").filter(|_| matches!(type_, "" | "object")) {
+            None | Some(Value::Bool(true)) => {}
+            Some(none @ Value::Bool(false)) => drop(data.insert("additionalProperties".to_owned(), none.clone())),
+            Some(schema) => {
+                let others = self.members(schema, property, depth + 1);
+                data.insert("additionalProperties".to_owned(), others.into());
+            }
+        }
     }
 
     /// The keywords that mean the same in both languages, of those that are wanted by the type that they are for.
@@ -252,17 +275,8 @@ impl DataSchemas {
 }
 
 /// A value that says nothing in JSON-LD: a JSON literal (JSON-LD 1.1, section 4.2.2).
-pub(super) fn json_literal(value: &Value) -> Value {
-    serde_json::json!({"@type": "@json", "@value": value})
-}
-
-/// True if it is plain from their types that no value fits two of the schemas.
-fn are_disjoint(schemas: &[Value]) -> bool {
-    let mut taken = HashSet::new();
-    schemas.iter().all(|schema| {
-        let name = schema.get("type").and_then(Value::as_str);
-        name.is_some_and(|name| taken.insert(if name == "integer" { "number" } else { name }))
-    })
+pub(crate) fn json_literal(value: &Value) -> Value {
+    json!({"@type": "@json", "@value": value})
 }
 
 /// True if something else stands in the place of the value: it was hidden.
@@ -271,7 +285,7 @@ fn is_reference(value: &Value) -> bool {
 }
 
 /// True if a value is nested no deeper than that.
-pub(super) fn is_within_depth(value: &Value, depth: usize) -> bool {
+pub(crate) fn is_within_depth(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(elements) => depth > 0 && elements.iter().all(|element| is_within_depth(element, depth - 1)),
         Value::Object(members) => depth > 0 && members.values().all(|member| is_within_depth(member, depth - 1)),
@@ -286,7 +300,7 @@ mod tests {
     use super::*;
 
     fn written(schema: &Value) -> Value {
-        DataSchemas::new(100).of(schema)
+        DataSchemas::new("agentspec:jsonSchema").of(schema)
     }
 
     fn unchanged(schema: Value) {
@@ -326,15 +340,34 @@ mod tests {
     }
 
     #[test]
-    fn any_of_is_exact_only_where_types_tell_values_apart() {
-        let nullable = json!({"title": "t", "anyOf": [{"type": "string"}, {"type": "null"}]});
-        assert_eq!(written(&nullable), json!({"title": "t", "oneOf": [{"type": "string"}, {"type": "null"}]}));
-        let overlapping = json!({"anyOf": [{"type": "integer"}, {"type": "number"}]});
-        assert_eq!(reduced(&overlapping), json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}));
-        assert_eq!(
-            reduced(&json!({"anyOf": [{"minLength": 1}, {"type": "null"}]}))["oneOf"][0],
-            json!({"minLength": 1})
-        );
+    fn combinations_stay_what_they_are() {
+        unchanged(json!({"title": "t", "anyOf": [{"type": "string"}, {"type": "null"}], "default": null}));
+        unchanged(json!({"anyOf": [{"type": "integer"}, {"type": "number"}]}));
+        unchanged(json!({"oneOf": [{"minLength": 1}, {"type": "null"}], "anyOf": [{"minLength": 2}, {"const": null}]}));
+        unchanged(json!({"allOf": [{"type": "string"}, {"minLength": 1}]}));
+        unchanged(json!({"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "null"}]}}));
+        unchanged(json!({"type": "object", "properties": {"a": {}}, "additionalProperties": false}));
+        let types = json!({"type": ["string", "null"], "oneOf": [{"minLength": 1}, {"maxLength": 9}]});
+        let expected = json!({
+            "oneOf": [{"type": "string"}, {"type": "null"}],
+            "allOf": [{"oneOf": [{"minLength": 1}, {"maxLength": 9}]}],
+        });
+        assert_eq!(written(&types), expected);
+    }
+
+    #[test]
+    fn what_holds_beside_a_reference_holds_too() {
+        let base = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+        let own = json!({"b": {"type": "integer"}});
+        for reference in [json!({"$ref": "#/$defs/base"}), json!({"allOf": [{"$ref": "#/$defs/base"}]})] {
+            let mut schema = reference;
+            schema["properties"] = own.clone();
+            schema["$defs"] = json!({"base": base});
+            assert_eq!(written(&schema), json!({"properties": own, "allOf": [base]}), "{schema}");
+        }
+        // Without `allOf` it would be about the members of both.
+        let closed = json!({"$ref": "#/$defs/base", "additionalProperties": false, "$defs": {"base": base}});
+        assert_eq!(written(&closed), json!({"additionalProperties": false, "allOf": [base]}));
     }
 
     #[test]
@@ -349,11 +382,10 @@ mod tests {
     #[test]
     fn what_a_data_schema_lacks_is_kept_as_it_is() {
         for schema in [
-            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"type": "object", "patternProperties": {"^x": {"type": "string"}}}),
             json!({"type": "array", "items": false}),
             json!({"type": "array", "prefixItems": [{}], "uniqueItems": true}),
             json!({"not": {"type": "string"}}),
-            json!({"allOf": [{"type": "string"}, {"minLength": 1}]}),
             json!({"$ref": "https://example.com/schema"}),
             json!({"$ref": "#/$defs/missing"}),
             json!({"items": {"examples": [1]}}),
@@ -377,6 +409,13 @@ mod tests {
         }
         let bomb = json!({"$ref": "#/$defs/d0", "$defs": definitions});
         assert!(written(&bomb).to_string().len() < 50_000);
+        let mut schemas = DataSchemas::new("agentspec:jsonSchema");
+        schemas.of(&json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}}));
+        assert!(!schemas.take_cut());
+        for cut in [schema, bomb] {
+            schemas.of(&cut);
+            assert!(schemas.take_cut() && !schemas.take_cut(), "{cut}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `Layers`: a JSON Schema with those that it refers to.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use crate::keywords::{Data, Keyword};
@@ -12,8 +13,13 @@ const ANNOTATIONS: [&str; 3] = ["title", "description", "default"];
 /// A schema, and what applies to the same value by `$ref` or by an `allOf` with one entry.
 pub(super) struct Layers<'s> {
     layers: [Option<&'s Map<String, Value>>; MOST],
-    /// True if nothing is lost by reading the first value of each keyword, of those that are known.
+    /// A schema that holds as well, but says more about something that the layers speak of.
+    beside: Option<&'s Value>,
+    /// True if nothing is lost by reading the first value of each keyword, of those that are known, and
+    /// [`Layers::further`].
     pub is_exact: bool,
+    /// True if a reference isn't followed though it leads somewhere.
+    pub is_cut: bool,
 }
 
 impl<'s> Layers<'s> {
@@ -25,22 +31,40 @@ impl<'s> Layers<'s> {
         followed: &mut Vec<&'s Map<String, Value>>,
         inlined: &mut usize,
     ) -> Layers<'s> {
-        let mut layers = Layers { layers: [Some(schema), None, None, None], is_exact: true };
-        layers.is_exact = is_known(schema);
+        let mut layers = Layers {
+            layers: [Some(schema), None, None, None],
+            beside: None,
+            is_exact: is_known(schema),
+            is_cut: false,
+        };
         for index in 1..=MOST {
             let Some(above) = layers.layers[index - 1] else { break };
             let Some(next) = next_of(above, root) else { break };
-            let is_new = |next: &&Map<String, Value>| !followed.iter().any(|known| std::ptr::eq(*known, *next));
-            let Some(next) = next.filter(is_new).filter(|_| index < MOST && *inlined > 0) else {
+            let Some((next, value)) = next.and_then(|next| Some((next.as_object()?, next))) else {
                 layers.is_exact = false;
                 break;
             };
+            let is_new = !followed.iter().any(|known| std::ptr::eq(*known, next));
+            if !is_new || *inlined == 0 {
+                (layers.is_exact, layers.is_cut) = (false, true);
+                break;
+            }
             *inlined -= 1;
             followed.push(next);
-            layers.is_exact &= is_known(next) && !layers.contradict(next);
+            if index == MOST || layers.contradict(next) {
+                layers.beside = Some(value);
+                break;
+            }
+            layers.is_exact &= is_known(next);
             layers.layers[index] = Some(next);
         }
         layers
+    }
+
+    /// The schemas that hold beside the layers.
+    pub(super) fn further(&self) -> impl Iterator<Item = &'s Value> {
+        let listed = self.layers.iter().flatten().filter(|layer| !has_layer(layer));
+        listed.filter_map(|layer| layer.get("allOf")?.as_array()).flatten().chain(self.beside)
     }
 
     /// The value of a keyword in the nearest schema that has it.
@@ -61,30 +85,38 @@ impl<'s> Layers<'s> {
 
     /// True if another schema says more about something that these speak of.
     fn contradict(&self, next: &Map<String, Value>) -> bool {
-        let is_said = |keyword: &String| {
+        let is_repeated = |keyword: &String| {
             let is_reference = matches!(keyword.as_str(), "$ref" | "allOf" | "$defs" | "definitions");
             !is_reference && !ANNOTATIONS.contains(&keyword.as_str()) && self.get(keyword).is_some()
         };
-        next.keys().any(is_said)
+        // The members of one schema are others to the other.
+        let is_about_others = |one: &str, other: &str| self.get(one).is_some() && next.contains_key(other);
+        next.keys().any(is_repeated)
+            || is_about_others("properties", "additionalProperties")
+            || is_about_others("additionalProperties", "properties")
     }
 }
 
-/// The schema that a schema refers to; none if it refers to none, and none within if it isn't to be had.
-fn next_of<'s>(schema: &'s Map<String, Value>, root: &'s Value) -> Option<Option<&'s Map<String, Value>>> {
+/// The schema that a schema is read together with, if there is any; none within if it isn't to be had.
+fn next_of<'s>(schema: &'s Map<String, Value>, root: &'s Value) -> Option<Option<&'s Value>> {
     match (schema.get("$ref"), schema.get("allOf")) {
         (None, None) => None,
-        (Some(Value::String(reference)), None) => {
-            let pointer = reference.strip_prefix('#');
-            let is_plain = |pointer: &&str| pointer.is_empty() || pointer.starts_with('/');
-            let target = pointer.filter(is_plain).and_then(|pointer| root.pointer(pointer));
-            Some(target.and_then(Value::as_object))
+        (Some(Value::String(reference)), _) => {
+            let pointer = percent_decode_str(reference.strip_prefix('#').unwrap_or("?")).decode_utf8_lossy();
+            Some(Some(&pointer).filter(|at| at.is_empty() || at.starts_with('/')).and_then(|at| root.pointer(at)))
         }
         (None, Some(Value::Array(schemas))) => match schemas.as_slice() {
-            [schema] => Some(schema.as_object()),
-            _ => Some(None),
+            [schema] => Some(Some(schema)),
+            _ => None,
         },
         _ => Some(None),
     }
+}
+
+/// True if the `allOf` of a schema is the one that it is read together with.
+fn has_layer(schema: &Map<String, Value>) -> bool {
+    let has_one = schema.get("allOf").and_then(Value::as_array).is_some_and(|schemas| schemas.len() == 1);
+    has_one && !schema.contains_key("$ref")
 }
 
 /// True if a data schema says all of it.
