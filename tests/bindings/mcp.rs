@@ -1,4 +1,4 @@
-//! Tools of a server that the official Python SDK makes, over streamable HTTP and over stdio.
+//! Tools of a server that the official Python SDK makes, over streamable HTTP, Server-Sent Events, and stdio.
 
 use std::{
     env,
@@ -6,13 +6,15 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     sync::Arc,
+    time::Duration,
 };
 
 use agentdex::{
     consumer::{
-        Affordance, Authorization, Binding, Call, Consumer, Content, Description, Error, Event, Grant, Mcp, Message,
-        Operation, Part, Place, Program, Secret, Trace,
+        Affordance, Agent, Authorization, Binding, Call, Consumer, Content, Description, Error, Event, Grant, Mcp,
+        Message, Operation, Part, Place, Program, Secret, Settings, Trace,
     },
+    convert::{Format, ImportOptions, Input},
     search::Search,
 };
 use futures_util::StreamExt;
@@ -20,7 +22,11 @@ use serde_json::{Map, Value, json};
 
 use super::{answer, beside, block_on, call, description, events, invoke, until};
 use crate::{
-    consumer::{loopback, thing},
+    consumer::{
+        consumer, loopback,
+        server::{Said, Server as TestServer},
+        thing,
+    },
     support::{TestRegistry, eventually, skipped, unreachable_url},
 };
 
@@ -58,6 +64,11 @@ impl Server {
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
+
+    /// The address of the stream of a server that was started with `sse`.
+    fn stream(&self) -> String {
+        format!("http://127.0.0.1:{}/sse", self.port)
+    }
 }
 
 impl Drop for Server {
@@ -72,6 +83,9 @@ fn tool(href: &str, tool: Option<&str>) -> Arc<Description> {
     let mut form = json!({"href": href, "subprotocol": "mcp", "op": "invokeaction", "mcp:method": "tools/call"});
     if let Some(tool) = tool {
         form["mcp:tool"] = tool.into();
+    }
+    if href.ends_with("/sse") {
+        form["mcp:transport"] = "sse".into();
     }
     description(json!({"actions": {"call": {"forms": [form]}}}))
 }
@@ -125,6 +139,13 @@ fn tools_are_called_over_http() {
 }
 
 #[test]
+fn tools_are_called_over_server_sent_events() {
+    let Some(python) = python() else { return };
+    let server = Server::start(&python, &["sse"]);
+    block_on(check_tools(&Mcp::default(), &server.stream(), true));
+}
+
+#[test]
 fn tools_are_called_in_a_program_that_the_caller_allows() {
     let Some(python) = python() else { return };
     let program = Program::new(python).argument(beside("mcp_server.py")).variable("PYTHONUNBUFFERED", "1");
@@ -148,9 +169,15 @@ fn tools_are_called_in_a_program_that_the_caller_allows() {
 #[test]
 fn credentials_headers_and_the_trace_are_sent() {
     let Some(python) = python() else { return };
-    let server = Server::start(&python, &[]);
+    let (http, sse) = (Server::start(&python, &[]), Server::start(&python, &["sse"]));
+    check_headers(&http.url());
+    check_headers(&sse.stream());
+}
+
+/// What each request has in its headers.
+fn check_headers(href: &str) {
     let sent = |name: &str, prepare: fn(&mut Call)| {
-        let mut call = call_of(&server.url(), "headers", json!({"name": name}));
+        let mut call = call_of(href, "headers", json!({"name": name}));
         prepare(&mut call);
         block_on(answer(&Mcp::default(), call)).unwrap().data().unwrap()["result"].as_str().unwrap().to_owned()
     };
@@ -191,10 +218,10 @@ fn credentials_headers_and_the_trace_are_sent() {
 #[test]
 fn answers_are_bounded_and_private_addresses_refused() {
     let Some(python) = python() else { return };
-    for arguments in [&[][..], &["json"]] {
+    for arguments in [&[][..], &["json"], &["sse"]] {
         let server = Server::start(&python, arguments);
-        let large =
-            |size: usize| block_on(answer(&Mcp::default(), call_of(&server.url(), "large", json!({"size": size}))));
+        let href = if arguments == ["sse"] { server.stream() } else { server.url() };
+        let large = |size: usize| block_on(answer(&Mcp::default(), call_of(&href, "large", json!({"size": size}))));
         assert!(large(10_000).is_ok());
         let error = large(3 * 1024 * 1024).unwrap_err();
         assert!(matches!(error, Error::AnswerTooLarge { .. }), "{arguments:?}: {error:?}");
@@ -219,9 +246,10 @@ fn a_cancelled_call_ends_at_the_server_too() {
     let Some(python) = python() else { return };
     let server = Server::start(&python, &[]);
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::new(python).argument(beside("mcp_server.py"));
+    let program = Program::new(python.clone()).argument(beside("mcp_server.py"));
     let mcp = Mcp::default().program("timetable", program);
-    for (number, href) in [server.url(), "stdio:timetable".to_owned()].iter().enumerate() {
+    let sse = Server::start(&python, &["sse"]);
+    for (number, href) in [server.url(), "stdio:timetable".to_owned(), sse.stream()].iter().enumerate() {
         let marker = directory.path().join(format!("cancelled-{number}"));
         block_on(async {
             let mut exchange = begun(&mcp, href, &marker).await;
@@ -244,14 +272,14 @@ fn other_forms_are_left_to_other_bindings() {
     };
     let href = "https://mcp.example/mcp";
     assert!(fits(json!({"href": href, "subprotocol": "mcp"}), Operation::InvokeAction));
-    assert!(fits(
-        json!({"href": href, "subprotocol": "mcp", "mcp:transport": "streamable-http"}),
-        Operation::InvokeAction
-    ));
+    for transport in ["streamable-http", "http", "streamable_http", "streamableHttp", "sse", "SSE"] {
+        let form = json!({"href": href, "subprotocol": "mcp", "mcp:transport": transport});
+        assert!(fits(form, Operation::InvokeAction), "{transport}");
+    }
     for form in [
         json!({"href": href}),
         json!({"href": href, "subprotocol": "sse"}),
-        json!({"href": href, "subprotocol": "mcp", "mcp:transport": "sse"}),
+        json!({"href": href, "subprotocol": "mcp", "mcp:transport": "websocket"}),
         json!({"href": href, "subprotocol": "mcp", "mcp:method": "resources/read"}),
         json!({"href": "mqtt://mcp.example", "subprotocol": "mcp"}),
     ] {
@@ -279,4 +307,171 @@ fn a_registered_server_is_found_and_called() {
         let reply = agent.call("find", json!({"to": "Bonn"})).await.unwrap();
         assert_eq!(reply.message.data(), Some(&json!({"to": "Bonn", "train": "ICE 123"})));
     });
+}
+
+/// The agent of a document, with these settings.
+fn imported(format: Format, document: &Value, settings: Settings) -> Agent {
+    let import = format.import().unwrap();
+    let text = document.to_string();
+    let conversion = import.to_things(&Input::json(text.as_bytes()), &ImportOptions::default()).unwrap();
+    consumer().agent_of(conversion.things[0].description.text()).unwrap().update(settings)
+}
+
+/// `server.json` of a server with these remotes and tools.
+fn server_json(remotes: Value, tools: Value) -> Value {
+    json!({
+        "name": "com.example/shapes", "description": "d", "version": "1.0.0", "remotes": remotes,
+        "_meta": {"io.modelcontextprotocol.registry/publisher-provided": {"tools": tools}},
+    })
+}
+
+#[test]
+fn values_that_the_schemas_of_the_sdk_allow_are_sent_and_no_others() {
+    let Some(python) = python() else { return };
+    let server = Server::start(&python, &[]);
+    let listed = Command::new(&python).arg(beside("mcp_server.py")).arg("tools").output().unwrap();
+    let tools: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let document = server_json(json!([{"type": "http", "url": server.url()}]), tools);
+    let agent = imported(Format::McpServer, &document, Settings::new());
+    block_on(async {
+        for (tool, input, answer) in [
+            ("number", json!({"x": 5}), "5"),
+            ("number", json!({"x": 2.5}), "2.5"),
+            ("stop", json!({"at": {"name": "Bonn"}}), "Bonn None"),
+            ("stop", json!({"at": {"name": "Bonn", "platform": 3}}), "Bonn 3"),
+            ("stop", json!({"at": {"name": "Bonn", "platform": null}}), "Bonn None"),
+        ] {
+            let reply = agent.call(tool, input.clone()).await.unwrap_or_else(|error| panic!("{input}: {error}"));
+            assert_eq!(reply.message.data(), Some(&json!({"result": answer})), "{input}");
+        }
+        for (tool, input) in [
+            ("number", json!({"x": "5"})),
+            ("number", json!({})),
+            ("stop", json!({"at": {}})),
+            ("stop", json!({"at": {"name": 7}})),
+            ("stop", json!({"at": {"name": "Bonn", "platform": "3"}})),
+            ("stop", json!({"at": "Bonn"})),
+        ] {
+            let error = agent.call(tool, input.clone()).await.unwrap_err();
+            assert!(matches!(error, Error::InvalidInput { .. }), "{input}: {error:?}");
+        }
+    });
+}
+
+#[test]
+fn headers_of_documents_are_sent() {
+    let Some(python) = python() else { return };
+    let (http, sse) = (Server::start(&python, &[]), Server::start(&python, &["sse"]));
+    let pat = json!({
+        "name": "Authorization", "value": "token {pat}", "isRequired": true, "isSecret": true,
+        "variables": {"pat": {"isSecret": true, "isRequired": true}},
+    });
+    let of_org = json!({
+        "name": "X-Org-Key", "value": "{org}/{key}", "variables": {"org": {"default": "acme"}, "key": {"isSecret": true}},
+    });
+    let tenant = json!({"name": "X-Tenant", "value": "acme"});
+    let tool = json!([{"name": "headers", "inputSchema": {"type": "object"}}]);
+    for (transport, url) in [("streamable-http", http.url()), ("sse", sse.stream())] {
+        let remotes = json!([{"type": transport, "url": url, "headers": [pat, of_org, tenant]}]);
+        let document = server_json(remotes, tool.clone());
+        let settings = || {
+            Settings::new()
+                .environment([("AGENTDEX_CREDENTIAL_AUTHORIZATION", "PAT1"), ("AGENTDEX_CREDENTIAL_X_ORG_KEY", "K1")])
+        };
+        let component = match transport {
+            "sse" => "SSETransport",
+            _ => "StreamableHTTPTransport",
+        };
+        let of_agent_spec = json!({
+            "component_type": "MCPTool", "agentspec_version": "25.4.1", "id": "s", "name": "headers", "description": "d",
+            "inputs": [{"title": "name", "type": "string"}], "outputs": [{"title": "value", "type": "string"}],
+            "client_transport": {"component_type": component, "id": "t", "name": "t", "url": url, "headers": {"X-Tenant": "acme"}},
+        });
+        let server = imported(Format::McpServer, &document, settings());
+        let tool = imported(Format::AgentSpec, &of_agent_spec, Settings::new());
+        let sent = |agent: &Agent, name: &str| {
+            let reply = block_on(agent.call("headers", json!({"name": name}))).unwrap();
+            let answer = reply.message.data().unwrap();
+            answer.get("result").unwrap_or(&answer["value"]).as_str().unwrap().to_owned()
+        };
+        assert_eq!(sent(&server, "authorization"), "token PAT1", "{transport}");
+        assert_eq!(sent(&server, "x-org-key"), "acme/K1", "{transport}");
+        assert_eq!(sent(&server, "x-tenant"), "acme", "{transport}");
+        assert_eq!(sent(&tool, "x-tenant"), "acme", "{transport}");
+        // An optional secret may be missing, one that is required may not.
+        let server = imported(
+            Format::McpServer,
+            &document,
+            Settings::new().environment([("AGENTDEX_CREDENTIAL_AUTHORIZATION", "PAT1")]),
+        );
+        assert_eq!(sent(&server, "x-org-key"), "", "{transport}");
+        let server = imported(
+            Format::McpServer,
+            &document,
+            Settings::new().environment([("AGENTDEX_CREDENTIAL_X_ORG_KEY", "K1")]),
+        );
+        let error = block_on(server.call("headers", json!({"name": "x"}))).unwrap_err();
+        assert!(matches!(error, Error::Setting { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn streams_of_events_that_are_not_those_of_a_server_end_the_call() {
+    let called = |stream: Said| {
+        let server = TestServer::start(move |request| match request.line.starts_with("GET") {
+            true => stream.clone(),
+            false => Said::new("202 Accepted", &[], ""),
+        });
+        let href = format!("{}/sse", server.origin);
+        let mut call = call_of(&href, "add", json!({}));
+        call.limits.max_bytes = 10_000;
+        (block_on(answer(&Mcp::default(), call)).unwrap_err(), server.received().len())
+    };
+    let endpoint = "event: endpoint\ndata: /messages?session=1\n\n";
+    let stream = |pieces: &[&str]| Said::stream("text/event-stream", pieces);
+    // Messages go to the origin of the stream alone.
+    for elsewhere in ["http://127.0.0.1:9/messages", "//127.0.0.2/messages", "https://x.example/messages"] {
+        let (error, requests) = called(stream(&[&format!("event: endpoint\ndata: {elsewhere}\n\n")]).hanging());
+        assert!(matches!(&error, Error::Refused { .. }), "{elsewhere}: {error:?}");
+        assert_eq!(requests, 1);
+    }
+    let (error, _) = called(stream(&["event: message\ndata: {}\n\n"]).hanging());
+    assert!(matches!(&error, Error::Protocol { .. }), "{error:?}");
+    let (error, _) = called(Said::json(json!({})));
+    assert!(matches!(&error, Error::Protocol { .. }), "{error:?}");
+    let (error, _) = called(stream(&[]));
+    assert!(matches!(&error, Error::Interrupted { .. }), "{error:?}");
+    let (error, _) = called(stream(&[endpoint]));
+    assert!(matches!(&error, Error::Unreachable { .. } | Error::Interrupted { .. }), "{error:?}");
+    let (error, _) = called(stream(&[endpoint, "data: no JSON\n\n"]).hanging());
+    assert!(matches!(&error, Error::Protocol { .. }), "{error:?}");
+    let long = format!("data: {}\n\n", "x".repeat(20_000));
+    let (error, _) = called(stream(&[endpoint, &long]).hanging());
+    assert!(matches!(&error, Error::AnswerTooLarge { .. }), "{error:?}");
+    // Comments without end.
+    let (error, _) = called(stream(&[endpoint, ": still here\n\n"]).again(5_000).hanging());
+    assert!(matches!(&error, Error::AnswerTooLarge { .. }), "{error:?}");
+    let (error, _) = called(Said::new("401 Unauthorized", &[], ""));
+    assert!(matches!(&error, Error::Status { status: 401, .. }), "{error:?}");
+}
+
+#[test]
+fn requests_of_a_server_that_are_not_answered_hold_up_its_stream() {
+    let start =
+        json!({"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}});
+    let start = json!({"jsonrpc": "2.0", "id": 0, "result": start});
+    let pings = (0..2_000).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+    let messages: String = [start].into_iter().chain(pings).map(|message| format!("data: {message}\n\n")).collect();
+    let server = TestServer::start(move |request| match request.line.starts_with("GET") {
+        true => Said::stream("text/event-stream", &["event: endpoint\ndata: /m\n\n", &messages]).hanging(),
+        // Nothing that is posted is answered, but for what a connection begins with.
+        false if request.body.contains("initialize") => Said::new("202 Accepted", &[], ""),
+        false => Said::raw("").hanging(),
+    });
+    let call = call_of(&format!("{}/sse", server.origin), "add", json!({}));
+    let mcp = Mcp::default();
+    let answered = block_on(async { tokio::time::timeout(Duration::from_secs(1), answer(&mcp, call)).await });
+    assert!(answered.is_err(), "{answered:?}");
+    let pongs = server.received().iter().filter(|request| request.body.contains("\"result\"")).count();
+    assert!((1..=16).contains(&pongs), "{pongs} answers");
 }

@@ -1,10 +1,11 @@
-"""A server of the official Python SDK, over stdio or, with a port, over streamable HTTP."""
+"""A server of the official Python SDK, over stdio or, with a port, over streamable HTTP or Server-Sent Events (`sse`)."""
 
 import asyncio
 import base64
 import sys
 
 from mcp.server.mcpserver import Context, Image, MCPServer
+from pydantic import BaseModel
 
 server = MCPServer("timetable", version="2.1.0")
 
@@ -13,6 +14,25 @@ server = MCPServer("timetable", version="2.1.0")
 def add(a: int, b: int) -> int:
     """The sum."""
     return a + b
+
+
+class Stop(BaseModel):
+    """What pydantic writes as a reference."""
+
+    name: str
+    platform: int | float | None = None
+
+
+@server.tool()
+def number(x: int | float) -> str:
+    """A union."""
+    return str(x)
+
+
+@server.tool()
+def stop(at: Stop) -> str:
+    """A model."""
+    return f"{at.name} {at.platform}"
 
 
 @server.tool()
@@ -64,7 +84,12 @@ def headers(name: str, context: Context) -> str:
     return (context.headers or {}).get(name.lower(), "")
 
 
-if len(sys.argv) > 1:
+if "tools" in sys.argv:
+    tools = asyncio.run(server.list_tools())
+    print("[" + ",".join(tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools) + "]")
+elif "sse" in sys.argv:
+    server.run("sse", port=int(sys.argv[1]))
+elif len(sys.argv) > 1:
     server.run("streamable-http", port=int(sys.argv[1]), json_response="json" in sys.argv)
 else:
     server.run("stdio")

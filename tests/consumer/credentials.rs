@@ -41,6 +41,9 @@ fn each_scheme_is_sent_where_it_belongs() {
     assert_eq!(sent(in_("query"), "x y").line, "POST /ask?k=x+y");
     assert_eq!(sent(in_("cookie"), "x;y").header("cookie"), "k=x%3By");
     assert_eq!(sent(in_("body"), "x").json(), json!({"a": 1, "k": "x"}));
+    let at = |pointer: &str| sent(json!({"scheme": "apikey", "in": "body", "name": pointer}), "x").json();
+    assert_eq!(at("/auth/key"), json!({"a": 1, "auth": {"key": "x"}}));
+    assert_eq!(at("/keys/-"), json!({"a": 1, "keys": ["x"]}));
     let either = json!({"scheme": "nosec"});
     assert_eq!(sent(either, "x").header("authorization"), "");
 }
@@ -64,6 +67,30 @@ fn scheme_that_cannot_be_used_is_named_and_another_one_is_taken() {
     let sent = server.received();
     assert_eq!(sent.len(), 3, "nothing is sent without the credential");
     assert!(sent.iter().all(|request| request.header("authorization") == "Bearer t0k"), "{sent:?}");
+}
+
+#[test]
+fn credential_that_the_body_has_no_place_for_is_named_before_anything_is_sent() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let definition = json!({"scheme": "apikey", "in": "body", "name": "/a/key"});
+    let environment = Settings::new().environment([("AGENTDEX_CREDENTIAL_MY_KEY", "x")]);
+    let agent = agent(&secured(&server.origin, definition)).update(environment);
+    let error = run(agent.call("ask", json!({"a": 1}))).unwrap_err();
+    assert!(error.to_string().contains("credentials.my-key") && error.to_string().contains("/a/key"), "{error}");
+    assert!(server.received().is_empty());
+}
+
+#[test]
+fn token_endpoint_is_resolved_against_the_base() {
+    let server = Server::start(|request| match request.line.as_str() {
+        "POST /auth/token" => Said::json(json!({"access_token": "t0k", "token_type": "Bearer"})),
+        _ => Said::json(json!({})),
+    });
+    let mut description = secured(&server.origin, json!({"scheme": "oauth2", "flow": "client", "token": "token"}));
+    description["base"] = format!("{}/auth/", server.origin).into();
+    let credential = Credential::pair("id", "secret").for_origin(server.origin.as_str());
+    run(agent(&description).update(Settings::new().credential("my-key", credential)).call("ask", json!({}))).unwrap();
+    assert_eq!(server.received()[1].header("authorization"), "Bearer t0k");
 }
 
 #[test]

@@ -186,3 +186,32 @@ fn request_is_dropped_with_its_call() {
         }
     });
 }
+
+#[test]
+fn second_form_is_used_where_the_first_has_no_connection() {
+    let server = Server::start(|_| Said::json(json!({"ok": true})));
+    let with_first = |href: &str| {
+        thing(json!({"actions": {"ask": {"forms": [{"href": href}, {"href": format!("{}/second", server.origin)}]}}}))
+    };
+    for href in [unreachable_url("/first"), "http://no-such-host.invalid/first".to_owned()] {
+        let reply = run(agent(&with_first(&href)).call("ask", json!({}))).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(reply.message.data(), Some(&json!({"ok": true})), "{href}");
+    }
+    assert!(server.received().iter().all(|request| request.line == "POST /second"));
+    // What has been sent may have had its effect.
+    let first = Server::start(|_| Said::raw(""));
+    let error = run(agent(&with_first(&first.origin)).call("ask", json!({}))).unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. } | Error::Interrupted { .. }), "{error:?}");
+    assert_eq!((first.received().len(), server.received().len()), (1, 2));
+}
+
+#[test]
+fn headers_that_the_form_of_an_agent_declares_are_sent() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let form = json!({
+        "href": &server.origin, "subprotocol": "a2a", "a2a:binding": "JSONRPC", "a2a:protocolVersion": "0.3",
+        "htv:headers": [{"htv:fieldName": "X-Tenant", "htv:fieldValue": "acme"}],
+    });
+    let _ = run(agent(&thing(json!({"actions": {"ask": {"forms": [form]}}}))).ask("hi"));
+    assert_eq!(server.only().header("x-tenant"), "acme");
+}

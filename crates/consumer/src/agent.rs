@@ -281,7 +281,8 @@ impl Agent {
     }
 
     fn caller<'a>(&'a self, settings: &'a Settings) -> Caller<'a> {
-        Caller { settings, network: &self.context.network, is_named: self.is_named, given_headers: &[] }
+        let (network, variables) = (&self.context.network, &settings.variables);
+        Caller { settings, network, variables, is_named: self.is_named, given_headers: &[] }
     }
 
     async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
@@ -391,7 +392,7 @@ impl Agent {
         keys.iter().for_each(|name| drop(filled.insert(name.clone(), "key".into())));
         let mut target = form.clone();
         target.href = expand(&filled)?;
-        let caller = Caller { given_headers, ..self.caller(settings) };
+        let caller = Caller { variables, given_headers, ..self.caller(settings) };
         let granted = self.context.authorizer.authorize(&self.description, &target, &caller).await?;
         for authorization in &granted {
             if let Grant::ApiKey { key, place: Place::Uri(name) } = &authorization.grant {

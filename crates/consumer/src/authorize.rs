@@ -4,7 +4,7 @@
 //! it. So a credential goes to the origins it was given for, and one without any to the agents that the caller names.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -20,6 +20,7 @@ use super::{
     Authorization, Credential, Description, Error, Form, Grant, Network, Place, Result, Secret, Settings,
     description::strings,
     settings::credential_variable,
+    template::text_of,
     transport::{Outgoing, Transport, origin},
 };
 
@@ -56,6 +57,8 @@ type Slot = Arc<tokio::sync::Mutex<Option<(Secret, Instant)>>>;
 pub(super) struct Caller<'a> {
     pub(super) settings: &'a Settings,
     pub(super) network: &'a Network,
+    /// Values of variables, which values of headers may be made of.
+    pub(super) variables: &'a Map<String, Value>,
     /// True if the caller named the agent, rather than found it.
     pub(super) is_named: bool,
     /// Headers whose values are made of the input: no credential is needed for them.
@@ -103,7 +106,7 @@ impl Authorizer {
             if is_given(definition, caller.given_headers) {
                 continue;
             }
-            let grant = self.grant(name, definition, form, caller).await?;
+            let grant = self.grant(name, definition, description, form, caller).await?;
             granted.extend(grant.map(|grant| Authorization { scheme: name.clone(), grant }));
         }
         Ok(granted)
@@ -113,6 +116,7 @@ impl Authorizer {
         &self,
         name: &str,
         definition: &Map<String, Value>,
+        description: &Description,
         form: &Form,
         caller: &Caller<'_>,
     ) -> Result<Option<Grant>> {
@@ -157,9 +161,16 @@ impl Authorizer {
                 let (user, password) = pair.ok_or_else(|| needed("user:password"))?;
                 Grant::Basic { user: user.into(), password: Secret::new(password), place }
             }
-            "apikey" => Grant::ApiKey { key: credential.secret.clone(), place },
+            "apikey" => {
+                Grant::ApiKey { key: in_template(name, definition, &credential.secret, caller.variables)?, place }
+            }
             "oauth2" if text("flow") == Some("client") && pair.is_some() => {
-                let token = self.token(name, definition, form, &credential, caller).await?;
+                let endpoint = text("token").and_then(|endpoint| description.resolve(endpoint));
+                let endpoint = endpoint.ok_or_else(|| Error::Setting {
+                    setting: format!("credentials.{name}"),
+                    reason: "the security scheme has no token endpoint; give a token instead of id:secret".into(),
+                })?;
+                let token = self.token(name, &endpoint, definition, form, &credential, caller).await?;
                 Grant::Bearer { token, place }
             }
             _ => Grant::Bearer { token: credential.secret.clone(), place },
@@ -170,15 +181,12 @@ impl Authorizer {
     async fn token(
         &self,
         name: &str,
+        endpoint: &str,
         definition: &Map<String, Value>,
         form: &Form,
         credential: &Credential,
         caller: &Caller<'_>,
     ) -> Result<Secret> {
-        let endpoint = definition.get("token").and_then(Value::as_str).ok_or_else(|| Error::Setting {
-            setting: format!("credentials.{name}"),
-            reason: "the security scheme has no token endpoint; give a token instead of id:secret".into(),
-        })?;
         let target = origin(endpoint).unwrap_or_else(|| endpoint.to_owned());
         check_origin(name, credential, &target, caller.is_named)?;
         let (client, secret) = credential.secret.reveal().split_once(':').unwrap_or_default();
@@ -273,6 +281,44 @@ fn alternatives(description: &Description, names: &[&str], depth: usize) -> Vec<
     sets
 }
 
+/// The value that is sent for a key: of a header of an MCP server the one that its template (`mcp:value`) makes of it, such
+/// as `token {key}`.
+fn in_template(
+    scheme: &str,
+    definition: &Map<String, Value>,
+    key: &Secret,
+    variables: &Map<String, Value>,
+) -> Result<Secret> {
+    let Some(template) = definition.get("mcp:value").and_then(Value::as_str) else { return Ok(key.clone()) };
+    let names = template.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+    let (known, open): (BTreeSet<&str>, BTreeSet<&str>) = names.partition(|name| variables.contains_key(*name));
+    let secret = match Vec::from_iter(open).as_slice() {
+        [secret] => *secret,
+        // Somebody else's value was there.
+        [] if known.is_empty() => return Ok(key.clone()),
+        several => {
+            let reason = match several {
+                [] => "its header has no place for a credential (`mcp:value`)".to_owned(),
+                several => format!("its header is made of several credentials (`mcp:value`: {})", several.join(", ")),
+            };
+            return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
+        }
+    };
+    let mut parts = template.split('{');
+    let mut value = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('}') {
+            Some((name, literal)) => {
+                value +=
+                    &variables.get(name).filter(|_| name != secret).map_or_else(|| key.reveal().to_owned(), text_of);
+                value += literal;
+            }
+            None => value += &format!("{{{part}"),
+        }
+    }
+    Ok(Secret::new(value))
+}
+
 /// The credential for a scheme: of the settings, else of the environment.
 fn find(name: &str, settings: &Settings) -> Option<Credential> {
     if let Some(credential) = settings.credentials.get(name) {
@@ -328,6 +374,8 @@ fn place(definition: &Map<String, Value>, scheme: &str) -> Place {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -337,6 +385,28 @@ mod tests {
         assert_eq!(origin("https://user@a.example/"), origin("https://a.example"));
         for none in ["{base}/x", "https://{host}/x", "/x", "urn:a"] {
             assert_eq!(origin(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn key_goes_where_the_template_has_its_place() {
+        let value = |template: &str, variables: Value| {
+            let definition = Map::from_iter([("mcp:value".to_owned(), template.into())]);
+            let filled =
+                in_template("s", &definition, &Secret::new("PAT1"), variables.as_object().unwrap_or(&Map::new()));
+            filled.map(|secret| secret.reveal().to_owned()).map_err(|error| error.to_string())
+        };
+        for (template, expected) in [
+            ("token {pat}", "token PAT1"),
+            ("{org}/{pat}", "acme/PAT1"),
+            ("{pat}:{pat}", "PAT1:PAT1"),
+            ("[redacted]", "PAT1"),
+        ] {
+            assert_eq!(value(template, json!({"org": "acme"})).as_deref(), Ok(expected), "{template}");
+        }
+        for (template, expected) in [("{user}:{pat}", "several credentials"), ("of {org}", "no place")] {
+            let error = value(template, json!({"org": "acme"})).expect_err(template);
+            assert!(error.contains(expected), "{error}");
         }
     }
 

@@ -3,7 +3,7 @@
 use fluent_uri::{Uri, UriRef};
 use serde_json::{Map, Value};
 
-use super::{Error, Result};
+use super::{Error, Result, package};
 use crate::td::Operation;
 
 type Object = Map<String, Value>;
@@ -138,14 +138,23 @@ impl Description {
 
     /// The forms of an affordance whose targets are, or become, absolute URIs.
     pub fn forms(&self, affordance: &Affordance) -> Vec<Form> {
-        let base = self.value.get("base").and_then(Value::as_str);
         let forms = self.find(affordance).and_then(|found| found.get("forms")).and_then(Value::as_array);
         let forms = forms.into_iter().flatten().filter_map(Value::as_object);
         let form = |members: &Object| {
             let href = members.get("href")?.as_str()?;
-            Some(Form { affordance: affordance.clone(), href: resolve(base, href)?, members: members.clone() })
+            Some(Form { affordance: affordance.clone(), href: self.resolve(href)?, members: members.clone() })
         };
         forms.filter_map(form).collect()
+    }
+
+    /// Tells how an MCP server is run and spoken to that callers run themselves, by its packages (`mcp:packages`).
+    pub fn instructions(&self) -> Option<String> {
+        package::instructions(&self.value)
+    }
+
+    /// A URL of the description as an absolute one: relative ones are resolved against the `base`.
+    pub(super) fn resolve(&self, url: &str) -> Option<String> {
+        resolve(self.value.get("base").and_then(Value::as_str), url)
     }
 
     /// A security definition by its name.

@@ -203,6 +203,12 @@ impl Error {
         }
     }
 
+    /// True if no connection to the agent was made: its name isn't resolved, or its server refuses.
+    pub(crate) fn is_without_connection(&self) -> bool {
+        let Error::Unreachable { source: Some(source), .. } = self else { return false };
+        source.is::<NoConnection>() || source.downcast_ref().is_some_and(reqwest::Error::is_connect)
+    }
+
     /// True if nothing reached the agent, so that repeating the call repeats no effect.
     pub fn is_before_sending(&self) -> bool {
         matches!(
@@ -219,6 +225,11 @@ impl Error {
         )
     }
 }
+
+/// The source of [`Error::Unreachable`] where no connection was made, and the library's error isn't at hand.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection")]
+pub(crate) struct NoConnection;
 
 fn listed(violations: &[Violation]) -> String {
     violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -155,7 +155,7 @@
 //!
 //! | pattern | A2A 0.3 and 1.0 | plain HTTP | MCP | WebSocket with `lmosprotocol` | MQTT 5 |
 //! |---|---|---|---|---|---|
-//! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` | `mcp::tools_are_called_over_http`, `mcp::tools_are_called_in_a_program_that_the_caller_allows` | `websocket::an_action_is_invoked_and_its_statuses_are_read`, `websocket::properties_are_read_written_and_observed` | `mqtt::an_action_is_invoked_by_its_topic` |
+//! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` | `mcp::tools_are_called_over_http`, `mcp::tools_are_called_over_server_sent_events`, `mcp::tools_are_called_in_a_program_that_the_caller_allows` | `websocket::an_action_is_invoked_and_its_statuses_are_read`, `websocket::properties_are_read_written_and_observed` | `mqtt::an_action_is_invoked_by_its_topic` |
 //! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` | progress before the result, in the same tests | `websocket::one_request_has_several_responses` | `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
 //! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` | none but progress: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) | none: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
@@ -227,6 +227,7 @@ mod middleware;
 #[cfg(feature = "mqtt")]
 mod mqtt;
 mod network;
+mod package;
 mod request_template;
 
 mod run;

@@ -1,4 +1,5 @@
-//! Tools of MCP servers: over streamable HTTP, or in a program that is started and spoken to over stdio.
+//! Tools of MCP servers: over streamable HTTP, over HTTP with Server-Sent Events (`mcp:transport` is `sse`), or in a program
+//! that is started and spoken to over stdio.
 //!
 //! A form has the subprotocol `mcp` and names its tool by `mcp:tool`; one without a tool takes `{name, arguments}`. Each
 //! call has a connection of its own, and cancelling it notifies the server. Progress of the server is [`Event::Status`].
@@ -8,7 +9,7 @@
 //!
 //! | pattern of LMOS | shown by (`tests/bindings/mcp.rs`) |
 //! |---|---|
-//! | request-reply | `tools_are_called_over_http`, `tools_are_called_in_a_program_that_the_caller_allows` |
+//! | request-reply | `tools_are_called_over_http`, `tools_are_called_over_server_sent_events`, `tools_are_called_in_a_program_that_the_caller_allows` |
 //! | one request, several responses | progress before the result, in the same tests |
 //! | notifications, publish-subscribe | none: tools have no topics |
 //! | request and response streams | none: a tool takes one input and gives one result |
@@ -17,6 +18,7 @@ mod answer;
 mod connect;
 mod notify;
 mod program;
+mod sse;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -29,8 +31,9 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
 pub use self::program::Program;
-use self::{answer::NAME, notify::Notified};
+use self::{answer::NAME, notify::Notified, sse::Ending};
 use super::{Binding, Call, Control, Error, Event, Exchange, Fit, Form, Operation, Pending, Request, Result};
+use crate::td::internal::McpTransport;
 
 /// Calls tools of MCP servers.
 ///
@@ -65,7 +68,7 @@ impl Binding for Mcp {
 
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
         let is_reached = match form.scheme().as_str() {
-            "http" | "https" => form.text("mcp:transport").is_none_or(|transport| transport == "streamable-http"),
+            "http" | "https" => McpTransport::of_form(&form.members).is_some(),
             "stdio" => self.program_of(form).is_some(),
             _ => false,
         };
@@ -79,9 +82,11 @@ impl Binding for Mcp {
             let params = params(&call)?;
             let target = call.form.href.clone();
             let (sender, notified) = mpsc::channel(notify::BACKLOG);
-            let service = match self.program_of(&call.form) {
-                Some(program) => connect::to_program(program, &target, sender).await?,
-                None => connect::over_http(&call, sender).await?,
+            let ending = Ending::default();
+            let service = match (self.program_of(&call.form), McpTransport::of_form(&call.form.members)) {
+                (Some(program), _) => connect::to_program(program, &target, sender).await?,
+                (None, Some(McpTransport::Sse)) => connect::over_sse(&call, sender, &ending).await?,
+                (None, _) => connect::over_http(&call, sender).await?,
             };
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
             let sent = service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await;
@@ -92,6 +97,8 @@ impl Binding for Mcp {
                 service,
                 notified,
                 cancelled: cancelled.clone(),
+                ending,
+                output: only_output(&call).map(str::to_owned),
                 target,
                 left: Vec::new(),
             };
@@ -128,12 +135,21 @@ fn params(call: &Call) -> Result<CallToolRequestParams> {
     })
 }
 
+/// The name of the only value that a tool has by its description.
+fn only_output(call: &Call) -> Option<&str> {
+    let action = call.description.find(&call.form.affordance)?;
+    let mut names = action.get("output")?.get("properties")?.as_object()?.keys();
+    names.next().filter(|_| names.next().is_none()).map(String::as_str)
+}
+
 /// A call under way. Dropping it ends the connection.
 struct Running {
     handle: Option<RequestHandle<RoleClient>>,
     service: RunningService<RoleClient, Notified>,
     notified: mpsc::Receiver<Event>,
     cancelled: Arc<Notify>,
+    ending: Ending,
+    output: Option<String>,
     target: String,
     /// The events of the answer that are still to be delivered, the next one last.
     left: Vec<Event>,
@@ -161,12 +177,12 @@ impl Running {
         // A session that is left open costs the server memory; an answer is one without it, too.
         let _ = self.service.close_with_timeout(connect::CLOSING).await;
         let reply = match answered {
-            Ok(ServerResult::CallToolResult(result)) => answer::reply(result)?,
+            Ok(ServerResult::CallToolResult(result)) => answer::reply(result, self.output.as_deref())?,
             Ok(_) => {
                 let reason = "tools/call is answered with another result".to_owned();
                 return Err(Error::Protocol { url: self.target.clone(), binding: NAME, reason });
             }
-            Err(error) => return Err(answer::failure(&self.target, error)),
+            Err(error) => return Err(self.ending.take().unwrap_or_else(|| answer::failure(&self.target, error))),
         };
         self.left = reply.events();
         self.left.reverse();

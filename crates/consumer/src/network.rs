@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use reqwest::{Client, Url};
 
-use super::{Error, Result};
+use super::{Error, Result, error::NoConnection};
 use crate::fetch::{self, Connections, refusal, shown};
 
 /// Opens connections. What isn't public is refused unless the operator allowed it (`--allow-fetch`). Cloning is cheap
@@ -75,7 +75,10 @@ impl Network {
 fn refused(error: fetch::Error) -> Error {
     match error {
         fetch::Error::Refused { url, reason } => Error::Refused { url, reason },
-        fetch::Error::Failed { url, reason, source, .. } => Error::Unreachable { url, reason, source },
+        // No host of that name.
+        fetch::Error::Failed { url, reason, .. } => {
+            Error::Unreachable { url, reason, source: Some(Box::new(NoConnection)) }
+        }
         other => Error::Refused { url: "the agent".into(), reason: other.to_string() },
     }
 }

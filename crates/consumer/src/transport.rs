@@ -9,9 +9,9 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, Response, StatusCode, Url, header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Authorization, Call, Error, Grant, Network, Place, Request, Result, Trace};
+use super::{Authorization, Call, Error, Grant, Network, Place, Request, Result, Trace, template::text_of};
 use crate::{
     client::sse::{Block, Parser},
     fetch::shown,
@@ -92,6 +92,12 @@ impl Transport {
         }
     }
 
+    /// With further headers in each request.
+    pub(super) fn with_headers(mut self, headers: Vec<(String, String)>) -> Transport {
+        self.headers.extend(headers);
+        self
+    }
+
     /// Requests without credentials, such as the one for a token.
     pub(super) fn plain(network: &Network, max_bytes: usize) -> Transport {
         Transport {
@@ -106,15 +112,19 @@ impl Transport {
     }
 
     /// Puts keys that belong into the body there.
-    pub(super) fn add_to_body(&self, body: &mut Value) {
-        for Authorization { grant, .. } in &self.authorization {
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where the body has no place for one: nothing is sent without it.
+    pub(super) fn add_to_body(&self, body: &mut Value) -> Result<()> {
+        for Authorization { scheme, grant } in &self.authorization {
             let (secret, Place::Body(name)) = parts(grant) else { continue };
-            let pointer = if name.starts_with('/') { name.clone() } else { format!("/{name}") };
-            let (parent, last) = pointer.rsplit_once('/').unwrap_or_default();
-            if let Some(Value::Object(members)) = body.pointer_mut(parent) {
-                members.insert(last.replace("~1", "/").replace("~0", "~"), secret.into());
+            let pointer = if name.starts_with('/') { name.clone() } else { format!("/{}", name.replace('~', "~0")) };
+            if !insert(body, &pointer, secret.into()) {
+                let reason = format!("the body of the request has no place for it at {pointer}");
+                return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
         }
+        Ok(())
     }
 
     /// Sends a request and waits for the head of the answer.
@@ -130,7 +140,7 @@ impl Transport {
         let first = url.origin();
         let mut method = outgoing.method.clone();
         let mut body = outgoing.body.as_ref();
-        for _ in 0..=MAX_REDIRECTS {
+        for redirects in 0..=MAX_REDIRECTS {
             let mut request = client.request(method.clone(), url.clone());
             for (name, value) in self.headers.iter().chain(&outgoing.headers) {
                 request = request.header(name, value);
@@ -145,7 +155,11 @@ impl Transport {
             if let Some(body) = body {
                 request = request.body(body.clone());
             }
-            let response = request.send().await.map_err(|error| Network::failure(url.as_str(), error))?;
+            let response = request.send().await.map_err(|error| match Network::failure(url.as_str(), error) {
+                // What was redirected was sent.
+                Error::Unreachable { url, reason, .. } if redirects > 0 => Error::Interrupted { url, reason },
+                error => error,
+            })?;
             let status = response.status();
             if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return self.received(response, &url).await;
@@ -211,6 +225,31 @@ impl Transport {
     }
 }
 
+/// Inserts a value where a JSON Pointer (RFC 6901) leads, and what is missing on the way (TD 1.1, section 5.3.3.1). False
+/// where something else is in the way.
+fn insert(body: &mut Value, pointer: &str, value: Value) -> bool {
+    let mut place = body;
+    for token in pointer.split('/').skip(1) {
+        if place.is_null() {
+            *place = if token == "-" { json!([]) } else { json!({}) };
+        }
+        place = match place {
+            Value::Object(members) => members.entry(token.replace("~1", "/").replace("~0", "~")).or_insert(Value::Null),
+            Value::Array(elements) => {
+                let index = if token == "-" { Some(elements.len()) } else { token.parse().ok() };
+                let Some(index) = index.filter(|index| *index <= elements.len()) else { return false };
+                if index == elements.len() {
+                    elements.push(Value::Null);
+                }
+                &mut elements[index]
+            }
+            _ => return false,
+        };
+    }
+    *place = value;
+    true
+}
+
 /// Returns the `Cookie` header of all credentials that are cookies: a request has one (RFC 6265, section 5.4), and a secret
 /// may have any character.
 pub(super) fn cookies(authorization: &[Authorization]) -> Option<String> {
@@ -234,6 +273,28 @@ pub(super) fn parts(grant: &Grant) -> (String, &Place) {
             (secret.reveal().to_owned(), place)
         }
     }
+}
+
+/// Headers that the form declares (`htv:headers`), with the values of their variables; one without a value is not sent, nor
+/// one that the protocol itself sets.
+pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
+    let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
+    let header = |declared: &Value| {
+        let name = declared.get("htv:fieldName")?.as_str().filter(|name| !is_of_protocol(name))?;
+        let mut value = declared.get("htv:fieldValue")?.as_str()?.to_owned();
+        for (variable, given) in &call.variables {
+            value = value.replace(&format!("{{{variable}}}"), &text_of(given));
+        }
+        (!value.contains('{')).then(|| (name.to_owned(), value))
+    };
+    declared.filter_map(header).collect()
+}
+
+/// True for headers that a protocol on top of HTTP sets itself.
+fn is_of_protocol(header: &str) -> bool {
+    let name = header.to_ascii_lowercase();
+    name.starts_with("mcp-")
+        || matches!(name.as_str(), "accept" | "content-type" | "content-length" | "host" | "last-event-id")
 }
 
 fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
@@ -418,6 +479,27 @@ fn interrupted(url: &str, error: &reqwest::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn value_is_inserted_with_what_is_missing_on_the_way() {
+        for (body, pointer, expected) in [
+            (json!({"a": 1}), "/auth/key", Some(json!({"a": 1, "auth": {"key": "x"}}))),
+            (json!({"auth": {"b": 1}}), "/auth/key", Some(json!({"auth": {"b": 1, "key": "x"}}))),
+            (json!({"a": [1]}), "/a/-", Some(json!({"a": [1, "x"]}))),
+            (json!({}), "/a/-", Some(json!({"a": ["x"]}))),
+            (json!({}), "/a/-/key", Some(json!({"a": [{"key": "x"}]}))),
+            (json!([1]), "/0", Some(json!(["x"]))),
+            (json!({}), "/a~1b~0c", Some(json!({"a/b~c": "x"}))),
+            (json!([1]), "/auth", None),
+            (json!([1]), "/7", None),
+            (json!({"auth": "text"}), "/auth/key", None),
+            (json!("text"), "/auth", None),
+        ] {
+            let mut inserted = body.clone();
+            let is_done = insert(&mut inserted, pointer, "x".into());
+            assert_eq!(is_done.then_some(inserted), expected, "{body} {pointer}");
+        }
+    }
 
     #[test]
     fn lines_are_read_wherever_they_are_cut() {

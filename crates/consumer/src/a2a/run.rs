@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
-        transport::{Incoming, Transport},
+        transport::{Incoming, Transport, declared_headers},
     },
     card,
     endpoint::{Endpoint, Rpc},
@@ -28,7 +28,7 @@ struct Session {
 }
 
 pub(super) async fn run(call: Call) -> Result<Exchange> {
-    let transport = Transport::of(&call);
+    let transport = Transport::of(&call).with_headers(declared_headers(&call));
     let found = match card::url(&call.form) {
         Some(url) => card::fetch(&transport, url).await?,
         None => None,

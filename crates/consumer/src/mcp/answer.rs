@@ -9,16 +9,17 @@ use rmcp::{
     service::{ClientInitializeError, ServiceError},
     transport::streamable_http_client::{AuthRequiredError, HttpStatusError, StreamableHttpError},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::super::{Error, Media, Message, Part, Reply, Result};
-use crate::fetch;
+use super::super::{Error, Media, Message, Part, Reply, Result, error::NoConnection};
+use crate::{fetch, td::BoxError};
 
 /// The name of the binding, and the subprotocol of its forms.
 pub(super) const NAME: &str = "mcp";
 
-/// The answer that the result of a tool is.
-pub(super) fn reply(result: CallToolResult) -> Result<Reply> {
+/// The answer that the result of a tool is. `output` is what the description calls the only value of the tool: servers call
+/// one that isn't an object `result`.
+pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Reply> {
     let structured = result.structured_content;
     let repeats = |text: &str| {
         let read = structured.as_ref().and_then(|_| serde_json::from_str::<Value>(text).ok());
@@ -46,8 +47,18 @@ pub(super) fn reply(result: CallToolResult) -> Result<Reply> {
         let message = Message::agent(parts).text();
         return Err(Error::Failed { state: "failed", message });
     }
-    parts.extend(structured.map(|data| Part::Data { data }));
+    parts.extend(structured.map(|data| Part::Data { data: named(data, output) }));
     Ok(Reply::message(Message::agent(parts)))
+}
+
+fn named(data: Value, output: Option<&str>) -> Value {
+    match (data, output) {
+        (Value::Object(mut members), Some(output)) if members.len() == 1 => match members.remove("result") {
+            Some(value) => Map::from_iter([(output.to_owned(), value)]).into(),
+            None => members.into(),
+        },
+        (data, _) => data,
+    }
 }
 
 fn resource(contents: ResourceContents) -> Result<Part> {
@@ -73,7 +84,7 @@ fn bytes(media_type: &str, base64: &str) -> Result<Media> {
 pub(super) fn failure(target: &str, error: ServiceError) -> Error {
     match error {
         ServiceError::McpError(error) => refused(error),
-        ServiceError::TransportSend(error) => unsent(target, error.error.as_ref()),
+        ServiceError::TransportSend(error) => unsent(target, error.error),
         ServiceError::TransportClosed => {
             Error::Interrupted { url: fetch::shown(target), reason: "the connection ended before the result".into() }
         }
@@ -85,7 +96,7 @@ pub(super) fn failure(target: &str, error: ServiceError) -> Error {
 pub(super) fn refusal(target: &str, error: ClientInitializeError) -> Error {
     match error {
         ClientInitializeError::JsonRpcError(error) => refused(error),
-        ClientInitializeError::TransportError { error, .. } => unsent(target, error.error.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => unsent(target, error.error),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => refusal(target, *fallback),
         ClientInitializeError::ConnectionClosed(reason) => {
             Error::Unreachable { url: fetch::shown(target), reason, source: None }
@@ -104,9 +115,13 @@ fn protocol(target: &str, reason: String) -> Error {
 }
 
 /// Why a request was not sent, or has no answer, by what is behind the error.
-fn unsent(target: &str, error: &(dyn StdError + 'static)) -> Error {
+fn unsent(target: &str, error: BoxError) -> Error {
+    let error = match error.downcast() {
+        Ok(own) => return *own,
+        Err(error) => error,
+    };
     let url = fetch::shown(target);
-    let mut next = Some(error);
+    let mut next: Option<&(dyn StdError + 'static)> = Some(error.as_ref());
     while let Some(error) = next {
         if let Some(StreamableHttpError::<reqwest::Error>::ResponseBodyTooLarge { max_size }) = error.downcast_ref() {
             return Error::AnswerTooLarge { url, limit: *max_size };
@@ -133,7 +148,8 @@ fn unsent(target: &str, error: &(dyn StdError + 'static)) -> Error {
             if let Some(status) = failed.status() {
                 return Error::Status { url, status: status.as_u16(), detail: None, retry_after: None };
             }
-            return Error::Unreachable { url, reason: innermost(failed), source: None };
+            let source = failed.is_connect().then(|| NoConnection.into());
+            return Error::Unreachable { url, reason: innermost(failed), source };
         }
         next = error.source();
     }

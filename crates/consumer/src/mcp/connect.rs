@@ -10,17 +10,17 @@ use rmcp::{
         StreamableHttpClientTransport, TokioChildProcess, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
-use serde_json::Value;
 use tokio::{process::Command, sync::mpsc};
 
 use super::{
     super::{
         Authorization, Call, Error, Event, Place, Result,
-        transport::{cookies, parts},
+        transport::{cookies, declared_headers, parts},
     },
     answer,
     notify::Notified,
     program::Program,
+    sse::{Ending, SseTransport},
 };
 
 /// Maximum time for closing a connection.
@@ -51,16 +51,12 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
         add("traceparent", &trace.parent, false);
         trace.state.iter().for_each(|state| add("tracestate", state, false));
     }
-    for Authorization { scheme, grant } in &call.authorization {
-        let (text, place) = parts(grant);
-        match place {
-            Place::Header(name) => add(name, &text, true),
-            Place::Cookie(_) => {}
-            Place::Query(name) => drop(url.query_pairs_mut().append_pair(name, &text)),
-            _ => {
-                let reason = "MCP has no place for it but headers, cookies and the query".to_owned();
-                return Err(Error::Setting { setting: scheme.clone(), reason });
-            }
+    for authorization in &call.authorization {
+        check_place(authorization)?;
+        match parts(&authorization.grant) {
+            (text, Place::Header(name)) => add(name, &text, true),
+            (text, Place::Query(name)) => drop(url.query_pairs_mut().append_pair(name, &text)),
+            _ => {}
         }
     }
     if let Some(cookies) = cookies(&call.authorization) {
@@ -80,19 +76,23 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
     served.map_err(|error| answer::refusal(target, error))
 }
 
-/// Headers that the form declares (`htv:headers`), with the values of their variables; one without a value is not sent.
-fn declared_headers(call: &Call) -> Vec<(String, String)> {
-    let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
-    let header = |declared: &Value| {
-        let name = declared.get("htv:fieldName")?.as_str()?;
-        let mut value = declared.get("htv:fieldValue")?.as_str()?.to_owned();
-        for (variable, given) in &call.variables {
-            let text = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
-            value = value.replace(&format!("{{{variable}}}"), &text);
+/// Opens the stream of a server that the form leads to.
+pub(super) async fn over_sse(call: &Call, events: mpsc::Sender<Event>, ending: &Ending) -> Result<Service> {
+    call.authorization.iter().try_for_each(check_place)?;
+    let transport = SseTransport::connect(call, ending.clone()).await?;
+    let served = Notified::new(events).serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
+    served.map_err(|error| ending.take().unwrap_or_else(|| answer::refusal(&call.form.href, error)))
+}
+
+/// Refuses a credential that a request has no place for.
+fn check_place(authorization: &Authorization) -> Result<()> {
+    match parts(&authorization.grant).1 {
+        Place::Header(_) | Place::Cookie(_) | Place::Query(_) | Place::Uri(_) => Ok(()),
+        _ => {
+            let reason = "MCP has no place for it but the URL, headers, and cookies".to_owned();
+            Err(Error::Setting { setting: authorization.scheme.clone(), reason })
         }
-        (!value.contains('{')).then(|| (name.to_owned(), value))
-    };
-    declared.filter_map(header).collect()
+    }
 }
 
 /// Starts a program and connects to it. It ends with the connection.

@@ -64,7 +64,7 @@ fn with_filled_body(
         None => with_keys_alone(outgoing, content_type, transport),
         Some(Value::String(text)) => Ok(outgoing.body(content_type, text.into_bytes())),
         Some(mut data) => {
-            transport.add_to_body(&mut data);
+            transport.add_to_body(&mut data)?;
             Ok(match &data {
                 Value::Object(members) if is_form(content_type) => outgoing.body(content_type, form_encoded(members)),
                 data => outgoing.json(content_type, data),
@@ -172,7 +172,7 @@ fn declares_input(call: &Call) -> bool {
 /// A request without input, whose body has keys if any belong there.
 fn with_keys_alone(outgoing: Outgoing, content_type: &str, transport: &Transport) -> Result<Outgoing> {
     let mut body = Value::Object(Map::new());
-    transport.add_to_body(&mut body);
+    transport.add_to_body(&mut body)?;
     match &body {
         Value::Object(members) if members.is_empty() => Ok(outgoing),
         _ => encoded_as(outgoing, content_type, body),
@@ -185,7 +185,7 @@ fn is_textual(content_type: &str) -> bool {
 }
 
 fn encoded(outgoing: Outgoing, form: &Form, mut data: Value, transport: &Transport) -> Result<Outgoing> {
-    transport.add_to_body(&mut data);
+    transport.add_to_body(&mut data)?;
     encoded_as(outgoing, form.content_type(), data)
 }
 
