@@ -66,7 +66,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 fn which_action(agent: &Agent) -> String {
     let actions: Vec<_> = agent.description().actions().map(visible).collect();
     match actions.as_slice() {
-        [] => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
+        [] => match agent.description().instructions() {
+            Some(instructions) => format!("{} has no actions: {}", visible(agent.title()), visible(&instructions)),
+            None => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
+        },
         actions => format!("which action of {}? It has {}", visible(agent.id()), actions.join(", ")),
     }
 }

@@ -148,3 +148,35 @@ fn registered_flow_is_run_and_what_it_needs_is_told() {
         "{said}"
     );
 }
+
+#[test]
+fn server_that_callers_run_tells_its_command() {
+    let registry = TestRegistry::start();
+    let package = json!({
+        "registryType": "npm", "identifier": "@x/y", "version": "1.0.0", "transport": {"type": "stdio"},
+        "environmentVariables": [{"name": "Y_KEY", "isRequired": true, "isSecret": true}],
+    });
+    let server = json!({"name": "com.example/stdio", "description": "d", "version": "1.0.0", "packages": [package]});
+    let tool = json!({
+        "component_type": "MCPTool", "agentspec_version": "25.4.1", "id": "s", "name": "add", "inputs": [], "outputs": [],
+        "client_transport": {"component_type": "StdioTransport", "id": "t", "name": "t", "command": "uvx", "args": ["a b"]},
+    });
+    for (format, document, id, action, command) in [
+        (
+            "mcp-server",
+            server,
+            "urn:agentdex:mcp:com.example/stdio",
+            "stdio",
+            "start `npx -y @x/y@1.0.0` with Y_KEY set",
+        ),
+        ("agent-spec", tool, "urn:agentspec:local:s", "add", "start `uvx 'a b'`"),
+    ] {
+        let import = registry.call("POST", &format!("/import/{format}"));
+        import.body("application/json", document.to_string()).send().expect(201);
+        for arguments in [&["call", id, action][..], &["call", id], &["ask", "--agent", id, "hi"]] {
+            let told = agentdex(&registry, arguments, "");
+            let told = String::from_utf8_lossy(&told.stderr).into_owned();
+            assert!(told.contains(command) && told.contains("standard input and output"), "{arguments:?}: {told}");
+        }
+    }
+}

@@ -55,12 +55,14 @@ fn no_form(
 ) -> Error {
     let seen: Vec<String> = forms
         .iter()
-        .map(|form| match form.subprotocol() {
-            Some(subprotocol) => format!("{} with the subprotocol {subprotocol}", form.scheme()),
-            None => form.scheme(),
+        .map(|form| match (form.subprotocol(), form.text("mcp:transport")) {
+            (Some("mcp"), Some(transport)) => format!("{} with the subprotocol mcp over {transport}", form.scheme()),
+            (Some(subprotocol), _) => format!("{} with the subprotocol {subprotocol}", form.scheme()),
+            (None, _) => form.scheme(),
         })
         .collect();
     let reason = match (description.find(affordance), seen.as_slice()) {
+        (_, []) if let Some(instructions) = description.instructions() => instructions,
         (None, _) => format!("it has no {affordance}; it has {}", listed(description.alike(affordance))),
         (Some(_), []) => format!("{affordance} has no form with a target"),
         (Some(_), seen) => format!(
@@ -130,7 +132,7 @@ pub(super) fn message_action(
         return Ok((action(name), format!("the action {name:?} is for messages by its name")));
     }
     let reason = match names.is_empty() {
-        true => "it has no actions".to_owned(),
+        true => description.instructions().unwrap_or_else(|| "it has no actions".to_owned()),
         false => {
             let names = listed(description.actions());
             format!("it has several actions, and none is for messages by its name; name one of {names}")
