@@ -303,9 +303,12 @@ impl Agent {
         };
         let mut first_error = None;
         for choice in self.choices(&affordance, operation, &settings)? {
+            // Another form may need less, or lead to a server that is up.
             match self.call_of(&intent, &choice, &settings).await {
-                Ok(call) => return self.send(call, &choice, &settings).await,
-                // Another form may need less.
+                Ok(call) => match self.send(call, &choice, &settings).await {
+                    Err(error) if error.is_without_connection() => first_error = first_error.or(Some(error)),
+                    sent => return sent,
+                },
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
