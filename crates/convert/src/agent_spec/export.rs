@@ -444,15 +444,16 @@ mod tests {
     fn schemas_are_those_that_the_thing_was_made_of() {
         let literal = json!({"@type": "@json", "@value": {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}});
         let union = json!({"anyOf": [{"type": "integer"}, {"type": "number"}]});
-        let both = json!({"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"required": ["b"]}], "properties": {"b": {}}});
+        let [a, b] = ["a", "b"].map(|name| json!({"properties": {name: {"type": "string"}}, "required": [name]}));
+        let both = json!({"type": "object", "allOf": [a], "properties": b["properties"], "required": b["required"]});
         let tool = exported(json!({"add": {
             "input": {"type": "object", "required": ["kept", "union", "both"], "properties": {
                 "kept": {"type": "object", "agentspec:jsonSchema": literal}, "union": union, "both": both,
             }},
             "forms": [{"href": "https://h/mcp", "subprotocol": "mcp"}],
         }}));
-        let expected =
-            json!({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a", "b"], "title": "both"});
+        let properties = json!({"a": {"type": "string"}, "b": {"type": "string"}});
+        let expected = json!({"type": "object", "properties": properties, "required": ["a", "b"], "title": "both"});
         assert_eq!(tool["inputs"][0], expected);
         assert_eq!(tool["inputs"][1]["minProperties"], 1);
         assert_eq!(tool["inputs"][1].get("@value"), None);
