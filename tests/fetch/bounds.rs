@@ -84,8 +84,9 @@ fn only_json_is_taken() {
         ("Application/JSON; charset=utf-8", true),
         ("application/a2a+json", true),
         ("text/html; charset=utf-8", false),
-        ("text/plain", false),
-        ("application/octet-stream", false),
+        ("text/plain; charset=utf-8", true),
+        ("application/octet-stream", true),
+        ("image/png", false),
         ("", false),
     ] {
         let site = Site::start(move |_| Reply::new("200 OK", &[("content-type", media_type)], "{}"));
@@ -94,6 +95,8 @@ fn only_json_is_taken() {
             Err(error) => assert!(!taken && error.to_string().contains("only JSON"), "{media_type}: {error}"),
         }
     }
+    let text = Site::start(|_| Reply::new("200 OK", &[("content-type", "text/plain")], "No such file."));
+    assert!(failure(&fetcher_for(&text), &text.url("/")).contains("only JSON"));
     let silent = Site::start(|_| Reply::new("200 OK", &[], "{}"));
     assert!(failure(&fetcher_for(&silent), &silent.url("/")).contains("Content-Type"));
 }

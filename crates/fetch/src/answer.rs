@@ -98,17 +98,36 @@ pub(super) fn retry_after(headers: &HeaderMap, now: OffsetDateTime) -> Option<Du
     Some(Duration::try_from(moment - now).unwrap_or_default())
 }
 
-/// The media type of an answer, if it is one of JSON; else what is wrong with it.
+/// The media type of an answer that may be JSON; else what is wrong with it.
 pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
     let Some(written) = text(response.headers(), header::CONTENT_TYPE) else {
         return Err("the answer does not say what it is (Content-Type), and only JSON is taken".into());
     };
     let media_type = written.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if is_json(&media_type) {
+    if is_json(&media_type) || is_unspecific(&media_type) {
         return Ok(media_type);
     }
-    let shown: String = written.chars().take(100).collect();
-    Err(format!("the answer is {shown:?}, and only JSON is taken (application/json or application/…+json)"))
+    Err(not_json(written))
+}
+
+fn not_json(media_type: &str) -> String {
+    let shown: String = media_type.chars().take(100).collect();
+    format!("the answer is {shown:?}, and only JSON is taken (application/json or application/…+json)")
+}
+
+/// Checks that a document whose media type says little begins as JSON does.
+pub(super) fn check_content(media_type: &str, document: &[u8]) -> Result<(), String> {
+    let text = document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    if is_unspecific(media_type) && !matches!(first, Some(b'{' | b'[')) {
+        return Err(not_json(media_type));
+    }
+    Ok(())
+}
+
+/// True for media types that servers give to files of any kind, JSON included.
+fn is_unspecific(media_type: &str) -> bool {
+    matches!(media_type, "text/plain" | "application/octet-stream" | "binary/octet-stream")
 }
 
 fn is_json(media_type: &str) -> bool {
@@ -169,5 +188,16 @@ mod tests {
         {
             assert!(!is_json(media_type), "{media_type}");
         }
+    }
+
+    #[test]
+    fn unspecific_media_types_are_told_by_the_document() {
+        for document in ["{}", " \n[1]", "\u{feff}{}"] {
+            assert_eq!(check_content("text/plain", document.as_bytes()), Ok(()), "{document:?}");
+        }
+        for document in ["", "not found", "<html>", "\"{}\""] {
+            assert!(check_content("application/octet-stream", document.as_bytes()).is_err(), "{document:?}");
+        }
+        assert_eq!(check_content("application/json", b"not found"), Ok(()));
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{
     AllowList, Answer, Error, Fetched, Options, Request, Resolver, Result, Validators,
-    answer::{json_media_type, max_age, retry_after, text},
+    answer::{check_content, json_media_type, max_age, retry_after, text},
     attempt::Attempt,
     body::{Body, BodyError},
     rate_limits::{Pace, Permit, RateLimits},
@@ -266,6 +266,7 @@ impl Inner {
             body.take(&piece).map_err(unreadable)?;
         }
         let bytes = body.finish().map_err(unreadable)?;
+        check_content(&media_type, &bytes).map_err(failed)?;
         Ok(Answer::Fetched(Fetched { url: at.as_str().to_owned(), media_type, bytes, validators, max_age }))
     }
 }
