@@ -168,7 +168,10 @@ fn other_documents_are_told_what_they_look_like() {
         assert!(refusal.contains(&format!("it looks like a{article} {name} (format ")), "{refusal}");
     }
     assert_eq!(refusal(&json!({"capabilities": ["a", "b"]})), plain);
-    assert!(refusal(&json!({"capabilities": {"tools": {}}})).ends_with("it looks like a description of an MCP server"));
+    assert!(
+        refusal(&json!({"capabilities": {"tools": {}}}))
+            .contains("it looks like a description of an MCP server (format mcp-server)")
+    );
     let Err(Error::MalformedJson { message, .. }) = to_thing(b"<html></html>", &Options::default()) else {
         panic!("read")
     };

@@ -180,7 +180,8 @@ impl Mapping {
         self.values.iter().find(|(name, _)| *name == "base").map(|(_, value)| value.as_str())
     }
 
-    fn id(&self) -> Option<&str> {
+    /// The id that `--id` gives to the one agent.
+    pub(super) fn id(&self) -> Option<&str> {
         self.values.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.as_str())
     }
 }

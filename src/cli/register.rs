@@ -44,11 +44,11 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, NDJSON files (.ndjson, .jsonl), or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// URL of an agent, or of its card or capability file, that the registry fetches and polls from
-    /// then on; can be repeated
+    /// URL of an agent, of an MCP server, or of a description of one, that the registry fetches and polls from then on; can
+    /// be repeated. The well-known places of all formats are tried unless --format is given
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
-    #[arg(long, help = format!("{}, and what is fetched is a2a", help_of_format("The format of all documents")))]
+    #[arg(long, help = help_of_format("The format of all documents"))]
     format: Option<Format>,
     /// Let the agents expire this many seconds after their last renewal. With --url-of-agent it is at least 60, and they are
     /// renewed while their source is tracked, even while that fails
@@ -127,8 +127,6 @@ struct Registration<'a> {
     /// The components that documents refer to, as they were read and as they are sent.
     beside: &'a [FileDocument],
     components: Vec<client::Document>,
-    /// The format of what is fetched.
-    fetched: Format,
     /// The time to live as a parameter has it.
     ttl: Option<String>,
 }
@@ -141,7 +139,6 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         arguments,
         beside: &components,
         components: components.iter().map(FileDocument::to_component).collect(),
-        fetched: arguments.format.unwrap_or(Format::A2a),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
     let mut done = registration.register_all(&places).await;
@@ -158,7 +155,7 @@ fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<
     };
     arguments.mapping.check_number(files.len() + arguments.urls_of_agents.len())?;
     let are_named_by_file = true;
-    conflicts::check(&files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
+    let files = conflicts::check(files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
     Ok(files.into_iter().map(Place::File).chain(agents).collect())
 }
@@ -269,7 +266,7 @@ impl Registration<'_> {
 
     /// Registers a description; without an id it gets `id`, or one of the registry's.
     async fn register_thing(&self, read: &td::Document, id: Option<String>) -> anyhow::Result<(Registered, Answer)> {
-        let own_id = read.value().get("id").and_then(Value::as_str).map(str::to_owned);
+        let own_id = read.id().and_then(Value::as_str).map(str::to_owned);
         // The id that follows from a file is that of its agent, whatever is in it.
         let if_exists = if own_id.is_none() || self.arguments.replace { "replace" } else { "related" };
         let mut document = match self.arguments.ttl {
@@ -294,11 +291,11 @@ impl Registration<'_> {
     }
 
     async fn register_agent(&self, url: &str) -> anyhow::Result<(Registered, Answer)> {
-        if self.fetched.tracking().is_none() {
+        if let Some(format) = self.arguments.format.filter(|format| format.tracking().is_none()) {
             let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
             bail!(
-                "documents of the format {} are registered from files; what a registry fetches and tracks is {}",
-                self.fetched,
+                "documents of the format {format} are registered from files; what a registry fetches and tracks is {}, or \
+                 without --format whichever is found",
                 Format::names(tracked)
             );
         }
@@ -317,10 +314,18 @@ impl Registration<'_> {
     }
 
     async fn import_url(&self, url: &str) -> client::Result<Imported> {
-        let mut parameters = self.with_ttl(self.arguments.mapping.parameters(self.fetched, true));
+        let mapping = &self.arguments.mapping;
+        let own = match self.arguments.format {
+            Some(format) => mapping.parameters(format, true),
+            None => mapping.id().map(|id| ("id", id)).into_iter().collect(),
+        };
+        let mut parameters = self.with_ttl(own);
         parameters.extend(self.arguments.replace.then_some(("if_exists", "replace")));
         parameters.extend(self.replacing());
-        self.client.import_url(self.fetched.name(), url, &parameters).await
+        match self.arguments.format {
+            Some(format) => self.client.import_url(format.name(), url, &parameters).await,
+            None => self.client.import_detected(url, &parameters).await,
+        }
     }
 
     /// The parameter that lets an import drop what is there.

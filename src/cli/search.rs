@@ -101,8 +101,8 @@ pub(super) struct Filters {
     /// Only agents whose actions answer in this protocol: sacp
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents whose source is stale, or current
-    #[arg(long, value_name = "stale|current")]
+    /// Only agents whose source is stale, MCP servers that their registry calls deprecated or deleted, or current ones
+    #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
     /// Only agents whose card has such a signature: valid, invalid, untrusted, unsigned
     #[arg(long, value_name = "STATUS")]

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = document::files(&arguments.files)?;
     arguments.mapping.check_number(files.len())?;
     let are_named_by_file = false;
-    conflicts::check(&files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
+    let files = conflicts::check(files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
     let mut failed = false;
     for path in files {
         let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {

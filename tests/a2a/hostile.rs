@@ -50,7 +50,7 @@ fn a_card_with_very_many_skills_is_cut() {
     let card = Card::parse(text.as_bytes()).unwrap();
     let (thing, warnings) = super::thing_with(&card, &Options::default());
     assert!(warnings.iter().any(|warning| warning.rule == "too-many-skills"));
-    assert_eq!(thing["actions"].as_object().unwrap().len(), 499);
+    assert_eq!(thing["actions"].as_object().unwrap().len(), 1000);
 }
 
 #[test]

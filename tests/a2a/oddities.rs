@@ -255,3 +255,69 @@ fn many_skills_at_many_interfaces_get_fewer_forms() {
     assert!(!thing["actions"]["s0"]["forms"].as_array().unwrap().is_empty());
     assert_eq!(json(&from_thing(&thing, Generation::V1).unwrap().bytes), json(many.bytes()));
 }
+
+#[test]
+fn capabilities_of_a_private_shape_are_the_skills() {
+    for skills in [None, Some(json!([]))] {
+        let mut card = json!({
+            "name": "Mill data", "description": "Grinding data.", "url": "https://mill.example/a2a", "version": "2.0",
+            "provider": {"organization": "Mill", "url": "https://mill.example"},
+            "capabilities": [{"name": "flour-prices", "description": "Prices of flour"}, {"name": "feed"}],
+        });
+        if let Some(skills) = skills {
+            card["skills"] = skills;
+        }
+        let text = card.to_string();
+        assert_eq!(agentdex::convert::detect(&text).unwrap(), agentdex::convert::Format::A2a);
+        let import = agentdex::convert::Format::A2a.import().unwrap();
+        let input = agentdex::convert::Input::json(text.as_bytes());
+        let conversion = import.to_things(&input, &agentdex::convert::ImportOptions::default()).unwrap();
+        let thing = conversion.things[0].description.value();
+        assert_eq!(
+            (&thing["title"], &thing["lmos:capabilities"][0]["lmos:id"]),
+            (&json!("Mill data"), &json!("flour-prices"))
+        );
+        assert!(thing.to_string().contains("https://mill.example/a2a"), "{thing}");
+    }
+    for other in [json!({"name": "A", "endpoint": "https://a.example", "capabilities": [{"name": "b"}]})] {
+        assert!(agentdex::convert::detect(&other.to_string()).is_err(), "{other}");
+    }
+}
+
+#[test]
+fn security_scheme_without_a_type_is_read_by_its_members() {
+    for (scheme, expected) in [
+        (
+            json!({"openIdConnectUrl": "https://id.example/.well-known/openid-configuration", "description": null}),
+            "bearer",
+        ),
+        (json!({"scheme": "bearer"}), "bearer"),
+        (json!({"in": "header", "name": "X-Key"}), "apikey"),
+        (json!({"flows": {"clientCredentials": {"tokenUrl": "https://id.example/token", "scopes": {}}}}), "oauth2"),
+    ] {
+        let card = old(json!({"securitySchemes": {"login": scheme}, "security": [{"login": []}]}));
+        let card = Card::parse(card.to_string().as_bytes()).unwrap();
+        let rules: Vec<_> = card.warnings().iter().map(|warning| warning.pointer.as_str()).collect();
+        assert!(rules.contains(&"/securitySchemes/login"), "{scheme}: {:?}", card.warnings());
+        let conversion = card.to_thing(&Options::default()).unwrap();
+        let definitions = conversion.things[0].description.value()["securityDefinitions"].clone();
+        let schemes: Vec<_> =
+            definitions.as_object().unwrap().values().map(|one| one["scheme"].as_str().unwrap()).collect();
+        assert!(schemes.contains(&expected), "{scheme}: {definitions}");
+    }
+}
+
+#[test]
+fn a_thousand_skills_are_kept() {
+    let skill = |n: usize| json!({"id": format!("s{n}"), "name": format!("Skill {n}"), "description": "d", "tags": []});
+    let kept = |count: usize| {
+        let skills: Vec<Value> = (0..count).map(skill).collect();
+        let card = old(json!({"skills": skills}));
+        let conversion = Card::parse(card.to_string().as_bytes()).unwrap().to_thing(&Options::default()).unwrap();
+        let thing = conversion.things[0].description.value();
+        let actions = thing["actions"].as_object().unwrap().len();
+        (actions, thing["lmos:capabilities"].as_array().unwrap().len(), conversion.warnings.len())
+    };
+    assert_eq!(kept(1000), (1000, 1000, 0));
+    assert_eq!(kept(1200), (1000, 1000, 1));
+}

@@ -156,7 +156,7 @@ fn what_is_no_card_is_told_what_it_looks_like() {
         ),
         (
             json!({"url": "https://x", "capabilities": [{"name": "a"}]}),
-            "not an A2A card: has no `skills`; it looks like an LMOS capability file (format lmos-capabilities)",
+            "not an A2A card: has no `skills`",
         ),
         (json!([1]), "not an A2A card: it is a list, and a card is an object"),
         (

@@ -3,7 +3,7 @@
 use agentdex::convert::{
     Syntax,
     agent_spec::{
-        Configuration,
+        Configuration, Options,
         Profile::{Sdk, Spec},
     },
 };
@@ -135,6 +135,26 @@ fn component_of_a_plugin_is_kept_with_a_warning() {
         // A type of the language stays one.
         let document = with(with(agent(), "/component_plugin_name", json!("P")), "/name", json!(5));
         assert_eq!(errors(&document, profile), ["wrong-type /name"]);
+    }
+}
+
+#[test]
+fn component_of_a_plugin_is_read_as_the_agent_that_it_extends() {
+    let plugin = |type_: &str| {
+        let document = with(agent(), "/component_type", json!(type_));
+        with(with(document, "/component_plugin_name", json!("AgentPlugin")), "/component_plugin_version", json!("1"))
+    };
+    for name in ["ExtendedAgent", "PlannerAgent"] {
+        let document = plugin(name);
+        assert_eq!(warnings(&document, Spec), ["plugin-component /component_type"]);
+        let configuration = Configuration::parse(document.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        let thing = configuration.to_things(&Options::default()).unwrap().things.remove(0).description;
+        let written = Configuration::parse(agent().to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        let expected = written.to_things(&Options::default()).unwrap().things.remove(0).description;
+        let keys = |thing: &Value| {
+            agentdex::td::capabilities(thing).iter().map(|one| one.key().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(thing.value()), keys(expected.value()));
     }
 }
 

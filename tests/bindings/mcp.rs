@@ -27,6 +27,7 @@ use crate::{
         server::{Said, Server as TestServer},
         thing,
     },
+    process::{ServerProcess, agentdex},
     support::{TestRegistry, eventually, skipped, unreachable_url},
 };
 
@@ -143,6 +144,30 @@ fn tools_are_called_over_server_sent_events() {
     let Some(python) = python() else { return };
     let server = Server::start(&python, &["sse"]);
     block_on(check_tools(&Mcp::default(), &server.stream(), true));
+}
+
+#[test]
+fn server_without_a_card_is_registered_by_its_url() {
+    let Some(python) = python() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let registry = ServerProcess::start(data.path(), &["--allow-fetch", "127.0.0.1"]);
+    for arguments in [&[][..], &["json"]] {
+        let server = Server::start(&python, arguments);
+        for format in [&[][..], &["--format", "mcp-server"]] {
+            let url = server.url();
+            let register = ["register", "--url-of-agent", &url, "--url", registry.url(), "--replace"];
+            let output = agentdex().args(register).args(format).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let got = ["get", "urn:agentdex:mcp:timetable", "--url", registry.url()];
+            let thing: Value = serde_json::from_slice(&agentdex().args(got).output().unwrap().stdout).unwrap();
+            assert_eq!((&thing["title"], &thing["version"]["instance"]), (&json!("timetable"), &json!("2.1.0")));
+            let find = &thing["actions"]["find"];
+            assert_eq!((&find["input"]["required"], &find["forms"][0]["href"]), (&json!(["to"]), &json!(url)));
+            let refresh = ["refresh", "urn:agentdex:mcp:timetable", "--url", registry.url()];
+            let refreshed = agentdex().args(refresh).output().unwrap();
+            assert!(refreshed.status.success(), "{}", String::from_utf8_lossy(&refreshed.stderr));
+        }
+    }
 }
 
 #[test]

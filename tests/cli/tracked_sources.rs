@@ -219,6 +219,51 @@ fn capability_file_is_found_at_its_place() {
 }
 
 #[test]
+fn mcp_server_is_found_without_a_format() {
+    let (_data, server) = server(&[]);
+    let card = json!({"serverInfo": {"name": "lock-keeper", "version": "1.0.0"}, "transport": {"type": "http", "endpoint": "/mcp"},
+        "tools": [{"name": "open_lock"}]});
+    for place in [
+        "/.well-known/mcp/server-card.json",
+        "/.well-known/mcp.json",
+        "/.well-known/mcp-server-card",
+        "/.well-known/mcp-server-card.json",
+    ] {
+        let agent = Agent::start(place, &card);
+        let registered = run(&["register", "--url-of-agent", &agent.url(), "--url", server.url()]);
+        assert_eq!(stdout(&registered), "created urn:agentdex:mcp:lock-keeper\n", "{place}: {}", stderr(&registered));
+        assert_eq!(imports(&server, "current")[0]["source"], agent.site.url(place));
+        let thing = json_lines(&run(&["list", "--json", "--url", server.url()])).remove(0);
+        assert_eq!(thing["actions"]["open_lock"]["forms"][0]["href"], agent.site.url("/mcp"));
+        assert!(run(&["remove", "urn:agentdex:mcp:lock-keeper", "--url", server.url()]).status.success());
+    }
+}
+
+#[test]
+fn thing_description_is_found_and_registered_as_it_is() {
+    let (_data, server) = server(&[]);
+    let thing = json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": ID, "title": "Lamp", "security": "n",
+        "securityDefinitions": {"n": {"scheme": "nosec"}}});
+    let agent = Agent::start("/.well-known/wot", &thing);
+    let registered = run(&["register", "--url-of-agent", &agent.url(), "--url", server.url()]);
+    assert_eq!(stdout(&registered), format!("created {ID}\n"), "{}", stderr(&registered));
+    assert!(stderr(&registered).contains("is not polled"), "{}", stderr(&registered));
+    assert!(imports(&server, "current").is_empty());
+}
+
+#[test]
+fn card_that_is_served_as_plain_text_is_read() {
+    let (_data, server) = server(&[]);
+    for media_type in ["text/plain; charset=utf-8", "application/octet-stream"] {
+        let site =
+            Site::start(move |_| Reply::new("200 OK", &[("content-type", media_type)], &card("Greets").to_string()));
+        let registered =
+            run(&["register", "--url-of-agent", &site.url("/card.json"), "--id", ID, "--url", server.url()]);
+        assert!(registered.status.success(), "{media_type}: {}", stderr(&registered));
+    }
+}
+
+#[test]
 fn place_that_is_not_public_is_refused_with_what_would_allow_it() {
     let data = tempfile::tempdir().unwrap();
     let server = ServerProcess::start(data.path(), &[]);

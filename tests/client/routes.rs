@@ -43,6 +43,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /events/{kind}", "subscribe"),
     ("get /health/live", "liveness"),
     ("get /health/ready", "status"),
+    ("post /import", "import_detected"),
     ("post /import/a2a", "import"),
     ("post /import/agent-spec", "import"),
     ("post /import/aos", "import"),

@@ -49,6 +49,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("GET", "/things/{id}/lmos-capabilities", AtLeast(Role::Read)),
     ("POST", "/convert", AtLeast(Role::Read)),
     ("POST", "/validate", AtLeast(Role::Read)),
+    ("POST", "/import", AtLeast(Role::Register)),
     ("GET", "/imports", AtLeast(Role::Read)),
     ("GET", "/imports/{id}", AtLeast(Role::Read)),
     ("DELETE", "/imports/{id}", AtLeast(Role::Register)),

@@ -87,3 +87,24 @@ fn every_format_is_in_the_openapi_document() {
         assert!(paths[format!("/things/{{id}}/{}", export.path)]["get"].is_object(), "{}", export.path);
     }
 }
+
+#[test]
+fn withdrawn_servers_are_a_facet_and_rank_lower() {
+    let registry = TestRegistry::start();
+    for (name, status) in [("a-old", "deprecated"), ("b-gone", "deleted"), ("c-new", "active")] {
+        let mut answer =
+            json!({"server": server(), "_meta": {"io.modelcontextprotocol.registry/official": {"status": status}}});
+        answer["server"]["name"] = format!("com.example/{name}").into();
+        answer["server"]["title"] = "Tide tables".into();
+        registry.call("POST", "/import/mcp-server").body("application/json", answer.to_string()).send().expect(201);
+    }
+    let found = registry.get("/search?consistent=true&q=tide+tables&facets=status").expect(200).json();
+    assert_eq!(found["hits"][0]["id"], "urn:agentdex:mcp:com.example/c-new", "{found}");
+    let counts = found["facets"]["status"].as_array().unwrap().iter().map(|count| count["value"].as_str().unwrap());
+    assert_eq!(counts.collect::<std::collections::BTreeSet<_>>(), ["current", "deleted", "deprecated"].into());
+    let current = registry.get("/search?consistent=true&status=current").expect(200).json();
+    assert_eq!(
+        (&current["total"], &current["hits"][0]["id"]),
+        (&json!(1), &json!("urn:agentdex:mcp:com.example/c-new"))
+    );
+}

@@ -70,7 +70,7 @@ const OWNED: [(&str, &str, u16); 9] = [
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
-const DONE: [(&str, &str, u16); 21] = [
+const DONE: [(&str, &str, u16); 22] = [
     ("GET", "/.well-known/oauth-protected-resource", 404),
     ("POST", "/things", 201),
     ("PUT", "/things/{id}", 204),
@@ -78,6 +78,7 @@ const DONE: [(&str, &str, u16); 21] = [
     ("DELETE", "/things/{id}", 204),
     ("PUT", "/things/{id}/access", 204),
     ("POST", "/things/{id}/conversation", 501),
+    ("POST", "/import", 201),
     ("POST", "/import/a2a", 201),
     ("POST", "/import/agent-spec", 201),
     ("POST", "/import/aos", 201),
@@ -284,6 +285,7 @@ impl Doors {
                 (path.to_owned(), "application/x-ndjson", format!("{record}\n"))
             }
             ("POST", "/validate" | "/convert") => (path.to_owned(), TD, thing(&id)),
+            ("POST", "/import") => import(json!({"url": format!("{}?of={id}", self.page.url())})),
             ("POST", "/import/a2a") => import(card()),
             ("POST", "/import/aos" | "/import/lmos-capabilities" | "/import/mcp-server") => {
                 let format = path.trim_start_matches("/import/");

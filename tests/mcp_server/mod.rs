@@ -1,5 +1,7 @@
 //! MCP servers: server.json and Server Cards, read, turned into Things, and back.
 
+mod published;
+
 use std::{fs, path::PathBuf};
 
 use agentdex::{
@@ -307,8 +309,6 @@ fn the_server_in_the_answer_of_a_registry_is_read() {
     let hidden = format!(r#"{{"server": {{"websiteUrl": "https://joe:hunter2@w.example", {}}}"#, &text.trim()[1..]);
     let server = Server::parse(hidden.as_bytes()).unwrap();
     assert!(rules(server.warnings()).contains(&("user-info", "/websiteUrl")), "{:?}", server.warnings());
-    let refusal = agentdex::convert::detect(&format!(r#"{{"servers": [{answer}], "metadata": {{}}}}"#)).unwrap_err();
-    assert!(refusal.to_string().contains("a list of MCP servers, which are imported one by one"), "{refusal}");
 }
 
 #[test]

@@ -189,3 +189,20 @@ fn registration_times_that_are_none_are_violations() {
     let ignored = LAMP.replace(r#""id""#, r#""registration":{"created":5,"ttl":1.5},"id""#);
     assert_eq!(admitted(&ignored).registration.ttl, Some(2));
 }
+
+#[test]
+fn id_of_json_ld_is_stored_as_id() {
+    let spelled = LAMP.replace(r#""id""#, r#""@id""#);
+    let admission = admitted(&spelled);
+    assert_eq!((admission.thing.id(), rules(&admission.warnings)), ("urn:lamp", vec!["id-spelling"]));
+    assert!(!admission.thing.text().contains("@id"), "{}", admission.thing.text());
+    for other in ["urn:lamp", "urn:other"] {
+        let both = LAMP.replace(r#""id""#, &format!(r#""@id":"{other}","id""#));
+        let admission = admitted(&both);
+        assert_eq!((admission.thing.text(), rules(&admission.warnings)), (LAMP, vec!["id-spelling"]));
+    }
+    let relative = LAMP.replace(r#""id":"urn:lamp""#, r#""@id":"data.example/hall""#);
+    let admission = admitted(&relative);
+    assert_eq!(admission.thing.id(), "urn:agentdex:data.example%2Fhall");
+    assert_eq!(refused_rules(&spelled, Strictness::Strict), ["id-spelling"]);
+}

@@ -3,6 +3,7 @@
 mod again;
 mod changes;
 mod checks;
+mod discovery;
 mod expiry;
 mod failures;
 mod formats;

@@ -46,7 +46,8 @@ pub struct Filters {
     pub channel: Vec<String>,
     /// Protocols that actions answer in: `sacp`.
     pub speaks: Vec<String>,
-    /// `stale` where the URL that a Thing was imported from is broken, else `current`.
+    /// `stale` where the URL that a Thing was imported from is broken; `deprecated` or `deleted` where the registry says so
+    /// that an MCP server comes from; else `current`.
     pub status: Vec<String>,
     /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
     pub signature: Vec<String>,

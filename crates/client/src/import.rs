@@ -64,6 +64,17 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
+    /// Has the registry find the description of the agent at a URL, in whatever format it is, and register it.
+    /// `parameters` are those of `POST /import`.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::import_url`].
+    pub async fn import_detected(&self, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
+        let request = self.request(Method::POST, "import", parameters);
+        let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
+        read(&text, "what became of an import")
+    }
+
     /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
     /// description; none if there is no such Thing. `format` is named as in [`RegistryClient::import`].
     ///

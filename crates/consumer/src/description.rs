@@ -179,8 +179,11 @@ impl Form {
         self.members.get(name).and_then(Value::as_str)
     }
 
-    /// The scheme of the target in lower case, such as `http`.
+    /// The scheme of the target in lower case, such as `http`; `https` where a variable is the whole origin.
     pub fn scheme(&self) -> String {
+        if self.href.starts_with('{') {
+            return "https".to_owned();
+        }
         self.href.split(':').next().unwrap_or_default().to_ascii_lowercase()
     }
 

@@ -242,7 +242,7 @@ mod websocket;
 mod wot_http;
 
 #[cfg(feature = "mcp")]
-pub use self::mcp::{Mcp, Program};
+pub use self::mcp::{Mcp, Program, describe_mcp_server};
 
 pub use self::middleware::ReadSacp;
 #[cfg(feature = "mqtt")]

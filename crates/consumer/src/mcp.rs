@@ -16,6 +16,7 @@
 
 mod answer;
 mod connect;
+mod describe;
 mod notify;
 mod program;
 mod sse;
@@ -30,8 +31,8 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
-pub use self::program::Program;
 use self::{answer::NAME, notify::Notified, sse::Ending};
+pub use self::{describe::describe_mcp_server, program::Program};
 use super::{Binding, Call, Control, Error, Event, Exchange, Fit, Form, Operation, Pending, Request, Result};
 use crate::td::internal::McpTransport;
 

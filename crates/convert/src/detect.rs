@@ -82,6 +82,7 @@ mod tests {
             (r#"{"name": "A", "description": "B", "supported_interfaces": []}"#, Format::A2a),
             (r#"{"@context": "https://schema.org", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),
             (r#"{"openapi": "https://a.example", "url": "https://a.example", "skills": [{}]}"#, Format::A2a),
+            (r#"{"name": "a", "url": "https://a.example", "tools": []}"#, Format::McpServer),
             (r#"{"id": "a", "supportedChannels": [], "capabilities": []}"#, Format::LmosCapabilities),
             (r#"{"id": "a", "capabilities": [{"name": "b", "version": "1.0.0"}]}"#, Format::LmosCapabilities),
         ] {
@@ -105,7 +106,6 @@ mod tests {
         }
         for (json, name) in [
             (r#"{"@context": "https://schema.org", "@type": "Organization"}"#, "a schema.org Organization"),
-            (r#"{"name": "a", "url": "https://a.example", "tools": []}"#, "an MCP server"),
             ("<!DOCTYPE html><p>", "web page"),
             (" ", "empty"),
         ] {

@@ -1,5 +1,5 @@
 //! `JsonText`: what serde reads, written down as JSON while it is read. Member order and repeated
-//! members survive, the spelling of numbers doesn't.
+//! members survive; the spelling of numbers does in YAML, and not in JSON5.
 //!
 //! Depth and length are bounded on the way: a deeply nested source is an error, not a stack overflow,
 //! and reading ends early where aliases stand for more than the limit.
@@ -7,8 +7,17 @@
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Location;
 
+use super::yaml_scalars::Schema;
 use crate::{Error, td::MAX_NESTING};
+
+/// The name by which serde-saphyr is asked for a value with its place in the source, as its `Spanned` does.
+const SPANNED: &str = "__yaml_spanned";
+/// Depth down to which the places of values are asked for: it takes as much of the stack again.
+const DEEPEST_PLACED: usize = 24;
+/// Longest tag that is looked for before a scalar, in bytes.
+const LONGEST_TAG: usize = 64;
 
 /// JSON text that is being written.
 #[derive(Debug)]
@@ -17,6 +26,8 @@ pub struct JsonText {
     maximum: usize,
     /// Set before the reading ends early.
     exceeded: Option<Limit>,
+    /// The YAML that is read, and what its plain scalars are.
+    scalars: Option<(Box<str>, Schema)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +39,34 @@ enum Limit {
 impl JsonText {
     /// An empty text that may become `maximum` bytes long.
     pub fn up_to(maximum: usize) -> JsonText {
-        JsonText { text: String::new(), maximum, exceeded: None }
+        JsonText { text: String::new(), maximum, exceeded: None, scalars: None }
+    }
+
+    /// Reads the plain scalars of this YAML as they are written there.
+    pub(super) fn with_scalars(self, yaml: &str, schema: Schema) -> JsonText {
+        JsonText { scalars: Some((yaml.into(), schema)), ..self }
+    }
+
+    /// Writes the scalar at the end of the text anew, as it is written at a place of the YAML.
+    fn respell<E: serde::de::Error>(&mut self, start: usize, at: Location) -> Result<(), E> {
+        let read = &self.text[start..];
+        let Some((yaml, schema)) = self.scalars.as_ref().filter(|_| !read.starts_with(['{', '['])) else {
+            return Ok(());
+        };
+        let place = (at.span().byte_offset(), at.span().byte_len());
+        let (Some(offset), Some(length)) = place else { return Ok(()) };
+        let (offset, length) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(length).unwrap_or(0));
+        let written = offset.checked_add(length).and_then(|end| yaml.get(offset..end)).map(str::trim);
+        let Some(written) = written.filter(|written| !written.contains('\n')) else { return Ok(()) };
+        let before = yaml.get(yaml.floor_char_boundary(offset.saturating_sub(LONGEST_TAG))..offset).unwrap_or_default();
+        // What has a tag is what the tag says, and a block is text.
+        let word = before.split_ascii_whitespace().next_back().unwrap_or_default();
+        if word.trim_start_matches(['[', '{', ',', ':']).starts_with(['!', '|', '>']) {
+            return Ok(());
+        }
+        let Some(json) = schema.json(written, read) else { return Ok(()) };
+        self.text.truncate(start);
+        self.push(&json)
     }
 
     /// Writes one value.
@@ -110,7 +148,50 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
-        source.deserialize_any(self)
+        match self.json.scalars {
+            Some(_) if self.depth < DEEPEST_PLACED => source.deserialize_newtype_struct(SPANNED, Spanned(self)),
+            _ => source.deserialize_any(self),
+        }
+    }
+}
+
+/// Writes a value of YAML, and if it is a scalar by how it is written.
+struct Spanned<'a>(Value<'a>);
+
+impl<'de> Visitor<'de> for Spanned<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_struct("Spanned", &[], self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let Value { json, depth } = self.0;
+        let start = json.text.len();
+        while let Some(name) = members.next_key::<String>()? {
+            match name.as_str() {
+                "value" => members.next_value_seed(Unplaced(Value { json: &mut *json, depth }))?,
+                "defined" => json.respell(start, members.next_value()?)?,
+                "referenced" => drop(members.next_value::<Location>()?),
+                _ => drop(members.next_value::<bool>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a value whose place is known.
+struct Unplaced<'a>(Value<'a>);
+
+impl<'de> DeserializeSeed<'de> for Unplaced<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_any(self.0)
     }
 }
 

@@ -47,12 +47,17 @@ const SCHEMA_ORG: &str = "a schema.org description";
 
 type Other = (&'static str, fn(&Object) -> bool);
 
-const CERTAIN_OTHERS: &[Other] = &[("an OpenAPI document", is_openapi)];
+const CERTAIN_OTHERS: &[Other] = &[
+    ("an OpenAPI document", is_openapi),
+    ("an index of Agent Skills, which describes no agent that could be called", is_skills_index),
+    ("a catalog of agents (ARD manifest), whose entries are registered one by one by their `url`", is_catalog),
+];
 
 /// Documents around one of ours.
 const AROUND: &[Other] = &[
     ("a list of agent cards, which are imported one by one", is_list_of_cards),
     ("a list of MCP servers, which are imported one by one", |o| is_array(o, "servers")),
+    ("an answer to `tools/list`, which doesn't say of which server: register the URL of the server", is_tools_answer),
     ("an answer that has the card in `result`", |o| o.contains_key("jsonrpc") || has_card_in(o, "result")),
     ("an object that has the card in `agentCard`", |o| has_card_in(o, "agentCard")),
     ("an object that has the card in `card`", |o| has_card_in(o, "card")),
@@ -60,7 +65,6 @@ const AROUND: &[Other] = &[
 ];
 
 const OTHERS: &[Other] = &[
-    ("a description of an MCP server", is_mcp),
     ("a plugin manifest", |o| has_any(o, &["name_for_model", "name_for_human", "description_for_model"])),
     ("metadata of an OAuth server", is_oauth_metadata),
     ("a set of keys (JWKS)", |o| is_array(o, "keys")),

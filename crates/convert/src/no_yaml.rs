@@ -6,6 +6,14 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Unsupported`]
+pub(super) fn to_json_1_1(text: &str) -> Result<String> {
+    to_json(text)
+}
+
+/// Refuses every document.
+///
+/// # Errors
+/// [`Error::Unsupported`]
 pub(super) fn to_json(_: &str) -> Result<String> {
     Err(Error::Unsupported { what: "YAML", instead: "convert it to JSON, or build with the feature `yaml`" })
 }

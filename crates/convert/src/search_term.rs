@@ -20,4 +20,6 @@ pub enum SearchContent {
     Tags,
     /// Anything: a Thing that has the member speaks this protocol, even if no form says so.
     Protocol(&'static str),
+    /// Why a Thing shouldn't be used any more, such as `deprecated`: a value of the filter `status`, and a lower rank.
+    Withdrawal,
 }

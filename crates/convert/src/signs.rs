@@ -34,6 +34,8 @@ pub(super) fn explain(error: Error, text: &str) -> Error {
         "the document looks like XML or HTML"
     } else if begins("//") || begins("/*") {
         "the document begins with a comment, which JSON doesn't have"
+    } else if is_skill(text) {
+        SKILL
     } else if is_yaml(text) {
         "the document looks like YAML"
     } else {
@@ -41,6 +43,32 @@ pub(super) fn explain(error: Error, text: &str) -> Error {
     };
     Error::MalformedJson { line, column, message: format!("{looks}; {message}") }
 }
+
+/// Adds to the error of a document that is not YAML what its text looks like, if that is known.
+pub(super) fn explain_yaml(error: Error, text: &str) -> Error {
+    match error {
+        Error::MalformedYaml { line, column, message } if is_skill(text) => {
+            Error::MalformedYaml { line, column, message: format!("{SKILL}; {message}") }
+        }
+        error => error,
+    }
+}
+
+const SKILL: &str = "the document is an Agent Skill (SKILL.md), which describes no agent that could be called";
+
+/// True for Markdown with the front matter of a skill: its name and description.
+fn is_skill(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_end);
+    let matter: Vec<&str> = match lines.next() {
+        Some("---") => lines.by_ref().take(MOST_FRONT_MATTER).take_while(|line| *line != "---").collect(),
+        _ => return false,
+    };
+    let has = |name: &str| matter.iter().any(|line| line.starts_with(name));
+    matter.len() < MOST_FRONT_MATTER && has("name:") && has("description:") && lines.next().is_some()
+}
+
+/// Maximum number of lines of the front matter of a skill.
+const MOST_FRONT_MATTER: usize = 200;
 
 fn is_yaml(text: &str) -> bool {
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -111,12 +139,45 @@ pub(super) fn has_card_in(object: &Object, name: &str) -> bool {
     inner.is_some_and(|inner| has_any(inner, &["skills", "supportedInterfaces", "supported_interfaces"]))
 }
 
+/// A file has no name or address of its agent: with one it is a card of an old or private shape.
 pub(super) fn is_capability_file(object: &Object) -> bool {
-    let has_name = |capability: &Value| capability.get("name").is_some();
     member(object, "supportedTenants").is_some()
         || member(object, "supportedChannels").is_some()
-        || (!object.contains_key("skills")
-            && object.get("capabilities").and_then(Value::as_array).is_some_and(|all| all.iter().any(has_name)))
+        || (!has_any(object, &["skills", "name", "url", "provider"]) && has_named_capabilities(object))
+}
+
+/// True if `capabilities` are described one by one.
+pub(super) fn has_named_capabilities(object: &Object) -> bool {
+    let has_name = |capability: &Value| capability.get("name").is_some();
+    object.get("capabilities").and_then(Value::as_array).is_some_and(|all| all.iter().any(has_name))
+}
+
+/// An index of skills, which names where the instructions of each are.
+pub(super) fn is_skills_index(object: &Object) -> bool {
+    let of_skills = |uri: &Value| uri.as_str().is_some_and(|uri| uri.contains("agentskills"));
+    let is_file = |skill: &Value| {
+        let ends = |url: &Value| url.as_str().is_some_and(|url| url.ends_with("SKILL.md"));
+        skill.get("type").is_some_and(|kind| kind == "skill-md")
+            || ["url", "path"].iter().any(|name| skill.get(*name).is_some_and(ends))
+            || skill.get("files").and_then(Value::as_array).is_some_and(|files| files.iter().any(ends))
+    };
+    let skills = object.get("skills").and_then(Value::as_array);
+    object.get("$schema").is_some_and(of_skills)
+        || skills.is_some_and(|skills| !skills.is_empty() && skills.iter().all(is_file))
+}
+
+/// A catalog whose entries say where descriptions are: the manifest of Agentic Resource Discovery, or an AI Catalog.
+pub(super) fn is_catalog(object: &Object) -> bool {
+    let is_entry = |entry: &Value| {
+        entry.get("identifier").is_some() && (entry.get("url").is_some() || entry.get("type").is_some())
+    };
+    let entries = object.get("entries").and_then(Value::as_array);
+    entries.is_some_and(|entries| !entries.is_empty() && entries.iter().all(is_entry))
+}
+
+/// An answer to `tools/list`.
+pub(super) fn is_tools_answer(object: &Object) -> bool {
+    object.get("result").and_then(|result| result.get("tools")).is_some_and(Value::is_array)
 }
 
 pub(super) fn is_mcp(object: &Object) -> bool {
@@ -124,8 +185,12 @@ pub(super) fn is_mcp(object: &Object) -> bool {
     let offers = object.get("capabilities").and_then(Value::as_object);
     object.get("$schema").is_some_and(of_mcp)
         || offers.is_some_and(|offers| has_any(offers, &["tools", "prompts", "resources"]))
-        || has_any(object, &["mcpServers", "serverInfo", "transport"])
+        || has_any(
+            object,
+            &["mcpServers", "serverInfo", "server_name", "mcp_version", "mcp_endpoint", "transport", "transports"],
+        )
         || is_array(object, "tools")
+        || has_all(object, &["name", "tools"])
         || (has_any(object, &["packages", "remotes"]) && object.contains_key("name"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{MAX_SOURCE_BYTES, yaml};
+use super::{MAX_SOURCE_BYTES, signs, yaml};
 use crate::{Error, Result, td};
 
 /// The syntax of a document.
@@ -49,6 +49,18 @@ impl Syntax {
     /// [`Error::MalformedYaml`]; for YAML [`Error::LimitExceeded`] too: nesting, number of values, and
     /// what its aliases stand for. No message quotes the document.
     pub fn to_json(self, bytes: &[u8]) -> Result<Cow<'_, str>> {
+        self.transcribe(bytes, yaml::to_json)
+    }
+
+    /// [`Syntax::to_json`] with the plain scalars of YAML as PyYAML reads them: by YAML 1.1 `no` is false and `010` eight.
+    ///
+    /// # Errors
+    /// As [`Syntax::to_json`].
+    pub(super) fn to_json_as_pyyaml(self, bytes: &[u8]) -> Result<Cow<'_, str>> {
+        self.transcribe(bytes, yaml::to_json_1_1)
+    }
+
+    fn transcribe(self, bytes: &[u8], to_json: fn(&str) -> Result<String>) -> Result<Cow<'_, str>> {
         if bytes.len() > MAX_SOURCE_BYTES {
             return Err(Error::DocumentTooLarge { maximum: MAX_SOURCE_BYTES });
         }
@@ -60,7 +72,7 @@ impl Syntax {
                     Error::MalformedJson { line, column, message } => Error::MalformedYaml { line, column, message },
                     error => error,
                 })?;
-                yaml::to_json(text).map(Cow::Owned)
+                to_json(text).map(Cow::Owned).map_err(|error| signs::explain_yaml(error, text))
             }
         }
     }

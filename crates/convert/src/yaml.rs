@@ -3,12 +3,12 @@
 //! Read is what has a JSON form: one document, names that are text (a plain `1` is the text `1`),
 //! anchors, aliases and merge keys, the tags of the core schema. Booleans are `true` and `false` alone,
 //! so that `no` and `on` stay text; numbers with leading zeros stay text, since YAML 1.1 and 1.2
-//! disagree about what they are; `1e3` is a number as in YAML 1.2, though readers of 1.1 take it for text. Repeated
-//! names are refused.
+//! disagree about what they are; `1e3` is a number as in YAML 1.2, though readers of 1.1 take it for text. Read by YAML 1.1
+//! all of these are what PyYAML takes them for. Repeated names are refused.
 
 use serde_saphyr::{Error as YamlError, ExternalMessageSource, budget::BudgetBreach, granit_parser::ErrorKind};
 
-use super::json_text::JsonText;
+use super::{json_text::JsonText, yaml_scalars::Schema};
 use crate::{Error, Result, td::MAX_NESTING};
 
 /// Maximum length of a document's JSON, as a multiple of the document's own: JSON has what aliases stand for, and the
@@ -25,13 +25,25 @@ const MAX_ALIASES: usize = 50_000;
 /// The most merge keys.
 const MAX_MERGE_KEYS: usize = 10_000;
 
-/// Transcribes a document.
+/// Transcribes a document by the core schema of YAML 1.2.
 ///
 /// # Errors
 /// [`Error::MalformedYaml`], [`Error::LimitExceeded`].
 pub(super) fn to_json(text: &str) -> Result<String> {
+    transcribe(text, Schema::Core)
+}
+
+/// Transcribes a document as readers of YAML 1.1 understand its plain scalars.
+///
+/// # Errors
+/// As [`to_json`].
+pub(super) fn to_json_1_1(text: &str) -> Result<String> {
+    transcribe(text, Schema::Yaml11)
+}
+
+fn transcribe(text: &str, schema: Schema) -> Result<String> {
     let longest = text.len().saturating_mul(MAX_EXPANSION).saturating_add(FREE_EXPANSION);
-    let mut json = JsonText::up_to(longest.min(super::MAX_SOURCE_BYTES));
+    let mut json = JsonText::up_to(longest.min(super::MAX_SOURCE_BYTES)).with_scalars(text, schema);
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |source| json.read(source));
     match read {
         Ok(()) => Ok(json.into_text()),
@@ -148,10 +160,19 @@ mod tests {
     #[test]
     fn values_are_those_of_yaml_1_2() {
         let yaml = "a: yes\nb: true\nc: ~\nd: 0x1F\ne: 0755\nf: 2024-01-01\ng: 25.4.1\nh: 1.50\ni: !!str 5\nj: |\n  x\n  y\n1: k\n";
-        let json = r#"{"a":"yes","b":true,"c":null,"d":31,"e":"0755","f":"2024-01-01","g":"25.4.1","h":1.5,"i":"5","j":"x\ny\n","1":"k"}"#;
+        let json = r#"{"a":"yes","b":true,"c":null,"d":31,"e":"0755","f":"2024-01-01","g":"25.4.1","h":1.50,"i":"5","j":"x\ny\n","1":"k"}"#;
         assert_eq!(to_json(yaml).unwrap(), json);
         assert_eq!(to_json("\u{feff}# nothing\n").unwrap(), "null");
         assert_eq!(to_json("{\"a\": [1, \"\\u00e9\"]}").unwrap(), "{\"a\":[1,\"\u{e9}\"]}");
+    }
+
+    #[test]
+    fn values_of_yaml_1_1_are_those_of_pyyaml() {
+        let yaml = "a: yes\nb: [no, 010, 1e3, 1.10]\nc: 'no'\nd: !!str 5\ne: &x 007\nf: *x\ng: |\n  no\nh: 123456789012345678901234567890\ni: {j: off, k: two words}\nl:\n";
+        let json = r#"{"a":true,"b":[false,8,"1e3",1.10],"c":"no","d":"5","e":7,"f":7,"g":"no\n","h":123456789012345678901234567890,"i":{"j":false,"k":"two words"},"l":null}"#;
+        assert_eq!(to_json_1_1(yaml).unwrap(), json);
+        let long = "n: 123456789012345678901234567890\n";
+        assert_eq!(to_json(long).unwrap(), r#"{"n":123456789012345678901234567890}"#);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Lenient in, valid out: fixable problems are fixed and reported, what is stored validates.
 //!
 //! Fixes and other edits touch only the members they are about; everything else keeps its text. The
-//! edits are: an `id` that is not a URI, assigned or percent-encoded; the security scheme `auto` for an
+//! edits are: an `id` that is not a URI, assigned or percent-encoded, or that is spelled `@id`; the security scheme `auto` for an
 //! LMOS agent or tool that has none, which raises TD 1.0 to 1.1; the TD context of an LMOS agent or
 //! tool that names none; and the removal of `registration` with its context.
 
@@ -57,6 +57,7 @@ pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness)
         return Err(Error::Invalid(check::not_an_object(&value)));
     };
     let mut draft = Draft { thing, edits: Vec::new(), fixes: Vec::new(), violations: Vec::new() };
+    draft.respell_id();
     let id = draft.resolve_id(identity)?;
     let registration = draft.take_registration();
     if strictness == Strictness::Lenient && LmosKind::of_members(&draft.thing).is_some() {
@@ -128,6 +129,22 @@ impl Draft {
 
     fn fixed(&mut self, pointer: &str, rule: &'static str, message: String) {
         self.fixes.push(Violation::new(pointer, rule, message));
+    }
+
+    /// Makes `@id`, which JSON-LD calls the id, the `id` that Thing Descriptions have. With both, no JSON-LD processor reads
+    /// a description.
+    fn respell_id(&mut self) {
+        let Some(spelled) = self.thing.remove("@id") else { return };
+        self.edits.push(Edit::Remove("@id"));
+        let message = match self.thing.get("id") {
+            None => {
+                self.set("id", spelled);
+                "`@id` is read as `id`"
+            }
+            Some(id) if *id == spelled => "`@id` repeats `id` and is left out",
+            Some(_) => "`@id` differs from `id` and is left out",
+        };
+        self.fixed("/@id", "id-spelling", message.to_owned());
     }
 
     /// Returns the id under which the description is stored, or `None` if its `id` is not a string, which validation

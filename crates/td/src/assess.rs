@@ -20,7 +20,7 @@ const ANONYMOUS_ID: &str = "urn:uuid:00000000-0000-4000-8000-000000000000";
 /// ```
 pub fn assess(document: Document, strictness: Strictness) -> Report {
     let version = Version::of(document.value());
-    let has_id = document.value().get("id").is_some();
+    let has_id = document.id().is_some();
     let identity = if has_id { Identity::Own } else { Identity::Assigned(ANONYMOUS_ID) };
     match admit(document, identity, strictness) {
         Ok(admission) => {

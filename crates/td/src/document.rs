@@ -72,6 +72,11 @@ impl Document {
         &self.value
     }
 
+    /// The `id` of a description, or its `@id`, which is what JSON-LD calls it and is admitted as `id`.
+    pub fn id(&self) -> Option<&Value> {
+        self.value.get("id").or_else(|| self.value.get("@id"))
+    }
+
     /// The value, and JSON Pointers of the members whose name is repeated in its object.
     pub fn into_parts(self) -> (Value, Vec<String>) {
         (self.value, self.duplicates)
@@ -157,5 +162,12 @@ pub fn malformed_json(error: &serde_json::Error) -> Error {
 fn count_affordances(thing: &Value) -> usize {
     let count = |kind| thing.get(kind).and_then(Value::as_object).map_or(0, Map::len);
     let affordances: usize = ["properties", "actions", "events"].into_iter().map(count).sum();
-    affordances + thing.get("lmos:capabilities").and_then(Value::as_array).map_or(0, Vec::len)
+    let capabilities = thing.get("lmos:capabilities").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    // A capability that is an action, too, is one.
+    let is_action = |capability: &&Value| {
+        let id = ["lmos:id", "id"].into_iter().find_map(|name| capability.get(name)?.as_str());
+        id.is_some_and(|id| thing.get("actions").and_then(|actions| actions.get(id)).is_some())
+    };
+    let counted = capabilities.iter().filter(is_action).count().min(count("actions"));
+    affordances + capabilities.len() - counted
 }

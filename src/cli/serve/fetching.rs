@@ -1,15 +1,18 @@
 //! Outbound requests of the server, and the keys and issuers whose signatures it trusts.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
 
 use crate::settings::Settings;
 use agentdex::{
-    Registry,
+    Error, Registry,
     access::RoleMapping,
     fetch::{self, AllowList, Fetcher},
-    registry::{IssuerOptions, tracked_sources::Tracking},
+    registry::{
+        IssuerOptions,
+        tracked_sources::{ServerDescriber, Tracking},
+    },
     signature::TrustedKeys,
 };
 use agentdex_consumer::{self as consumer, Consumer, ReadSacp};
@@ -74,10 +77,40 @@ pub(super) fn tracking(settings: &Settings, fetcher: Fetcher) -> anyhow::Result<
         None => TrustedKeys::none(),
     };
     Ok(Tracking::new(fetcher)
+        .server_describer(server_describer(settings)?)
         .trusted_keys(trusted_keys)
         .require_signature(settings.require_signature)
         .interval(Duration::from_secs(settings.refresh_interval))
         .stale_after(settings.stale_after))
+}
+
+/// Returns what asks MCP servers that publish no card, at the addresses that documents may be fetched from.
+fn server_describer(settings: &Settings) -> anyhow::Result<ServerDescriber> {
+    let network = consumer::Network::new(options(settings)?)?;
+    let limit = Duration::from_secs(settings.fetch_timeout);
+    Ok(Arc::new(move |url| {
+        let network = network.clone();
+        Box::pin(async move {
+            let card = consumer::describe_mcp_server(&network, &url, limit).await;
+            card.map(|card| card.to_string().into_bytes()).map_err(fetch_error)
+        })
+    }))
+}
+
+/// The error of asking a server as one of fetching its card.
+fn fetch_error(error: consumer::Error) -> Error {
+    let failed =
+        |url, status, retry_after, reason| Error::FetchFailed { url, status, reason, retry_after, source: None };
+    match error {
+        consumer::Error::Refused { url, reason } => Error::FetchRefused { url, reason },
+        consumer::Error::Status { url, status, retry_after, .. } => {
+            failed(url, Some(status), retry_after, format!("the MCP server answers with status {status}"))
+        }
+        consumer::Error::Unreachable { url, reason, .. } | consumer::Error::Interrupted { url, reason } => {
+            failed(url, None, None, reason)
+        }
+        other => failed("the MCP server".to_owned(), None, None, other.to_string()),
+    }
 }
 
 /// Reads the keys that are trusted, and says how many.

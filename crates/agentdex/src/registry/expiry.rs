@@ -19,7 +19,11 @@ impl Registry {
             (None, Some(expires)) => Expiry { ttl: None, expires: Some(expires) },
             (None, None) => before.unwrap_or(Expiry { ttl: options.default_ttl, expires: None }),
         };
-        let Some(ttl) = asked.ttl else { return self.cap_expires(asked, now) };
+        let Some(ttl) = asked.ttl else {
+            let expired = request.expires.filter(|expires| *expires <= now).map(expired_on_arrival);
+            let (expiry, warning) = self.cap_expires(asked, now);
+            return (expiry, expired.or(warning));
+        };
         let granted = self.granted_ttl(ttl);
         let expires = Some(now.plus_seconds(granted));
         (Expiry { ttl: Some(granted), expires }, ttl_out_of_range(ttl, granted))
@@ -46,6 +50,12 @@ impl Registry {
         });
         (Expiry { ttl: None, expires: Some(latest) }, warning)
     }
+}
+
+/// The warning where what is registered has expired already.
+fn expired_on_arrival(expires: Timestamp) -> Violation {
+    let message = format!("{expires} has passed: what is registered with it is removed at once");
+    Violation::new("/registration/expires", "expired", message)
 }
 
 /// The warning where another time to live is given than was asked for.

@@ -218,7 +218,7 @@ impl Registry {
             }
             Verb::Register { json } => {
                 let document = Document::parse(json.as_bytes())?;
-                let new_id = document.value().get("id").is_none().then(new_id);
+                let new_id = document.id().is_none().then(new_id);
                 let identity = new_id.as_deref().map_or(Identity::Own, Identity::Assigned);
                 self.prepare(document, identity, Precondition::Absent)?
             }

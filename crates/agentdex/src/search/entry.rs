@@ -28,7 +28,8 @@ use crate::{
     td,
 };
 
-/// Weight of titles and names of capabilities: the number of times that each is indexed.
+/// Weight of titles and names of capabilities: the number of times that each is indexed. In Things that were withdrawn
+/// they weigh no more than prose.
 const NAME_WEIGHT: usize = 4;
 /// Maximum size of the texts of a description that are searched, in bytes: one description costs no more than many.
 const MOST_TEXT: usize = 256 * 1024;
@@ -47,6 +48,9 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let thing = node.as_object().unwrap_or(&nothing);
     let capabilities = capabilities(thing);
     let mut writer = EntryWriter::new(fields, entry.terms, default_language(thing));
+    if withdrawal(thing, entry.terms).is_some() {
+        writer.name_weight = 1;
+    }
     writer.add(fields.id, entry.id);
     // Where there is too much text, names count more than prose.
     writer.add_titles(thing);
@@ -69,6 +73,8 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
 struct EntryWriter<'a> {
     fields: &'a Fields,
     terms: &'a [SearchTerm],
+    /// Number of times that a name is indexed.
+    name_weight: usize,
     document: TantivyDocument,
     bytes: usize,
     /// Bytes of text that are still searched.
@@ -89,6 +95,7 @@ impl<'a> EntryWriter<'a> {
         let mut writer = EntryWriter {
             fields,
             terms,
+            name_weight: NAME_WEIGHT,
             document: TantivyDocument::default(),
             bytes: 0,
             text_left: MOST_TEXT,
@@ -146,7 +153,7 @@ impl<'a> EntryWriter<'a> {
     fn add_name(&mut self, text: &str) {
         let text = self.searched(text);
         self.words.read(&mut self.prose, text);
-        self.text.add(&self.words, NAME_WEIGHT);
+        self.text.add(&self.words, self.name_weight);
     }
 
     fn add_prose(&mut self, text: &str) {
@@ -160,7 +167,7 @@ impl<'a> EntryWriter<'a> {
             self.set_language(tag);
             let title = self.searched(title);
             self.words.read(&mut self.prose, title);
-            self.text.add(&self.words, NAME_WEIGHT);
+            self.text.add(&self.words, self.name_weight);
             self.words.read(&mut self.names, title);
             self.title.add(&self.words, 1);
         }
@@ -281,7 +288,7 @@ impl<'a> EntryWriter<'a> {
                 match term.content {
                     SearchContent::Text => node.as_str().into_iter().for_each(|text| self.add_prose(text)),
                     SearchContent::Schema => self.add_schema(node, 0),
-                    SearchContent::Tags | SearchContent::Protocol(_) => {}
+                    SearchContent::Tags | SearchContent::Protocol(_) | SearchContent::Withdrawal => {}
                 }
             }
         }
@@ -315,7 +322,12 @@ impl<'a> EntryWriter<'a> {
         self.add_values(FacetField::Protocol, protocols);
         self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
         self.add_value(FacetField::Format, format.unwrap_or("td"));
-        self.add_value(FacetField::Status, thing.get("agentdex:status").and_then(Node::as_str).unwrap_or("current"));
+        let stale = thing.get("agentdex:status").and_then(Node::as_str);
+        let statuses: Vec<&str> = stale.into_iter().chain(withdrawal(thing, self.terms)).collect();
+        self.add_values(
+            FacetField::Status,
+            if statuses.is_empty() { &["current"] } else { statuses.as_slice() }.iter().copied(),
+        );
         let signature = thing.get("agentdex:signature").and_then(|signature| signature.get("status"));
         self.add_value(FacetField::Signature, signature.and_then(Node::as_str).unwrap_or_default());
         for language in languages(thing).into_iter().take(MOST_VALUES) {
@@ -407,6 +419,12 @@ impl<'a> EntryWriter<'a> {
             ExactTerm::for_each_indexed(field, value, |term| self.add(self.fields.exact(field), term));
         }
     }
+}
+
+/// Why a Thing shouldn't be used any more, if its format says so.
+fn withdrawal<'a>(thing: &'a Object<'a>, terms: &[SearchTerm]) -> Option<&'a str> {
+    let mut terms = terms.iter().filter(|term| term.content == SearchContent::Withdrawal);
+    terms.find_map(|term| nodes_at(thing, term.path).into_iter().find_map(Node::as_str))
 }
 
 /// The form in which values of a facet are counted together: the one that they are compared in.

@@ -8,6 +8,8 @@ use super::{
     invalid, members,
     normalization::normalize,
     redaction::CardMarks,
+    schemes::SchemeKind,
+    signs::has_capabilities_for_skills,
     unsafe_urls,
 };
 use crate::{
@@ -70,6 +72,7 @@ impl Card {
         if !violations.is_empty() {
             return Err(invalid(violations, warnings));
         }
+        read_capabilities_as_skills(&mut members, &mut findings);
         let generation = generation_of(&members);
         for table in members::of_card(generation) {
             shape::fix(&mut members, table, &Path::ROOT, &mut findings);
@@ -78,6 +81,7 @@ impl Card {
         unsafe_urls::remove(&mut members, &mut findings);
         let interfaces = written_interfaces(&members, generation);
         interfaces.iter().for_each(|interface| check_interface(interface, &mut findings));
+        warn_of_missing_types(&members, &mut findings);
         let listed = normalize(&mut members, generation);
         warnings.extend(findings.into_list());
         Ok(Card { bytes, members, generation, listed, warnings })
@@ -114,6 +118,33 @@ impl Card {
     /// Its interfaces, the preferred one first.
     pub(super) fn interfaces(&self) -> impl Iterator<Item = Interface<'_>> {
         supported(&self.members).zip(&self.listed).map(|(interface, &listed)| Interface { listed, ..interface })
+    }
+}
+
+/// Reads `capabilities` that are described one by one as the skills that they are.
+fn read_capabilities_as_skills(members: &mut Map<String, Value>, findings: &mut Findings) {
+    if !has_capabilities_for_skills(members) {
+        return;
+    }
+    let mut skills = members.remove("capabilities").unwrap_or_default();
+    for skill in skills.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        if let (None, Some(name)) = (skill.get("id"), skill.get("name").cloned()) {
+            skill.insert("id".to_owned(), name);
+        }
+    }
+    let message = || "capabilities with names are read as `skills`".into();
+    findings.add(&Path::ROOT.member("capabilities"), "member-spelling", message);
+    members.insert("skills".to_owned(), skills);
+}
+
+fn warn_of_missing_types(members: &Map<String, Value>, findings: &mut Findings) {
+    let schemes = members.get("securitySchemes").and_then(Value::as_object).into_iter().flatten();
+    for (name, scheme) in schemes {
+        if let Some(type_) = scheme.as_object().and_then(SchemeKind::missing_type) {
+            findings.add(&Path::ROOT.member("securitySchemes").member(name), "member-missing", || {
+                format!("`type` is missing; by its other members it is {type_:?}")
+            });
+        }
     }
 }
 

@@ -40,6 +40,29 @@ impl SchemeKind {
         self.type_().eq_ignore_ascii_case(type_)
     }
 
+    /// The kind of a scheme without a `type`, by the members that only this kind has.
+    fn inferred(members: &Object) -> Option<SchemeKind> {
+        let has = |name: &str| members.contains_key(name);
+        if has("openIdConnectUrl") {
+            Some(SchemeKind::OpenIdConnect)
+        } else if has("flows") {
+            Some(SchemeKind::OAuth2)
+        } else if has("scheme") {
+            Some(SchemeKind::Http)
+        } else if has("name") && (has("in") || has("location")) {
+            Some(SchemeKind::ApiKey)
+        } else {
+            None
+        }
+    }
+
+    /// The `type` that a scheme lacks which names neither that nor its kind, where its members tell.
+    pub(super) fn missing_type(members: &Object) -> Option<&'static str> {
+        let is_named =
+            members.contains_key("type") || SchemeKind::ALL.iter().any(|kind| members.contains_key(kind.wrapper()));
+        SchemeKind::inferred(members).filter(|_| !is_named).map(SchemeKind::type_)
+    }
+
     /// The name of the object in 1.0.
     fn wrapper(self) -> &'static str {
         match self {
@@ -96,7 +119,11 @@ impl Scheme {
                 Scheme { kind, members: inner, siblings: members }
             }
             None => {
-                let Some(kind) = type_.and_then(|type_| kind_of(&type_, &mut members)) else { return Err(members) };
+                let kind = match type_ {
+                    Some(type_) => kind_of(&type_, &mut members),
+                    None => SchemeKind::inferred(&members),
+                };
+                let Some(kind) = kind else { return Err(members) };
                 members.remove("type");
                 Scheme { kind, members, siblings: Object::new() }
             }

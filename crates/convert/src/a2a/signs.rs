@@ -2,7 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Format, looks::look_of, shape::snake_case, signs::member};
+use crate::{
+    Format,
+    looks::look_of,
+    shape::snake_case,
+    signs::{has_named_capabilities, member},
+};
 
 type Object = Map<String, Value>;
 
@@ -28,10 +33,17 @@ pub(super) fn has_both(object: &Object) -> bool {
 /// True if something is an agent card, if nothing speaks for another document.
 fn is_plain_card(object: &Object) -> bool {
     if has_interface(object) {
-        return has_skills(object) || member(object, "supportedInterfaces").is_some() || typical_members(object) >= 2;
+        let is_typical = typical_members(object) >= 2 || has_capabilities_for_skills(object);
+        return has_skills(object) || member(object, "supportedInterfaces").is_some() || is_typical;
     }
     let is_typical = object.contains_key("capabilities") || typical_members(object) > 0;
     has_skills(object) && object.contains_key("name") && is_typical
+}
+
+/// True for a card that describes its skills as `capabilities`, as some did before they had the shape of A2A.
+pub(super) fn has_capabilities_for_skills(object: &Object) -> bool {
+    let has_no_skills = object.get("skills").is_none_or(|skills| skills.as_array().is_some_and(Vec::is_empty));
+    has_no_skills && object.contains_key("name") && has_named_capabilities(object)
 }
 
 /// True if something is an agent card.

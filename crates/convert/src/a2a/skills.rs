@@ -13,14 +13,21 @@ use super::{
     security::{Definitions, Security},
 };
 use crate::{
-    td::{MAX_AFFORDANCES, internal::Path},
+    size::size,
+    td::{MAX_AFFORDANCES, MAX_DOCUMENT_BYTES, internal::Path},
     thing_builder::capability,
 };
 
 type Object = Map<String, Value>;
 
-/// Each skill is a capability and an action, and there is an event.
-const MOST_SKILLS: usize = (MAX_AFFORDANCES - 1) / 2;
+/// Each skill is a capability that is an action, too.
+const MOST_SKILLS: usize = MAX_AFFORDANCES;
+/// As many are described however large they are.
+const LEAST_SKILLS: usize = (MAX_AFFORDANCES - 1) / 2;
+/// The bytes of a description that skills may take.
+const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4 * 3;
+/// The bytes of an action beside its forms and the texts of its skill.
+const ACTION_BYTES: usize = 128;
 
 /// Returns the number of actions that a card is given: one for each skill up to [`MOST_SKILLS`], and at least one.
 pub(super) fn count_actions(card: &Card) -> usize {
@@ -52,12 +59,12 @@ impl Skills<'_> {
         let mut actions = Object::new();
         let mut ids = HashSet::new();
         let list = Path::ROOT.member("skills");
-        let total = self.card.objects("skills").count();
-        if total > MOST_SKILLS {
-            let message = || format!("{total} skills; only the first {MOST_SKILLS} are in the description");
+        let (total, described) = (self.card.objects("skills").count(), self.count_described());
+        if total > described {
+            let message = || format!("{total} skills; only the first {described} are in the description");
             definitions.findings().add(&list, "too-many-skills", message);
         }
-        for (index, skill) in self.card.objects("skills").take(MOST_SKILLS).enumerate() {
+        for (index, skill) in self.card.objects("skills").take(described).enumerate() {
             let path = list.index(index);
             let text = |name| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             let Some(id) = text("id").or_else(|| text("name")) else {
@@ -85,7 +92,12 @@ impl Skills<'_> {
         if !actions.is_empty() {
             thing.insert("actions".into(), actions.into());
         }
-        if self.is_streaming() && !self.callables.is_empty() {
+        let is_full = described == MOST_SKILLS;
+        if self.is_streaming() && is_full {
+            let message = || "there is no room for the event of messages that are streamed".into();
+            definitions.findings().add(&list, "too-many-skills", message);
+        }
+        if self.is_streaming() && !is_full && !self.callables.is_empty() {
             let mut stream = json!({
                 "title": "What happens after a message",
                 "subscription": {"type": "object"},
@@ -94,6 +106,20 @@ impl Skills<'_> {
             stream["forms"] = forms(self.callables, Operation::Stream, self.of_card).into();
             thing.insert("events".into(), Object::from_iter([("messageStream".to_owned(), stream)]).into());
         }
+    }
+
+    /// The number of skills that a description has room for. The texts of each are in its capability and in its action.
+    fn count_described(&self) -> usize {
+        let forms = forms(self.callables, Operation::Send, self.of_card);
+        let action = ACTION_BYTES + forms.iter().map(|form| form.to_string().len()).sum::<usize>();
+        let mut left = MOST_BYTES;
+        let skills = self.card.objects("skills").take(MOST_SKILLS).enumerate();
+        let fitting = skills.take_while(|(index, skill)| {
+            let texts: usize = skill.values().map(|value| size(value, left)).sum();
+            left = left.saturating_sub(2 * texts + action);
+            left > 0 || *index < LEAST_SKILLS
+        });
+        fitting.count()
     }
 
     /// The action of a skill; none if it can't be called.

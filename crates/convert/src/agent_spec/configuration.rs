@@ -17,8 +17,22 @@ impl Configuration {
     /// # Errors
     /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
     pub fn parse(main: &[u8], syntax: Syntax, components: &[(&[u8], Syntax)]) -> Result<Configuration> {
-        let main = Source::parse(main, syntax)?;
-        let beside = components.iter().map(|(bytes, syntax)| Source::parse(bytes, *syntax)).collect::<Result<_>>()?;
+        Configuration::parse_for(main, syntax, components, Profile::Spec)
+    }
+
+    /// [`Configuration::parse`] by a profile: in that of the SDK the plain scalars of YAML are what PyYAML takes them for.
+    ///
+    /// # Errors
+    /// As [`Configuration::parse`].
+    pub fn parse_for(
+        main: &[u8],
+        syntax: Syntax,
+        components: &[(&[u8], Syntax)],
+        profile: Profile,
+    ) -> Result<Configuration> {
+        let read = |bytes: &[u8], syntax: Syntax| Source::parse(bytes, syntax, profile);
+        let main = read(main, syntax)?;
+        let beside = components.iter().map(|(bytes, syntax)| read(bytes, *syntax)).collect::<Result<_>>()?;
         Ok(Configuration { main, beside })
     }
 

@@ -84,7 +84,9 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         takes_components: true,
         tracking: None,
-        has_id: |input, options| parse(input).map_or(true, |configuration| configuration.has_id(profile(options))),
+        has_id: |input, options| {
+            parse(input, options).map_or(true, |configuration| configuration.has_id(profile(options)))
+        },
         to_things,
         validate,
     }),
@@ -109,8 +111,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     }),
 };
 
-fn parse(input: &Input<'_>) -> Result<Configuration> {
-    Configuration::parse(input.bytes, input.syntax, input.components)
+fn parse(input: &Input<'_>, options: &ImportOptions) -> Result<Configuration> {
+    Configuration::parse_for(input.bytes, input.syntax, input.components, profile(options))
 }
 
 fn profile(options: &ImportOptions) -> Profile {
@@ -132,7 +134,7 @@ fn security(options: &ImportOptions) -> Security {
 
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let defaults = Options::default();
-    parse(input)?.to_things(&Options {
+    parse(input, options)?.to_things(&Options {
         id: options.text("id").map(str::to_owned),
         profile: profile(options),
         base: options.text("base").map(str::to_owned),
@@ -147,5 +149,5 @@ fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
 }
 
 fn validate(input: &Input<'_>, options: &ImportOptions) -> Result<Report> {
-    Ok(parse(input)?.validate(profile(options)))
+    Ok(parse(input, options)?.validate(profile(options)))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::version::VERSION_MEMBERS;
+use super::{Profile, version::VERSION_MEMBERS};
 use crate::{Result, Syntax, td};
 
 /// Optional signature of UTF-8 at the start of a text.
@@ -22,8 +22,12 @@ pub(super) struct Source {
 
 impl Source {
     /// Reads a document.
-    pub(super) fn parse(bytes: &[u8], syntax: Syntax) -> Result<Source> {
-        let json = syntax.to_json(bytes)?.into_owned();
+    pub(super) fn parse(bytes: &[u8], syntax: Syntax, profile: Profile) -> Result<Source> {
+        let json = match profile {
+            Profile::Spec => syntax.to_json(bytes)?,
+            Profile::Sdk => syntax.to_json_as_pyyaml(bytes)?,
+        };
+        let json = json.into_owned();
         let has_byte_order_mark = bytes.starts_with(BYTE_ORDER_MARK.as_bytes());
         Source::of_json(json, syntax, has_byte_order_mark)
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 
 use super::{
+    Profile,
     references::{DEFINITIONS, REFERENCE},
     source::Source,
 };
@@ -12,7 +13,7 @@ use crate::{Result, Supply, Syntax};
 
 /// The values that whoever loads a document has to supply, with how the SDK of the language takes them.
 pub(super) fn supply(document: &[u8], syntax: Syntax) -> Result<Supply> {
-    let source = Source::parse(document, syntax)?;
+    let source = Source::parse(document, syntax, Profile::Spec)?;
     let (mut defined, mut referred) = (HashSet::new(), BTreeSet::new());
     collect(&source.value, &mut defined, &mut referred);
     let names: Vec<String> = referred.into_iter().filter(|name| !defined.contains(name)).map(str::to_owned).collect();

@@ -59,6 +59,7 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let mut findings = Findings::default();
     let mut server: Object =
         members.iter().filter_map(|(name, value)| Some((own_name(name)?.to_owned(), unprefixed(value)))).collect();
+    server.remove("withdrawn");
     if let Some(Value::Array(packages)) = server.get_mut("packages") {
         // Of others only the command is known, which has no place in a document.
         packages.retain(|package| ["identifier", "runtimeHint"].iter().any(|name| package.get(*name).is_some()));

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     DocumentKind, Options, Server,
+    envelope::is_envelope,
     export::{self, LONGEST_TITLE},
     from_thing,
     read::is_answer,
@@ -13,31 +14,51 @@ use crate::{
     SearchContent, SearchTerm, Syntax, Tracking,
     descriptor::{Edit, Sign, nothing_to_supply, report_on},
     edits::through_export,
+    signs,
 };
 
 /// A server that is only run where it is installed has no forms.
 const SEARCH_TERMS: &[SearchTerm] = &[
     SearchTerm { path: &["mcp:name"], content: SearchContent::Protocol("mcp") },
     SearchTerm { path: &["mcp:packages"], content: SearchContent::Protocol("mcp") },
+    SearchTerm { path: &["mcp:withdrawn"], content: SearchContent::Withdrawal },
 ];
 
 pub(crate) const FORMAT: Descriptor = Descriptor {
     name: "mcp-server",
     noun: "a description of an MCP server",
     recognized_by: "`name`, and `remotes` or `packages`",
-    signs: &[Sign::certain(names_schema), Sign::likely(is_server)],
+    signs: &[
+        Sign::certain(names_schema),
+        Sign::strong(is_envelope),
+        Sign::likely(is_server),
+        Sign::likely(signs::is_mcp),
+    ],
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register an MCP server by its server.json or Server Card, and track its URL",
         description: "`server.json` of the MCP registry (schema 2025-12-11, and older ones with a warning) and Server \
-            Cards are read, also in the answer of a registry.",
+            Cards are read, also in the shapes of before their schema, in the answer of a registry or of a server to \
+            `initialize`, and in the configuration of a client with one server.",
         media_types: &[("application/json", Syntax::Json), ("application/mcp-server-card+json", Syntax::Json)],
         schema: include_str!("schema.json"),
-        parameters: &[Parameter::id("The id of the Thing, instead of one that is made of the name of the server")],
+        parameters: &[
+            Parameter::id("The id of the Thing, instead of one that is made of the name of the server"),
+            Parameter::source(
+                "The URL that the card in the body is from: relative endpoints in it are resolved against it",
+            ),
+        ],
         takes_components: false,
         tracking: Some(Tracking {
             accept: Some("application/mcp-server-card+json, application/json;q=0.9"),
-            well_known: &["/server-card", "/mcp/server-card", "/.well-known/mcp/server-card.json"],
+            well_known: &[
+                "/server-card",
+                "/mcp/server-card",
+                "/.well-known/mcp/server-card.json",
+                "/.well-known/mcp-server-card.json",
+                "/.well-known/mcp-server-card",
+                "/.well-known/mcp.json",
+            ],
             is_signed: false,
         }),
         has_id: |_, _| true,
@@ -85,7 +106,8 @@ fn kind(version: Option<&str>) -> DocumentKind {
 
 fn to_things(input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
     let json = input.syntax.to_json(input.bytes)?;
-    Server::parse(json.as_bytes())?.to_thing(&Options { id: options.text("id").map(str::to_owned) })
+    let server = Server::parse_at(json.as_bytes(), options.text("base"))?;
+    server.to_thing(&Options { id: options.text("id").map(str::to_owned) })
 }
 
 /// A document with what was edited since, as far as registries take it.
@@ -104,5 +126,5 @@ fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
 
 fn in_kind(original: &[u8], kind: DocumentKind) -> Result<Option<Rendition>> {
     let server = Server::parse(original)?;
-    Ok((server.kind() != kind).then(|| export::as_kind(server.members().clone(), kind)))
+    Ok((!server.has_kind(kind)).then(|| export::as_kind(server.members().clone(), kind)))
 }

@@ -1,4 +1,5 @@
-//! MCP servers: `server.json` of the MCP registry and Server Cards, as Things and back.
+//! MCP servers: `server.json` of the MCP registry and Server Cards, as Things and back. Cards in the shapes of before the
+//! schema, the answers of registries and servers, and configurations of clients are read too.
 //!
 //! Both have the same members, but that a card has no `packages`. Each tool is an action, called at every
 //! remote; of a server that lists no tools the one action is named after the server and takes the name of
@@ -13,7 +14,10 @@
 //! | `mcp:jsonSchema` | data schema | the JSON Schema of a tool, where the data schema says less |
 //! | `mcp:name` | Thing | the name of the server, in reverse-DNS form |
 //! | `mcp:packages` | Thing | how to get and run it, each with `mcp:command` |
+//! | `mcp:withdrawn` | Thing | `deprecated` or `deleted`, as its registry says |
 
+mod card_shapes;
+mod envelope;
 mod export;
 mod format;
 mod input;

@@ -3,7 +3,14 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{DocumentKind, redaction::ServerMarks, schema::SERVER};
+use super::{
+    DocumentKind,
+    card_shapes::{CardReader, respell_transports},
+    envelope,
+    input::{self, objects},
+    redaction::ServerMarks,
+    schema::SERVER,
+};
 use crate::{
     Error, Format, Result,
     looks::look_of,
@@ -20,11 +27,13 @@ pub struct Server {
     bytes: Vec<u8>,
     members: Object,
     kind: DocumentKind,
+    is_reshaped: bool,
     warnings: Vec<Violation>,
 }
 
 impl Server {
-    /// Reads `server.json` of any schema, or a Server Card.
+    /// Reads `server.json` of any schema, a Server Card, or another document with the description of one server: the answer of
+    /// a registry, or of a server to `initialize`, or the configuration of a client.
     ///
     /// ```
     /// use agentdex_convert::mcp_server::{Options, Server};
@@ -42,12 +51,22 @@ impl Server {
     /// [`Error::InvalidSource`] for what is no such document, and those of
     /// [`Document::parse`](crate::td::Document::parse).
     pub fn parse(json: &[u8]) -> Result<Server> {
+        Server::parse_at(json, None)
+    }
+
+    /// [`Server::parse`] for the document at a URL, against which its relative endpoints are resolved.
+    ///
+    /// # Errors
+    /// As [`Server::parse`].
+    pub fn parse_at(json: &[u8], base: Option<&str>) -> Result<Server> {
         let text = td::internal::text_of(json)?;
         let RedactedJson { mut bytes, value, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
         let Value::Object(mut members) = value else {
             return Err(invalid("not-an-mcp-server", "it is not an object"));
         };
         let mut findings = Findings::default();
+        let is_enclosed = envelope::open(&mut members, &mut findings);
+        let is_enclosed = is_enclosed.map_err(|message| invalid("several-servers", &message))?;
         if is_answer(&members) {
             bytes = unwrap(&mut members, &bytes);
             for pointer in warnings.iter_mut().map(|warning| &mut warning.pointer) {
@@ -61,13 +80,22 @@ impl Server {
         }
         read_older_members(&mut members, &mut findings);
         shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
-        diagnose(&members)?;
+        refuse_others(&members)?;
+        respell_transports(&mut members, &mut findings);
+        let is_reshaped = CardReader::new(&mut members, base, &mut findings).read() || is_enclosed;
+        refuse_nameless(&members)?;
         shape::fix(&mut members, SERVER, &Path::ROOT, &mut findings);
         check(&members, &mut findings);
         let schema = members.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let kind = if schema.contains("server-card") { DocumentKind::ServerCard } else { DocumentKind::ServerJson };
+        let is_card = schema.contains("server-card") || (is_reshaped && !members.contains_key("packages"));
+        let kind = if is_card { DocumentKind::ServerCard } else { DocumentKind::ServerJson };
         warnings.extend(findings.into_list());
-        Ok(Server { bytes, members, kind, warnings })
+        Ok(Server { bytes, members, kind, is_reshaped, warnings })
+    }
+
+    /// True if the document has the shape of the schema of its kind.
+    pub(super) fn has_kind(&self, kind: DocumentKind) -> bool {
+        self.kind == kind && !self.is_reshaped
     }
 
     /// Returns the kind of the document: `server.json` or a Server Card.
@@ -130,16 +158,24 @@ fn invalid(rule: &'static str, message: &str) -> Error {
     Error::InvalidSource { format: Format::McpServer.name(), report: Report { violations, ..Report::default() } }
 }
 
-fn diagnose(members: &Object) -> Result<()> {
+/// Refuses documents of other formats.
+fn refuse_others(members: &Object) -> Result<()> {
     let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
-    let has_name = members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty()));
     match look {
         Some(look) if look.is_certain() || look.format.is_some() => {
             Err(invalid("not-an-mcp-server", &format!("it looks like {}", look.words_with_format(members))))
         }
-        _ if !has_name => Err(invalid("not-an-mcp-server", "`name` is missing, such as `com.example/weather`")),
         _ => Ok(()),
     }
+}
+
+fn refuse_nameless(members: &Object) -> Result<()> {
+    if members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty())) {
+        return Ok(());
+    }
+    let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
+    let looks = look.map(|look| format!("; it looks like {}", look.words(members))).unwrap_or_default();
+    Err(invalid("not-an-mcp-server", &format!("`name` is missing, such as `com.example/weather`{looks}")))
 }
 
 /// Members that schemas before 2025-09-16 had elsewhere.
@@ -168,6 +204,10 @@ fn read_older_members(members: &mut Object, findings: &mut Findings) {
     }
 }
 
+fn is_range(version: &str) -> bool {
+    version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains(['*', '|'])
+}
+
 /// Checks the rules of the current schema for `$schema`, name, description and version, and that there is an endpoint.
 fn check(members: &Object, findings: &mut Findings) {
     let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -176,7 +216,8 @@ fn check(members: &Object, findings: &mut Findings) {
     };
     let schema = text("$schema");
     if let Some(dated) = schema.split("/schemas/").nth(1).and_then(|rest| rest.split('/').next())
-        && !["2025-12-11", "v1"].contains(&dated)
+        && dated.starts_with(|first: char| first.is_ascii_digit())
+        && dated != "2025-12-11"
     {
         warn("$schema", "schema-version", format!("written for the schema of {dated}, read as that of 2025-12-11"));
     }
@@ -192,8 +233,18 @@ fn check(members: &Object, findings: &mut Findings) {
         warn("description", "description-length", format!("{length} characters, but registries take 100 at most"));
     }
     let version = text("version");
-    if version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains('*') {
+    if is_range(version) {
         warn("version", "version", format!("{version:?} is not the version of one server, but a range"));
+    }
+    let list = Path::ROOT.member("packages");
+    for (index, package) in objects(members, "packages").enumerate() {
+        if let Some(version) = input::text(package, "version").filter(|version| is_range(version)) {
+            let message = || format!("{version:?} is not the version of one package, but a range");
+            findings.add(&list.index(index).member("version"), "version", message);
+        }
+    }
+    if let Some(status) = envelope::status(members) {
+        findings.add(&Path::ROOT.member("_meta"), "server-status", || format!("the registry says that it is {status}"));
     }
     let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     if !lists_any("remotes") && !lists_any("packages") {

@@ -1,4 +1,5 @@
-//! Secrets that the specification of `server.json` defines: the values of inputs that are marked `isSecret`.
+//! Secrets that the specification of `server.json` defines, the values of inputs that are marked `isSecret`, and those of
+//! configurations of clients: environment variables and headers.
 
 use crate::redaction::{Mark, Marks, Node, Place};
 
@@ -10,7 +11,9 @@ impl Marks for ServerMarks<'_> {
         let is_secret = |input: &Node<'_>| {
             ["isSecret", "is_secret"].iter().filter_map(|flag| input.get(flag)).any(|flag| flag.is_true(self.0))
         };
+        let names: Vec<&str> = member.names().take(4).collect();
         match member.name {
+            Some(_) if matches!(names[..], [_, "env" | "headers", _, "mcpServers" | "servers"]) => Mark::Secret,
             Some("value" | "default") if member.around().is_some_and(is_secret) => Mark::Secret,
             _ => Mark::None,
         }

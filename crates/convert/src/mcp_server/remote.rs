@@ -75,6 +75,10 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
 
 /// True if a template is a URL of the web, whatever its variables are.
 fn is_web(url: &str) -> bool {
+    // The first variable may be the whole origin.
+    if let Some((_, path)) = url.strip_prefix('{').and_then(|url| url.split_once('}')) {
+        return path.is_empty() || path.starts_with('/') && is_web(&format!("https://1{path}"));
+    }
     let is_of_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
     let mut plain = String::with_capacity(url.len());
     for (index, part) in url.split('{').enumerate() {

@@ -9,10 +9,14 @@ type Object = Map<String, Value>;
 /// The command of a package, with the names of what has to be filled in in angle brackets; none for kinds of
 /// packages that aren't run by a command.
 pub(super) fn command(package: &Object) -> Option<Vec<String>> {
+    let hint = text(package, "runtimeHint");
+    if let (Some(hint), None, None) = (hint, text(package, "identifier"), text(package, "registryType")) {
+        // A client runs it without a package.
+        return Some(std::iter::once(hint.to_owned()).chain(arguments(package, "runtimeArguments")).collect());
+    }
     let identifier = text(package, "identifier")?;
     let version = text(package, "version");
     let kind = text(package, "registryType")?;
-    let hint = text(package, "runtimeHint");
     let with =
         |separator: &str| version.map_or(identifier.to_owned(), |version| format!("{identifier}{separator}{version}"));
     let runtime_arguments: Vec<String> = arguments(package, "runtimeArguments");

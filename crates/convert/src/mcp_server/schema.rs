@@ -13,9 +13,12 @@ pub(super) const SERVER: &[Member] = &[
     Member::optional("icons", Expected::Objects(ICON)),
     Member::optional("packages", Expected::Objects(PACKAGE)),
     Member::optional("remotes", Expected::Objects(TRANSPORT)),
-    Member::optional("tools", Expected::Objects(&[])),
+    Member::optional("tools", Expected::Objects(TOOL)),
     Member::optional("_meta", Expected::Object(&[])),
 ];
+
+const TOOL: &[Member] =
+    &[Member::optional("inputSchema", Expected::Free), Member::optional("outputSchema", Expected::Free)];
 
 const REPOSITORY: &[Member] = &[
     Member::optional("url", Expected::Text),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     MCP_NAMESPACE, Options, Server,
+    envelope::status,
     input::objects,
     remote::{Remote, remotes},
     run::command,
@@ -64,6 +65,7 @@ fn to_thing(server: &Server, options: &Options) -> Result<Conversion> {
     for (name, value) in server.members().iter().filter(|(name, _)| !PLACED.contains(&name.as_str())) {
         thing.set(&format!("mcp:{name}"), prefixed(value));
     }
+    thing.set_text("mcp:withdrawn", status(server.members()));
     let packages: Vec<Value> = objects(server.members(), "packages").map(package).collect();
     if !packages.is_empty() {
         thing.set("mcp:packages", packages.into());

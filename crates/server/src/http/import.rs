@@ -1,5 +1,8 @@
 //! `POST /import/{format}`: descriptions in other formats, converted and registered as a whole or not at
-//! all. Formats that agents serve themselves may come as a URL, which is then fetched and tracked.
+//! all. Formats that agents serve themselves may come as a URL, which is then fetched and tracked; `POST /import` takes one
+//! of any such format.
+
+use std::borrow::Cow;
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -10,6 +13,7 @@ use actix_web::{
     web::{self, Data},
 };
 use fluent_uri::Iri;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -17,6 +21,7 @@ use super::{
     backpressure::Pacer,
     blocking::blocking,
     body::WARNINGS,
+    compatible::json_body,
     context::Context,
     documents::{self, Documents},
     formats::{COMMON_PARAMETERS, ImportPath, explain, explain_fetched},
@@ -56,7 +61,7 @@ impl ImportPath {
                     return Err(Problem::invalid_parameter("base", detail));
                 }
                 let id = options.text("id").map(str::to_owned);
-                track(&context, &request, &url, terms.track(&url, self.format).id(id)).await?
+                track(&context, &request, &url, terms.track(&url, Some(self.format)).id(id)).await?
             }
             Sent::Documents(documents) => {
                 let is_signed = self.format.is_signed();
@@ -110,6 +115,33 @@ impl ImportPath {
     }
 }
 
+/// The path of imports by URL.
+pub(super) const PATH: &str = "/import";
+/// The parameter of the id, which every format has that is tracked.
+const ID: &str = "id";
+
+/// Registers the agent at a URL by the description that is found there, in whatever format it is.
+pub(super) async fn from_url(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let known: Vec<&str> = COMMON_PARAMETERS.into_iter().chain([ID]).collect();
+    let parameters = Parameters::parse(&request, &known)?;
+    let terms = Terms::of(&parameters)?;
+    let id = parameters.text(ID).map(td::normalize_id).transpose()?.map(Cow::into_owned);
+    let DocumentUrl { url } = json_body(&context, &request, payload, &known).await?;
+    let url = absolute(&url)?;
+    let imported = track(&context, &request, &url, terms.track(&url, None).id(id)).await?;
+    Ok(answer(&context, &request, PATH, &imported, &terms))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DocumentUrl {
+    url: String,
+}
+
 async fn check(context: &Context, request: &HttpRequest, card: td::Document) -> Result<Verification, Problem> {
     let registry = context.registry(request);
     Ok(context.network.run(async move { registry.check_card(&card, None).await }).await?)
@@ -147,7 +179,7 @@ impl Terms {
             .with_access(self.access.clone())
     }
 
-    fn track(&self, url: &str, format: Format) -> TrackRequest {
+    fn track(&self, url: &str, format: Option<Format>) -> TrackRequest {
         TrackRequest::new(url, format)
             .if_exists(self.if_exists)
             .replace(self.replace)
@@ -172,16 +204,15 @@ impl Sent {
             return Ok(Sent::Documents(documents));
         };
         let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a text")) };
-        match Iri::parse(text) {
-            Ok(_) => Ok(Sent::Url(text.to_owned())),
-            Err(error) => {
-                let is_of_web = ["http://", "https://"].iter().any(|start| text.starts_with(start));
-                let reason =
-                    if is_of_web { error.to_string() } else { "it must start with http:// or https://".into() };
-                Err(invalid_url(&format!("{:?} is not an absolute URL: {reason}", fetch::shown(text))))
-            }
-        }
+        absolute(text).map(Sent::Url)
     }
+}
+
+fn absolute(url: &str) -> Result<String, Problem> {
+    let Err(error) = Iri::parse(url) else { return Ok(url.to_owned()) };
+    let is_of_web = ["http://", "https://"].iter().any(|start| url.starts_with(start));
+    let reason = if is_of_web { error.to_string() } else { "it must start with http:// or https://".into() };
+    Err(invalid_url(&format!("{:?} is not an absolute URL: {reason}", fetch::shown(url))))
 }
 
 fn invalid_url(detail: &str) -> Problem {

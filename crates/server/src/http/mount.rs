@@ -18,7 +18,7 @@ use super::{
     context::Context,
     convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, imports, jsonpath, keys, namespaces,
+    health, history, home, import, imports, jsonpath, keys, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
@@ -124,6 +124,7 @@ impl Mount<'_> {
             let handler = |context, request, payload| import.import(context, request, payload);
             self.resource(config, &import.path, &import.path, vec![on(POST, handler)]);
         }
+        self.resource(config, import::PATH, import::PATH, vec![on(POST, import::from_url)]);
         self.resource(config, "/imports", "/imports", vec![read(imports::list)]);
         self.below(config, "/imports", "/imports/{id}", |_| true, web::to(imports::any));
     }

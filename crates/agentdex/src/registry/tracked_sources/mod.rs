@@ -7,6 +7,7 @@
 //! changed by hand. The registry is never held while the network is waited for.
 
 mod blocking;
+mod discovery;
 mod due;
 mod options;
 mod poll;
@@ -19,7 +20,7 @@ mod tracker;
 mod trust;
 
 pub use self::{
-    options::{Converter, FetchedDocument, Tracking},
+    options::{Converter, FetchedDocument, ServerDescriber, Tracking},
     request::TrackRequest,
 };
 pub(super) use self::{source::Tracked, tracker::Tracker};

@@ -1,6 +1,6 @@
 //! Options of tracking.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use crate::{
     Error, Result,
@@ -11,6 +11,9 @@ use crate::{
 
 /// Turns a document that fetched into Things.
 pub type Converter = Arc<dyn Fn(&FetchedDocument<'_>) -> Result<Conversion> + Send + Sync>;
+
+/// Connects to the MCP server at a URL, if it is one, and returns what it says about itself as a Server Card.
+pub type ServerDescriber = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<Vec<u8>>> + Send>> + Send + Sync>;
 
 /// A document that was fetched and is to be converted.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +39,8 @@ pub struct Tracking {
     pub fetcher: Fetcher,
     /// Converts what was fetched.
     pub convert: Converter,
+    /// Asks MCP servers that publish no card; `None`: they are not asked.
+    pub server_describer: Option<ServerDescriber>,
     /// The keys that agent cards are trusted by, beside those of their domains.
     pub trusted_keys: TrustedKeys,
     /// True if agent cards without a valid signature are refused.
@@ -55,6 +60,7 @@ impl Tracking {
         Tracking {
             fetcher,
             convert: Arc::new(convert),
+            server_describer: None,
             trusted_keys: TrustedKeys::none(),
             require_signature: false,
             interval: Duration::from_secs(60 * 60),
@@ -72,6 +78,12 @@ impl Tracking {
     /// Sets [`Tracking::convert`].
     pub fn convert(mut self, convert: Converter) -> Tracking {
         self.convert = convert;
+        self
+    }
+
+    /// Sets [`Tracking::server_describer`].
+    pub fn server_describer(mut self, describer: impl Into<Option<ServerDescriber>>) -> Tracking {
+        self.server_describer = describer.into();
         self
     }
 

@@ -16,6 +16,10 @@ use crate::{
     td::Document,
 };
 
+/// Media types of documents whose format isn't known.
+const ANY_FORMAT: &str =
+    "application/json, application/td+json, application/mcp-server-card+json, application/*+json;q=0.9";
+
 /// Polls sources, and fetches the keys of the domains of signed cards.
 #[derive(Clone)]
 pub(super) struct Poller {
@@ -106,7 +110,11 @@ impl Poller {
         let is_as_sent = !source.format.is_signed() || source.hash() == Some(&digest(original));
         let known = if is_as_sent { source.validators() } else { Validators::default() };
         let request = request(&source.source, source.format);
-        match self.tracking.fetcher.fetch_if_changed(&request, &known).await? {
+        let answer = match self.tracking.fetcher.fetch_if_changed(&request, &known).await {
+            Ok(answer) => answer,
+            Err(error) => self.described(&source.source, source.format, error.into()).await?,
+        };
+        match answer {
             Answer::NotModified { max_age } => {
                 let (bytes, url) = (original.to_vec(), source.location().to_owned());
                 let known = Fetched { url, media_type: String::new(), bytes, validators: source.validators(), max_age };
@@ -120,6 +128,32 @@ impl Poller {
                 Ok(Polled::New(Box::new(document)))
             }
         }
+    }
+
+    /// What an MCP server at the URL says about itself, which publishes no card there.
+    async fn described(&self, url: &str, format: Format, error: Error) -> Result<Answer> {
+        let is_asked = format == Format::McpServer && is_endpoint(url) && may_be_elsewhere(&error);
+        match &self.tracking.server_describer {
+            Some(describer) if is_asked => {
+                let bytes = describer(url.to_owned()).await.map_err(|_| error)?;
+                Ok(Answer::Fetched(described_document(url, bytes)))
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Asks the MCP server at a URL what it is; none where servers aren't asked.
+    pub async fn describe_new(&self, url: &str, id: Option<&str>, now: Timestamp) -> Option<Result<NewDocument>> {
+        let describer = self.tracking.server_describer.as_ref().filter(|_| is_endpoint(url))?;
+        Some(match describer(url.to_owned()).await {
+            Ok(bytes) => self.receive(described_document(url, bytes), Format::McpServer, id, now).await,
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Fetches whatever JSON document is at a URL.
+    pub async fn fetch_any(&self, url: &str) -> Result<Fetched> {
+        Ok(self.tracking.fetcher.fetch(&Request::new(url).accept(ANY_FORMAT)).await?)
     }
 
     /// Fetches a document that isn't tracked yet, ready to be registered.
@@ -140,7 +174,14 @@ impl Poller {
         Ok(found)
     }
 
-    async fn receive(&self, fetched: Fetched, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
+    /// Converts a document that was fetched, and checks it if it may be signed.
+    pub async fn receive(
+        &self,
+        fetched: Fetched,
+        format: Format,
+        id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<NewDocument> {
         if !format.is_signed() {
             return self.convert(fetched, format, id, None).await;
         }
@@ -235,6 +276,17 @@ fn request(url: &str, format: Format) -> Request {
         Some(accept) => request.accept(accept),
         None => request,
     }
+}
+
+/// True if an MCP server may be at a URL.
+fn is_endpoint(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    !path.ends_with(".json") && !path.contains("/.well-known/")
+}
+
+fn described_document(url: &str, bytes: Vec<u8>) -> Fetched {
+    let (media_type, validators) = ("application/json".to_owned(), Validators::default());
+    Fetched { url: url.to_owned(), media_type, bytes, validators, max_age: None }
 }
 
 /// The well-known paths of the documents of a format.

@@ -7,7 +7,7 @@ use crate::{access::AccessRequest, convert::Format, registry::IfExists};
 #[must_use = "nothing is tracked until Registry::track is called"]
 pub struct TrackRequest {
     pub(super) url: String,
-    pub(super) format: Format,
+    pub(super) format: Option<Format>,
     pub(super) id: Option<String>,
     pub(super) if_exists: IfExists,
     pub(super) replace: bool,
@@ -18,11 +18,11 @@ pub struct TrackRequest {
 }
 
 impl TrackRequest {
-    /// The document of that format at a URL.
-    pub fn new(url: impl Into<String>, format: Format) -> TrackRequest {
+    /// The document of that format at a URL; `None`: of the format that it is found to have.
+    pub fn new(url: impl Into<String>, format: impl Into<Option<Format>>) -> TrackRequest {
         TrackRequest {
             url: url.into(),
-            format,
+            format: format.into(),
             id: None,
             if_exists: IfExists::default(),
             replace: false,

@@ -1,13 +1,12 @@
 //! The calls of [`Registry`] about tracked sources.
 
-use std::borrow::Cow;
-
 use agentdex_api::{RefreshResult, TrackedSource};
 use tokio::task::JoinSet;
 
 use super::{
+    discovery::{Detected, New},
     due,
-    poll::{self, NewDocument},
+    poll::NewDocument,
     request::TrackRequest,
     schedule::{Outlook, next_try, renewal},
     source::{Tracked, read_metadata},
@@ -16,7 +15,7 @@ use super::{
 use crate::{
     Error, Result, Timestamp,
     convert::Format,
-    fetch::{Candidate, Place, candidates, is_same_url, shown},
+    fetch::{is_same_url, shown},
     registry::{Import, Imported, Registry, expiry::ttl_out_of_range},
     signature::{TrustedKeys, Verification, verify},
     store::Expiry,
@@ -30,8 +29,9 @@ const ATTEMPTS: u32 = 3;
 const MIN_TTL: u64 = 60;
 
 impl Registry {
-    /// Fetches the document at a URL, imports it, and polls the URL from now on. For an agent card the URL
-    /// may be that of its agent: then the well-known places are tried.
+    /// Fetches the document at a URL, imports it, and polls the URL from now on. The URL may be that of the agent: then its
+    /// well-known places are tried, and an MCP server without a card is asked what it is. Without a format those of all
+    /// formats are tried, and a Thing Description that is found is put and not polled.
     ///
     /// A URL that is tracked already for a Thing that the caller may change updates that Thing, whatever id would be
     /// made of the document by now. With another id in the request, the URL is tracked for that one instead.
@@ -46,9 +46,15 @@ impl Registry {
         let tracker = self.0.network.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
         let now = Timestamp::now();
         for _ in 0..ATTEMPTS {
-            let new = self.fetch_new(tracker, &request, now).await?;
+            let new = match request.format {
+                Some(format) => self.fetch_new(tracker, &request, format, now).await?,
+                None => match self.detect_new(tracker, &request, now).await? {
+                    Detected::Document(new) => new,
+                    Detected::Description(fetched) => return self.put_fetched(&request, fetched).await,
+                },
+            };
             let _reconciling = tracker.reconciling.lock().await;
-            let known = self.known_sources(tracker, &new.url, request.format)?;
+            let known = self.known_sources(tracker, &new.url, new.document.format)?;
             let is_for_known = [new.id.as_deref(), new.own_id().as_deref()].contains(&known.id());
             if request.id.is_some() || is_for_known {
                 return self.register_new(tracker, &request, new, &known, now).await;
@@ -218,44 +224,8 @@ impl Registry {
         requested.map(|ttl| self.granted_ttl(ttl.max(MIN_TTL)))
     }
 
-    /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
-    /// already, if one does and the request names no other.
-    ///
-    /// The search ends at the first well-known place that has something. Where the URL itself answers with
-    /// a page, redirects to one, or needs credentials, the well-known places of its site are left out: their documents may be about
-    /// other agents.
-    async fn fetch_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Result<New> {
-        let mut failure = None;
-        let mut is_withheld = false;
-        for Candidate { url, place } in candidates(&request.url, poll::well_known(request.format)) {
-            if is_withheld && place == Place::Site {
-                break;
-            }
-            let id = match &request.id {
-                Some(id) => Some(id.clone()),
-                None => self.known_sources(tracker, &url, request.format)?.id().map(str::to_owned),
-            };
-            match tracker.poller.fetch_new(&url, request.format, id.as_deref(), now).await {
-                Ok(document) => return Ok(New { url, id, document }),
-                // The URL itself may be where the agent is called, or a page about it.
-                Err(error) if place != Place::Itself && !poll::is_absent(&error) => {
-                    return Err(say_how_to_register(error));
-                }
-                Err(error) if poll::is_withheld(&error) => {
-                    is_withheld = true;
-                    failure = Some(say_how_to_register(error));
-                }
-                Err(error) if poll::may_be_elsewhere(&error) => {
-                    failure.get_or_insert(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(failure.unwrap_or_else(|| no_fetcher(&request.url)))
-    }
-
     /// The Things for which a URL is tracked already, of those that the caller sees and may change.
-    fn known_sources(&self, tracker: &Tracker, url: &str, format: Format) -> Result<KnownSources> {
+    pub(super) fn known_sources(&self, tracker: &Tracker, url: &str, format: Format) -> Result<KnownSources> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for id in tracker.schedule.ids_at(url) {
             let Some(record) = self.find_record(&id)?.filter(|record| record.access.lets_change(&self.1)) else {
@@ -324,24 +294,8 @@ impl TrackRequest {
     }
 }
 
-/// A document that was fetched to be tracked.
-struct New {
-    url: String,
-    /// The id that it was converted for; none: one that is made of it.
-    id: Option<String>,
-    document: NewDocument,
-}
-
-impl New {
-    /// The id of the Thing of the document.
-    fn own_id(&self) -> Option<String> {
-        let first = self.document.conversion.things.first()?;
-        td::normalize_id(&first.id).ok().map(Cow::into_owned)
-    }
-}
-
 /// The ids of Things for which a URL is tracked already; those that are tracked longest come first.
-struct KnownSources {
+pub(super) struct KnownSources {
     /// Those that have the owner that a new one would have.
     own: Vec<String>,
     /// Those of others, which an admin may change.
@@ -350,27 +304,9 @@ struct KnownSources {
 
 impl KnownSources {
     /// The Thing that is updated when the URL is registered again.
-    fn id(&self) -> Option<&str> {
+    pub(super) fn id(&self) -> Option<&str> {
         self.own.first().or(self.others.first()).map(String::as_str)
     }
-}
-
-/// The failure to fetch a document that is withheld, with what to do.
-fn say_how_to_register(error: Error) -> Error {
-    if !poll::is_withheld(&error) {
-        return error;
-    }
-    let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
-    let advice = match status {
-        Some(401 | 403) => {
-            ": it needs credentials, and the registry sends none: register the document itself, as a file, or the URL of one \
-             that anybody may read"
-        }
-        Some(300..=399) => "; register the document itself, as a file, or the URL of one that anybody may read",
-        _ => "; give the URL of the document itself, or register it as a file",
-    };
-    let reason = format!("{reason}{advice}");
-    Error::FetchFailed { url, status, reason, retry_after, source }
 }
 
 fn no_fetcher(url: &str) -> Error {

@@ -100,7 +100,9 @@ impl<'d> Reader<'d, '_> {
                 None
             }
             Some(known) => Some(Class::Known(known)),
-            None if text_member(members, "component_plugin_name").is_some() => Some(Class::Plugin),
+            None if text_member(members, "component_plugin_name").is_some() => {
+                Some(self.plugin_class(name, members, &at))
+            }
             None => {
                 self.error(&at, "unknown-component-type", || match ComponentType::find_alike(name) {
                     Some(alike) => format!("there is no component type `{name}`, but there is `{}`", alike.name),
@@ -111,6 +113,16 @@ impl<'d> Reader<'d, '_> {
                 None
             }
         }
+    }
+
+    /// The class of a plugin's component: that of the agent, flow, or tool that it extends by its name.
+    fn plugin_class(&mut self, name: &str, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Class {
+        let Some(extended) = ComponentType::extended_by(name) else { return Class::Plugin };
+        self.warning(at, "plugin-component", || {
+            let plugin = text_member(members, "component_plugin_name").unwrap_or_default();
+            format!("`{name}` comes from the plugin `{plugin}` and is read as the `{}` that it extends", extended.name)
+        });
+        Class::Known(extended)
     }
 
     fn read_fields(&mut self, known: &'static ComponentType, members: &'d Map<String, Value>, at: &At<'_, 'd>) {

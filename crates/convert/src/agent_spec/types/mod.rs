@@ -68,6 +68,12 @@ impl ComponentType {
         TYPES.values().find(|known| !known.is_abstract && known.name.eq_ignore_ascii_case(name))
     }
 
+    /// The agent, flow, or tool that the type of a plugin extends by its name, as `ExtendedAgent` extends `Agent`.
+    pub(super) fn extended_by(name: &str) -> Option<&'static ComponentType> {
+        let extended = TYPES.values().filter(|known| !known.is_abstract && known.role.is_thing());
+        extended.filter(|known| name.ends_with(known.name)).max_by_key(|known| known.name.len())
+    }
+
     /// All types and families.
     #[cfg(test)]
     pub(super) fn all() -> impl Iterator<Item = &'static ComponentType> {

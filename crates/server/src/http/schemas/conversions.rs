@@ -11,6 +11,7 @@ use utoipa::{
 use super::{
     super::documents::media_types,
     super::formats::{EXPORTS, ExportPath, IMPORTS, ImportPath},
+    super::import,
     BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals,
     constraints::VERSION,
 };
@@ -24,6 +25,7 @@ pub(super) fn describe(document: &mut OpenApi) {
         let (name, schema) = import.schema();
         schemas.insert(name, schema);
     }
+    paths.insert(import::PATH, json!({"post": import_of_url()}));
     for export in EXPORTS.iter() {
         paths.insert(export.path.as_str(), json!({"get": export.operation()}));
     }
@@ -38,6 +40,47 @@ pub(super) fn describe(document: &mut OpenApi) {
     if let Some(convert) = convert {
         convert.parameters.get_or_insert_default().extend(of_any_format());
     }
+}
+
+/// The parameters of every import.
+fn common_parameters() -> Vec<Value> {
+    let if_exists = ["related", "replace", "refuse"];
+    vec![
+        json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
+            "description": "`related`, which it is unless given: the Thing of the document is replaced if it has its title, description, a capability or an address in common with the new one, else 409 `unrelated`; `replace`: it is replaced; `refuse`: 409 if one of the Things is there. Things of parts that are there by themselves, or declared by documents of others, stay as they are"}),
+        json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
+            "description": "`true`: the document replaces all that its Thing has: what came from another format, other versions, and edits; the warning `declarations-ended` says so. Else 409 `lossy-import` where it would end an original in another format, or where its Thing lacks an affordance, form, or security definition of the one that is there"}),
+        json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 0},
+            "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
+        json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
+            "description": "Check everything, write nothing and track nothing"}),
+        json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
+            "description": "Who sees the Things"}),
+        json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
+            "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
+        json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
+            "description": "`all`: the access is also that of the versions that aren't served, and of originals that edits lie over"}),
+    ]
+}
+
+/// The import of whatever is at a URL.
+fn import_of_url() -> Value {
+    let id = json!({"name": "id", "in": "query", "required": false, "schema": {"type": "string"},
+        "description": "The id of the Thing, instead of one that is made of the document"});
+    let parameters: Vec<Value> = std::iter::once(id).chain(common_parameters()).collect();
+    let mut responses = imported();
+    refusals::<FetchRefusals>(&mut responses);
+    json!({
+        "tags": ["import"],
+        "operationId": "import_url",
+        "summary": "Register the agent at a URL, in whatever format its description is",
+        "description": "The registry fetches the URL, else the well-known places of all formats below it, else asks the \
+            URL as an MCP server, else the well-known places at the root of its site. The document is polled from time to \
+            time for changes, but for a Thing Description, which is registered as it is now.",
+        "parameters": parameters,
+        "requestBody": {"required": true, "content": {"application/json": {"schema": reference("DocumentUrl")}}},
+        "responses": responses,
+    })
 }
 
 /// The parameters of imports in all formats but `id`, each once.
@@ -63,6 +106,28 @@ fn refusals<R: IntoResponses>(responses: &mut Value) {
     }
 }
 
+/// The responses of every import.
+fn imported() -> Value {
+    let imported = json!({"application/json": {"schema": reference("Imported")}});
+    let mut responses = json!({
+        "201": {
+            "description": "Registered, some of it new",
+            "headers": {
+                "Location": header("The path of the Thing, if it is one alone", "string"),
+                "ETag": header("The entity tag of the Thing, if it is one alone", "string"),
+                "Agentdex-Warnings": header("How much is odd or didn't survive", "integer"),
+            },
+            "content": imported,
+        },
+        "200": {"description": "Registered, nothing new; or what a dry run would do", "content": imported},
+    });
+    refusals::<Refusals>(&mut responses);
+    refusals::<WriteRefusals>(&mut responses);
+    refusals::<ConflictRefusals>(&mut responses);
+    refusals::<BodyRefusals>(&mut responses);
+    responses
+}
+
 impl ImportPath {
     /// The name of the schema of a document, and the schema.
     fn schema(&self) -> (String, Value) {
@@ -72,29 +137,12 @@ impl ImportPath {
 
     fn operation(&self) -> Value {
         let own = self.import.parameters.iter().map(parameter);
-        let if_exists = ["related", "replace", "refuse"];
-        let common = [
-            json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
-                "description": "`related`, which it is unless given: the Thing of the document is replaced if it has its title, description, a capability or an address in common with the new one, else 409 `unrelated`; `replace`: it is replaced; `refuse`: 409 if one of the Things is there. Things of parts that are there by themselves, or declared by documents of others, stay as they are"}),
-            json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
-                "description": "`true`: the document replaces all that its Thing has: what came from another format, other versions, and edits; the warning `declarations-ended` says so. Else 409 `lossy-import` where it would end an original in another format, or where its Thing lacks an affordance, form, or security definition of the one that is there"}),
-            json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 0},
-                "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
-            json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
-                "description": "Check everything, write nothing and track nothing"}),
-            json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
-                "description": "Who sees the Things"}),
-            json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
-                "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
-            json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
-                "description": "`all`: the access is also that of the versions that aren't served, and of originals that edits lie over"}),
-        ];
         json!({
             "tags": ["import"],
             "operationId": format!("import_{}", self.format.name().replace('-', "_")),
             "summary": self.import.summary,
             "description": self.description(),
-            "parameters": own.chain(common).collect::<Vec<_>>(),
+            "parameters": own.chain(common_parameters()).collect::<Vec<_>>(),
             "requestBody": {"required": true, "content": self.content()},
             "responses": self.responses(),
         })
@@ -130,23 +178,7 @@ impl ImportPath {
     }
 
     fn responses(&self) -> Value {
-        let imported = json!({"application/json": {"schema": reference("Imported")}});
-        let mut responses = json!({
-            "201": {
-                "description": "Registered, some of it new",
-                "headers": {
-                    "Location": header("The path of the Thing, if it is one alone", "string"),
-                    "ETag": header("The entity tag of the Thing, if it is one alone", "string"),
-                    "Agentdex-Warnings": header("How much is odd or didn't survive", "integer"),
-                },
-                "content": imported,
-            },
-            "200": {"description": "Registered, nothing new; or what a dry run would do", "content": imported},
-        });
-        refusals::<Refusals>(&mut responses);
-        refusals::<WriteRefusals>(&mut responses);
-        refusals::<ConflictRefusals>(&mut responses);
-        refusals::<BodyRefusals>(&mut responses);
+        let mut responses = imported();
         if self.import.takes_components {
             refusals::<FormRefusals>(&mut responses);
         }

@@ -34,7 +34,7 @@ pub(in crate::http) struct FilterParameters {
     channel: Option<Vec<String>>,
     /// Protocols that actions answer in: `sacp`
     speaks: Option<Vec<String>>,
-    /// `stale` where the URL that a description was imported from is broken, else `current`
+    /// `stale` where the URL that a description was imported from is broken; `deprecated` or `deleted` where the registry of an MCP server says so; else `current`
     status: Option<Vec<String>>,
     /// Verification status of the signature of the agent card: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,

@@ -1,0 +1,227 @@
+//! The search for the document of an agent: at its URL, at the well-known places of its site, or by asking it.
+
+use std::borrow::Cow;
+
+use super::{
+    poll::{self, NewDocument},
+    request::TrackRequest,
+    tracker::Tracker,
+};
+use crate::{
+    Error, Result, Timestamp,
+    convert::{Format, detect},
+    fetch::{Candidate, Fetched, Place, candidates, shown},
+    registry::{IfExists, Imported, Registry, Write},
+    td::{self, Document, Violation, internal::text_of, merge_patch},
+};
+
+/// Well-known place of the Thing Description of a Thing (W3C WoT Discovery, section 6.1).
+const THING_DESCRIPTION: &str = "/.well-known/wot";
+
+/// A document that was fetched to be tracked.
+pub(super) struct New {
+    pub(super) url: String,
+    /// The id that it was converted for; none: one that is made of it.
+    pub(super) id: Option<String>,
+    pub(super) document: NewDocument,
+}
+
+impl New {
+    /// The id of the Thing of the document.
+    pub(super) fn own_id(&self) -> Option<String> {
+        let first = self.document.conversion.things.first()?;
+        td::normalize_id(&first.id).ok().map(Cow::into_owned)
+    }
+}
+
+/// A document of an agent whose format wasn't known.
+pub(super) enum Detected {
+    Document(New),
+    /// A Thing Description, which needs no conversion.
+    Description(Fetched),
+}
+
+impl Registry {
+    /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
+    /// already, if one does and the request names no other.
+    ///
+    /// The search ends at the first well-known place that has something. Where the URL itself answers with
+    /// a page, redirects to one, or needs credentials, the well-known places of its site are left out: their documents may be about
+    /// other agents.
+    pub(super) async fn fetch_new(
+        &self,
+        tracker: &Tracker,
+        request: &TrackRequest,
+        format: Format,
+        now: Timestamp,
+    ) -> Result<New> {
+        let mut failure = None;
+        let mut is_withheld = false;
+        for Candidate { url, place } in candidates(&request.url, poll::well_known(format)) {
+            if is_withheld && place == Place::Site {
+                break;
+            }
+            let id = self.id_at(tracker, request, &url, format)?;
+            match tracker.poller.fetch_new(&url, format, id.as_deref(), now).await {
+                Ok(document) => return Ok(New { url, id, document }),
+                // The URL itself may be where the agent is called, or a page about it.
+                Err(error) if place != Place::Itself && !poll::is_absent(&error) => {
+                    return Err(say_how_to_register(error));
+                }
+                Err(error) if poll::is_withheld(&error) => {
+                    is_withheld = true;
+                    failure = Some(say_how_to_register(error));
+                }
+                Err(error) if poll::may_be_elsewhere(&error) => {
+                    failure.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let failure = failure.unwrap_or_else(|| no_place(&request.url));
+        if format != Format::McpServer {
+            return Err(failure);
+        }
+        self.describe_new(tracker, request, now).await.unwrap_or(Err(failure))
+    }
+
+    /// Asks the MCP server at the URL of a request what it is. `None` if there is none; an error if it needs credentials, or if
+    /// its answer can't be used.
+    async fn describe_new(&self, tracker: &Tracker, request: &TrackRequest, now: Timestamp) -> Option<Result<New>> {
+        let url = request.url.clone();
+        let id = match self.id_at(tracker, request, &url, Format::McpServer) {
+            Ok(id) => id,
+            Err(error) => return Some(Err(error)),
+        };
+        match tracker.poller.describe_new(&url, id.as_deref(), now).await? {
+            Ok(document) => Some(Ok(New { url, id, document })),
+            Err(Error::FetchFailed { status, .. }) if !matches!(status, Some(401 | 403)) => None,
+            Err(Error::FetchRefused { .. }) => None,
+            Err(error) => Some(Err(say_how_to_register(error))),
+        }
+    }
+
+    /// The id that a document at a URL is converted for: that of the request, or of the Thing that tracks the URL already.
+    fn id_at(&self, tracker: &Tracker, request: &TrackRequest, url: &str, format: Format) -> Result<Option<String>> {
+        match &request.id {
+            Some(id) => Ok(Some(id.clone())),
+            None => Ok(self.known_sources(tracker, url, format)?.id().map(str::to_owned)),
+        }
+    }
+
+    /// Finds the document of a request whose format isn't known: at the URL, then below it, then by asking the URL as an MCP
+    /// server, then at the root of its site.
+    ///
+    /// A document that is there and can't be read, or that needs credentials, ends the search before the root of the site,
+    /// where documents may be about other agents.
+    pub(super) async fn detect_new(
+        &self,
+        tracker: &Tracker,
+        request: &TrackRequest,
+        now: Timestamp,
+    ) -> Result<Detected> {
+        let formats = Format::ALL.iter().flat_map(|format| poll::well_known(*format)).copied();
+        let places: Vec<&str> = formats.chain([THING_DESCRIPTION]).collect();
+        let (of_site, own): (Vec<Candidate>, Vec<Candidate>) =
+            candidates(&request.url, &places).into_iter().partition(|candidate| candidate.place == Place::Site);
+        let (mut absent, mut unusable, mut is_found) = (None, None, false);
+        for Candidate { url, place } in own {
+            match self.detect_at(tracker, request, &url, now).await {
+                Ok(detected) => return Ok(detected),
+                Err(error) if poll::is_absent(&error) => {
+                    absent.get_or_insert(error);
+                }
+                Err(error) if place != Place::Itself && poll::is_withheld(&error) => {
+                    return Err(say_how_to_register(error));
+                }
+                Err(error) if poll::may_be_elsewhere(&error) => {
+                    // The URL itself may be where the agent is called.
+                    is_found |= place != Place::Itself || poll::is_withheld(&error);
+                    unusable.get_or_insert(say_how_to_register(error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(described) = self.describe_new(tracker, request, now).await {
+            return described.map(Detected::Document);
+        }
+        for Candidate { url, .. } in of_site.into_iter().filter(|_| !is_found) {
+            match self.detect_at(tracker, request, &url, now).await {
+                Ok(detected) => return Ok(detected),
+                Err(error) if poll::is_absent(&error) => {
+                    absent.get_or_insert(error);
+                }
+                Err(error) => return Err(say_how_to_register(error)),
+            }
+        }
+        Err(unusable.or(absent).unwrap_or_else(|| no_place(&request.url)))
+    }
+
+    async fn detect_at(
+        &self,
+        tracker: &Tracker,
+        request: &TrackRequest,
+        url: &str,
+        now: Timestamp,
+    ) -> Result<Detected> {
+        let fetched = tracker.poller.fetch_any(url).await?;
+        let format = detect(text_of(&fetched.bytes)?)?;
+        if format == Format::ThingDescription {
+            return Ok(Detected::Description(fetched));
+        }
+        let id = self.id_at(tracker, request, url, format)?;
+        let document = tracker.poller.receive(fetched, format, id.as_deref(), now).await?;
+        Ok(Detected::Document(New { url: url.to_owned(), id, document }))
+    }
+
+    /// Puts a Thing Description that was fetched.
+    pub(super) async fn put_fetched(&self, request: &TrackRequest, fetched: Fetched) -> Result<Imported> {
+        let document = Document::parse(&fetched.bytes)?;
+        let mut patch = serde_json::Map::new();
+        if let (Some(id), None) = (&request.id, document.id()) {
+            patch.insert("id".to_owned(), id.as_str().into());
+        }
+        if let Some(ttl) = request.ttl {
+            patch.insert("registration".to_owned(), serde_json::json!({"ttl": ttl}));
+        }
+        let text = merge_patch::apply(document.text(), &serde_json::Value::Object(patch).to_string())?;
+        let write = match (&request.id, request.if_exists) {
+            (_, IfExists::Refuse) => Write::register(text.as_str()),
+            (Some(id), _) => Write::put_at(id.as_str(), text.as_str()),
+            (None, _) => Write::put(text.as_str()),
+        };
+        let write = write
+            .only_related(request.if_exists == IfExists::ReplaceRelated)
+            .replacing(request.replace)
+            .dry_run(request.dry_run)
+            .actor(request.actor.clone())
+            .with_access(request.access.clone());
+        let mut written = self.write(write).await?;
+        let message = "a Thing Description is registered as it is now: its URL is not polled";
+        written.warnings.push(Violation::new("", "not-tracked", message));
+        let descriptions = if request.dry_run { vec![text] } else { Vec::new() };
+        Ok(Imported { things: vec![written], warnings: Vec::new(), descriptions })
+    }
+}
+
+/// The failure to fetch a document that is withheld, with what to do.
+fn say_how_to_register(error: Error) -> Error {
+    if !poll::is_withheld(&error) {
+        return error;
+    }
+    let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
+    let advice = match status {
+        Some(401 | 403) => {
+            ": it needs credentials, and the registry sends none: register the document itself, as a file, or the URL of one \
+             that anybody may read"
+        }
+        Some(300..=399) => "; register the document itself, as a file, or the URL of one that anybody may read",
+        _ => "; give the URL of the document itself, or register it as a file",
+    };
+    let reason = format!("{reason}{advice}");
+    Error::FetchFailed { url, status, reason, retry_after, source }
+}
+
+fn no_place(url: &str) -> Error {
+    Error::FetchRefused { url: shown(url), reason: "there is no place where a document may be".into() }
+}

@@ -1,0 +1,239 @@
+//! Server Cards as sites publish them, configurations of clients, and answers of registries and servers.
+
+use agentdex::convert::{Format, ImportOptions, Input, detect};
+use serde_json::{Value, json};
+
+use super::{parsed, rules, thing};
+
+/// The Thing of a document that is detected, with the URL that it is from.
+fn imported(document: &Value, base: Option<&str>) -> (Value, Vec<agentdex::td::Violation>) {
+    let text = document.to_string();
+    assert_eq!(detect(&text).unwrap_or_else(|error| panic!("{error}\n{text}")), Format::McpServer, "{text}");
+    let mut options = ImportOptions::default();
+    base.into_iter().for_each(|base| options.set(Format::McpServer, "base", base).unwrap());
+    let import = Format::McpServer.import().unwrap();
+    let conversion = import.to_things(&Input::json(text.as_bytes()), &options);
+    let mut conversion = conversion.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    (conversion.things.remove(0).description.into_parts().0, conversion.warnings)
+}
+
+fn refusal(document: &Value) -> String {
+    let import = Format::McpServer.import().unwrap();
+    import.to_things(&Input::json(document.to_string().as_bytes()), &ImportOptions::default()).unwrap_err().to_string()
+}
+
+/// The name of a Thing, its actions, and where the first is called.
+fn summary(thing: &Value) -> (String, Vec<String>, String, String) {
+    let actions = thing["actions"].as_object().map(|actions| actions.keys().cloned().collect()).unwrap_or_default();
+    let form = thing["actions"].as_object().and_then(|actions| actions.values().next()).map(|one| &one["forms"][0]);
+    let text = |name: &str| form.and_then(|form| form[name].as_str()).unwrap_or_default().to_owned();
+    (thing["title"].as_str().unwrap().to_owned(), actions, text("href"), text("mcp:transport"))
+}
+
+const MCP: &str = "https://locks.example/mcp";
+const CARD: &str = "https://locks.example/.well-known/mcp/server-card.json";
+
+#[test]
+fn cards_of_every_shape_have_name_endpoint_and_tools() {
+    let tools = json!([{"name": "open_lock", "description": "Opens a lock", "inputSchema": {"type": "object"}}]);
+    let cases = [
+        json!({"serverInfo": {"name": "keeper", "version": "1.2.0"}, "transport": {"type": "streamable-http", "endpoint": "/mcp"}, "tools": tools}),
+        json!({"serverInfo": {"name": "keeper"}, "transport": {"type": "http", "url": MCP}, "tools": tools}),
+        json!({"serverInfo": {"name": "keeper"}, "endpoint": MCP, "capabilities": {"tools": {}}, "tools": tools}),
+        json!({"name": "keeper", "serverUrl": MCP, "transport": "http", "tools": tools}),
+        json!({"name": "keeper", "url": MCP, "transport": "streamableHttp", "tools": tools}),
+        json!({"name": "keeper", "endpoint": MCP, "transport": {"type": "streamable-http"}, "tools": tools}),
+        json!({"name": "keeper", "mcp_endpoint": MCP, "transport": ["streamable-http", "stdio"], "tools": tools}),
+        json!({"mcp_version": "2025-11-25", "server_name": "keeper", "endpoints": {"streamable_http": MCP}, "tools": tools}),
+        json!({"server_name": "keeper", "endpoints": {"jsonrpc": "/mcp", "health": "/health"}, "tools": tools}),
+        json!({"name": "keeper", "endpoints": [{"url": MCP, "transport": "streamable-http"}], "tools": tools}),
+        json!({"name": "keeper", "transports": [{"type": "streamable-http", "url": "/mcp"}], "tools": tools}),
+        json!({"name": "keeper", "transports": {"json-rpc": {"url": MCP, "method": "POST"}}, "tools": {"open_lock": "Opens"}}),
+        json!({"name": "keeper", "transport": {"streamable_http": MCP}, "tools": ["open_lock"]}),
+        json!({"name": "keeper", "url": MCP, "capabilities": {"tools": [{"name": "open_lock"}]}}),
+        json!({"name": "keeper", "url": MCP, "tools": {"free": [{"name": "open_lock"}], "paid": []}}),
+        json!({"name": "keeper", "remotes": [{"transport": "http", "url": "/mcp"}], "tools": tools}),
+    ];
+    for case in cases {
+        let (thing, warnings) = imported(&case, Some(CARD));
+        let expected =
+            ("keeper".to_owned(), vec!["open_lock".to_owned()], MCP.to_owned(), "streamable-http".to_owned());
+        assert_eq!(summary(&thing), expected, "{case}\n{warnings:?}");
+        assert!(warnings.iter().any(|warning| warning.rule == "member-spelling"), "{case}");
+    }
+}
+
+#[test]
+fn what_a_card_says_beside_is_kept() {
+    let card = json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/mcp-server-card/v1.json",
+        "version": "1.0", "protocolVersion": "2025-06-18", "description": "Opens locks.", "homepage": "https://locks.example",
+        "serverInfo": {"name": "keeper", "title": "Lock keeper", "version": "1.2.0", "vendor": "Locks"},
+        "transport": {"type": "sse", "endpoint": "/sse"},
+        "tools": [{"name": "open", "input_schema": {"type": "object", "required": ["lock"]}}, {"name": "close", "parameters": {"type": "object", "required": ["lock"]}}],
+    });
+    let (thing, warnings) = imported(&card, Some(CARD));
+    assert_eq!(summary(&thing).3, "sse");
+    assert_eq!((&thing["title"], &thing["version"]["instance"]), (&json!("Lock keeper"), &json!("1.2.0")));
+    assert_eq!((&thing["mcp:vendor"], &thing["mcp:protocolVersion"]), (&json!("Locks"), &json!("2025-06-18")));
+    assert_eq!(thing["links"][0]["href"], "https://locks.example");
+    for action in ["open", "close"] {
+        assert_eq!(thing["actions"][action]["input"]["required"], json!(["lock"]), "{thing}");
+    }
+    assert!(rules(&warnings).contains(&("member-spelling", "/serverInfo")), "{warnings:?}");
+}
+
+#[test]
+fn relative_endpoint_needs_the_url_of_its_card() {
+    let card =
+        json!({"serverInfo": {"name": "keeper"}, "transport": {"type": "http", "endpoint": "/mcp"}, "tools": ["open"]});
+    let (thing, warnings) = imported(&card, None);
+    assert!(rules(&warnings).contains(&("url-relative", "/transport")), "{warnings:?}");
+    assert_eq!(thing.get("actions"), None);
+    assert_eq!(thing["lmos:capabilities"][0]["lmos:id"], "open");
+}
+
+#[test]
+fn authentication_of_a_card_becomes_security() {
+    let security = |authentication: Value| {
+        let card = json!({"name": "keeper", "url": MCP, "transport": "http", "tools": ["open"], "authentication": authentication});
+        let (thing, warnings) = imported(&card, None);
+        let scheme = thing["security"].as_str().or(thing["security"][0].as_str()).unwrap_or_default().to_owned();
+        let is_open = rules(&warnings).contains(&("authentication", "/authentication"));
+        (thing["securityDefinitions"][&scheme].clone(), is_open)
+    };
+    let bearer = json!({"scheme": "bearer", "in": "header", "name": "Authorization"});
+    for asked in [
+        json!("bearer"),
+        json!({"type": "oauth2"}),
+        json!({"required": true, "schemes": ["bearer", "oauth2"]}),
+        json!({"schemes": [{"type": "oauth2"}]}),
+    ] {
+        assert_eq!(security(asked.clone()), (bearer.clone(), false), "{asked}");
+    }
+    let key = json!({"scheme": "apikey", "in": "header", "name": "X-API-Key"});
+    assert_eq!(security(json!({"type": "apikey", "header": "X-API-Key"})), (key, false));
+    for open in [json!("none"), json!({"type": "none"}), json!({"required": false}), json!({"schemes": []})] {
+        assert_eq!(security(open.clone()), (json!({"scheme": "auto"}), false), "{open}");
+    }
+    for unknown in [json!({"type": "api_key"}), json!({"type": "hmac"}), json!({"required": true})] {
+        assert_eq!(security(unknown.clone()), (json!({"scheme": "auto"}), true), "{unknown}");
+    }
+    let (optional, _) = security(json!({"type": "oauth2", "required": false}));
+    assert_eq!(optional["scheme"], "combo");
+}
+
+#[test]
+fn transports_in_other_spellings_are_read_with_a_warning() {
+    for (member, written, read, is_warned) in [
+        ("type", "sse", "sse", false),
+        ("transport_type", "sse", "sse", true),
+        ("transportType", "sse", "sse", true),
+        ("type", "http", "streamable-http", true),
+        ("type", "streamable_http", "streamable-http", true),
+        ("type", "streamableHttp", "streamable-http", true),
+        ("type", "websocket", "websocket", true),
+    ] {
+        let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [{member: written, "url": MCP}]});
+        let (thing, warnings) = thing(server.to_string().as_bytes());
+        assert_eq!(thing["actions"]["a"]["forms"][0]["mcp:transport"], read, "{member}: {written}");
+        assert_eq!(!warnings.is_empty(), is_warned, "{member}: {written}: {warnings:?}");
+    }
+}
+
+#[test]
+fn variable_may_be_the_whole_origin() {
+    let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [
+        {"type": "streamable-http", "url": "{base_url}/api/mcp", "variables": {"base_url": {"isRequired": true}}}]});
+    let (thing, warnings) = thing(server.to_string().as_bytes());
+    assert_eq!(rules(&warnings), []);
+    let action = &thing["actions"]["a"];
+    assert_eq!(
+        (&action["forms"][0]["href"], &action["uriVariables"]["base_url"]["type"]),
+        (&json!("{base_url}/api/mcp"), &json!("string"))
+    );
+}
+
+#[test]
+fn range_as_the_version_of_a_package_is_warned_of() {
+    let package = |version: &str| {
+        let package =
+            json!({"registryType": "npm", "identifier": "a", "version": version, "transport": {"type": "stdio"}});
+        let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "packages": [package]});
+        let (_, warnings) = thing(server.to_string().as_bytes());
+        rules(&warnings).contains(&("version", "/packages/0/version"))
+    };
+    assert_eq!(["^1.2.0", "latest", "1.x || 2.*", "1.2.0"].map(package), [true, true, true, false]);
+}
+
+#[test]
+fn card_is_exported_in_the_shape_of_its_schema_when_asked() {
+    let card = json!({"serverInfo": {"name": "keeper", "version": "1.0.0"}, "transport": {"type": "http", "url": MCP}, "tools": ["open"]});
+    let text = card.to_string();
+    let export = Format::McpServer.export().unwrap();
+    let rendition = export.in_version(text.as_bytes(), "server-card").unwrap().unwrap();
+    let card = parsed(&rendition.bytes);
+    assert_eq!((&card["name"], &card["remotes"][0]["url"]), (&json!("keeper"), &json!(MCP)));
+    assert_eq!(card.get("transport"), None);
+}
+
+#[test]
+fn server_of_a_client_configuration_is_read() {
+    let remote = json!({"mcpServers": {"keeper": {"type": "http", "url": MCP, "headers": {"Authorization": "Bearer abc", "X-Key": "${input:key}"}}}});
+    let (thing, warnings) = imported(&remote, None);
+    assert_eq!(summary(&thing), ("keeper".into(), vec!["keeper".into()], MCP.into(), "streamable-http".into()));
+    assert!(rules(&warnings).contains(&("secret-field", "/mcpServers/keeper/headers/Authorization")), "{warnings:?}");
+    assert_eq!(thing["security"], json!(["Authorization", "X-Key"]));
+    let command = |server: Value| imported(&json!({"servers": {"keeper": server}}), None).0["mcp:packages"][0].clone();
+    let package = command(
+        json!({"command": "npx", "args": ["-y", "@locks/mcp@1.2.0", "--all"], "env": {"LOCKS_TOKEN": "hunter2"}}),
+    );
+    assert_eq!(package["mcp:command"], json!(["npx", "-y", "@locks/mcp@1.2.0", "--all"]));
+    assert_eq!((&package["mcp:identifier"], &package["mcp:version"]), (&json!("@locks/mcp"), &json!("1.2.0")));
+    assert_eq!(package["mcp:environmentVariables"][0]["mcp:name"], "LOCKS_TOKEN");
+    assert!(!package.to_string().contains("hunter2"));
+    let package = command(json!({"command": "uv", "args": ["--directory", "/srv", "run", "server.py"]}));
+    assert_eq!(package["mcp:command"], json!(["uv", "--directory", "/srv", "run", "server.py"]));
+}
+
+#[test]
+fn several_servers_are_named_with_what_to_do() {
+    let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [{"type": "sse", "url": MCP}]});
+    let refused = refusal(&json!({"mcpServers": {"a": {"url": MCP}, "b": {"command": "npx"}}}));
+    assert!(
+        refused.contains("configuration of a client with 2 servers (a, b)") && refused.contains("jq -c"),
+        "{refused}"
+    );
+    let list = json!({"servers": [{"server": server, "_meta": {}}, {"server": server}], "metadata": {"count": 2}});
+    let refused = refusal(&list);
+    assert!(refused.contains("list of 2 servers of a registry") && refused.contains("jq -c"), "{refused}");
+    let (thing, _) = imported(&json!({"servers": [{"server": server, "_meta": {}}]}), None);
+    assert_eq!(thing["id"], "urn:agentdex:mcp:com.example/a");
+}
+
+#[test]
+fn answer_of_a_server_to_initialize_is_read() {
+    let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "keeper", "version": "1.0.0"}});
+    for answer in [json!({"jsonrpc": "2.0", "id": 1, "result": result}), result] {
+        let (thing, warnings) = imported(&answer, None);
+        assert_eq!(thing["title"], "keeper");
+        assert!(rules(&warnings).contains(&("no-endpoint", "")), "{warnings:?}");
+    }
+    let refused = refusal(&json!({"jsonrpc": "2.0", "id": 2, "result": {"tools": [{"name": "open"}]}}));
+    assert!(refused.contains("tools/list"), "{refused}");
+}
+
+#[test]
+fn servers_that_a_registry_withdrew_are_marked() {
+    let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [{"type": "sse", "url": MCP}]});
+    for status in ["deprecated", "deleted"] {
+        let official = json!({"io.modelcontextprotocol.registry/official": {"status": status}});
+        let mut own = server.clone();
+        own["status"] = status.into();
+        for answer in [json!({"server": server, "_meta": official}), own] {
+            let (thing, warnings) = imported(&answer, None);
+            assert_eq!(thing["mcp:withdrawn"], status);
+            assert!(warnings.iter().any(|warning| warning.rule == "server-status"), "{warnings:?}");
+        }
+    }
+}
