@@ -279,9 +279,8 @@ fn capabilities_of_a_private_shape_are_the_skills() {
         );
         assert!(thing.to_string().contains("https://mill.example/a2a"), "{thing}");
     }
-    for other in [json!({"name": "A", "endpoint": "https://a.example", "capabilities": [{"name": "b"}]})] {
-        assert!(agentdex::convert::detect(&other.to_string()).is_err(), "{other}");
-    }
+    let other = json!({"name": "A", "endpoint": "https://a.example", "capabilities": [{"name": "b"}]});
+    assert!(agentdex::convert::detect(&other.to_string()).is_err(), "{other}");
 }
 
 #[test]
@@ -289,7 +288,7 @@ fn security_scheme_without_a_type_is_read_by_its_members() {
     for (scheme, expected) in [
         (
             json!({"openIdConnectUrl": "https://id.example/.well-known/openid-configuration", "description": null}),
-            "bearer",
+            "a2a:openIdConnect",
         ),
         (json!({"scheme": "bearer"}), "bearer"),
         (json!({"in": "header", "name": "X-Key"}), "apikey"),

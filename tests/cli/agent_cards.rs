@@ -206,15 +206,22 @@ fn registered_capability_file_is_had_back() {
 }
 
 #[test]
-fn own_export_in_another_format_replaces_an_agent_only_when_asked_to() {
+fn own_export_changes_nothing_and_a_lesser_one_replaces_an_agent_only_when_asked_to() {
     let (_data, server) = server();
     let folder = tempfile::tempdir().unwrap();
     let registered =
         run(&["register", &example("a2a/recipes.json"), "--id", "urn:test:recipes", "--url", server.url()]);
     assert!(registered.status.success(), "{}", stderr(&registered));
     let export = |format: &str| run(&["export", "--format", format, "urn:test:recipes", "--url", server.url()]);
-    let (card, file) =
-        (stdout(&export("a2a")), write(folder.path(), "file.json", stdout(&export("lmos-capabilities"))));
+    let (card, exported) = (stdout(&export("a2a")), export("lmos-capabilities"));
+    // What a capability file doesn't say is told.
+    assert!(stderr(&exported).contains("not-expressed"), "{}", stderr(&exported));
+    let file = write(folder.path(), "file.json", stdout(&exported));
+    let again = run(&["register", &file, "--url", server.url()]);
+    assert_eq!(stdout(&again), "unchanged urn:test:recipes\n", "{}", stderr(&again));
+    let mut lesser: Value = serde_json::from_str(&stdout(&exported)).unwrap();
+    lesser["capabilities"].as_array_mut().unwrap().pop();
+    let file = write(folder.path(), "lesser.json", lesser.to_string());
     let refused = run(&["register", &file, "--url", server.url()]);
     assert_eq!(refused.status.code(), Some(1));
     let said = stderr(&refused);

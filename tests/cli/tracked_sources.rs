@@ -256,7 +256,7 @@ fn card_that_is_served_as_plain_text_is_read() {
     let (_data, server) = server(&[]);
     for media_type in ["text/plain; charset=utf-8", "application/octet-stream"] {
         let site =
-            Site::start(move |_| Reply::new("200 OK", &[("content-type", media_type)], &card("Greets").to_string()));
+            Site::start(move |_| Reply::new("200 OK", &[("content-type", media_type)], card("Greets").to_string()));
         let registered =
             run(&["register", "--url-of-agent", &site.url("/card.json"), "--id", ID, "--url", server.url()]);
         assert!(registered.status.success(), "{media_type}: {}", stderr(&registered));

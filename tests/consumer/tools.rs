@@ -55,8 +55,11 @@ fn seen(request: &Received) -> (String, String, Vec<String>) {
     )
 }
 
-/// Every shape that a request can have: inputs, members, the input of a call, and the request that has to arrive.
-fn shapes(server: &Server) -> Vec<(Vec<Value>, Value, Value, &'static str, &'static str, &'static [&'static str])> {
+/// Inputs and members of a tool, the input of a call, and the request that has to arrive: line, body, headers.
+type Shape = (Vec<Value>, Value, Value, &'static str, &'static str, &'static [&'static str]);
+
+/// Every shape that a request can have.
+fn shapes(server: &Server) -> Vec<Shape> {
     let url = |path: &str| format!("{}{path}", server.origin);
     vec![
         (

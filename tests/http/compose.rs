@@ -13,7 +13,7 @@ from pyagentspec.serialization import AgentSpecDeserializer
 def references(value):
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name == "$component_ref" and inner.endswith(".sensitive_headers"):
+            if name == "$component_ref" and inner.endswith((".sensitive_headers", ".key_file", ".cert_file", ".ca_file")):
                 yield inner
             yield from references(inner)
     elif isinstance(value, list):
@@ -22,7 +22,7 @@ def references(value):
 
 for line in sys.stdin:
     flow = json.loads(line)
-    registry = {name: {} for name in references(flow)}
+    registry = {name: {} if name.endswith("headers") else "file.pem" for name in references(flow)}
     try:
         loaded = AgentSpecDeserializer().from_dict(flow, components_registry=registry)
         assert len(loaded.nodes) == len(flow["nodes"])

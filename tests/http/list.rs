@@ -216,7 +216,7 @@ fn head_has_the_headers_of_get_and_no_body() {
         "/things?limit=2",
         "/things/urn:example:001",
         "/things/urn:example:001/history",
-        "/search?q=agent",
+        "/search?q=agent&consistent=true",
         "/changes",
         "/",
         "/health/live",

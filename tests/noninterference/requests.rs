@@ -346,6 +346,7 @@ fn import(asking: &mut Asking<'_>, who: Who) {
         "remotes": [{"type": "streamable-http", "url": "https://tides.example/mcp"}]});
     asking.json(who, "POST", "/import/mcp-server?id=urn:hid:card", &server);
     asking.json(who, "POST", "/import/aos?id=urn:hid:private", &json!({"agent": {"name": "x"}}));
+    asking.json(who, "POST", "/import", &json!({"url": "http://127.0.0.1:9/card.json"}));
 }
 
 fn write_others(asking: &mut Asking<'_>, who: Who) {

@@ -181,7 +181,9 @@ await run({
   async "a document of another format asks before it drops what is there"() {
     const { ids: [id] } = await (await call("POST", "/import/a2a", await (await fetch(`${site}/card.json`)).text(), "application/json")).json();
     const of = `/things/${encodeURIComponent(id)}`;
-    const file = await (await fetch(`${url}${of}/lmos-capabilities`)).text();
+    const exported = await (await fetch(`${url}${of}/lmos-capabilities`)).json();
+    exported.capabilities.push({ name: "sing", version: "1.0.0" });
+    const file = JSON.stringify(exported);
     const page = await open(`${url}/#/add`);
     await page.waitForSelector("#document");
     const sent = [];

@@ -294,7 +294,10 @@ pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
 fn is_of_protocol(header: &str) -> bool {
     let name = header.to_ascii_lowercase();
     name.starts_with("mcp-")
-        || matches!(name.as_str(), "accept" | "content-type" | "content-length" | "host" | "last-event-id")
+        || matches!(
+            name.as_str(),
+            "a2a-version" | "accept" | "content-type" | "content-length" | "host" | "last-event-id"
+        )
 }
 
 fn redirect_target(response: &Response, url: &Url) -> Result<Url> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Conversion, Format, ImportOptions, Parameter, Rendition, Syntax, unexpressed::unexpressed};
+use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
 use crate::{
     Result, SearchTerm,
     td::{Report, Violation},
@@ -191,19 +191,6 @@ impl Import {
 }
 
 impl Export {
-    /// Makes a document of a Thing Description, in one of its versions. What of the Thing the document doesn't say is a warning
-    /// `not-expressed`, with a pointer into the Thing.
-    ///
-    /// # Errors
-    /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.
-    pub fn from_thing(&self, thing: &Value, version: Option<&str>) -> Result<Rendition> {
-        let mut made = (self.from_thing)(thing, version)?;
-        if let Some((format, _)) = Format::exports().find(|(_, export)| export.path == self.path) {
-            made.warnings.extend(unexpressed(format, thing, &made.bytes));
-        }
-        Ok(made)
-    }
-
     /// An original in this version; none where it has it already.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl JsonText {
         JsonText { scalars: Some((yaml.into(), schema)), ..self }
     }
 
-    /// Writes the scalar at the end of the text anew, as it is written at a place of the YAML.
+    /// Writes the scalar at the end of the text again, as it is written at a place of the YAML.
     fn respell<E: serde::de::Error>(&mut self, start: usize, at: Location) -> Result<(), E> {
         let read = &self.text[start..];
         let Some((yaml, schema)) = self.scalars.as_ref().filter(|_| !read.starts_with(['{', '['])) else {

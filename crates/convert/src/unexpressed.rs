@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use crate::{
-    Format, ImportOptions, Input,
+    Export, Format, ImportOptions, Input, Rendition, Result,
     agent_spec::DESCRIPTION,
     td::{Violation, internal::Path},
 };
@@ -18,15 +18,30 @@ const RULE: &str = "not-expressed";
 /// The most warnings of one document.
 const MOST: usize = 50;
 
+impl Export {
+    /// Makes a document of a Thing Description, in one of its versions. What of the Thing the document doesn't say is a warning
+    /// `not-expressed`, with a pointer into the Thing.
+    ///
+    /// # Errors
+    /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.
+    pub fn from_thing(&self, thing: &Value, version: Option<&str>) -> Result<Rendition> {
+        let mut made = (self.from_thing)(thing, version)?;
+        if let Some((format, _)) = Format::exports().find(|(_, export)| export.path == self.path) {
+            made.warnings.extend(unexpressed(format, thing, &made.bytes));
+        }
+        Ok(made)
+    }
+}
+
 /// The members of a Thing that a document doesn't say, or says otherwise; a warning for each, with a pointer into the Thing.
-pub(crate) fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation> {
+fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation> {
     let Ok(mut document) = serde_json::from_slice::<Value>(document) else { return Vec::new() };
     without_own(&mut document);
     let mut texts = HashSet::new();
     collect_texts(&document, &mut texts);
-    let told = Told { things: things_of(format, thing, &document), texts, noun: format.descriptor().noun };
+    let expressed = Expressed { things: things_of(format, thing, &document), texts, noun: format.descriptor().noun };
     let mut found = Vec::new();
-    told.compare(thing, &mut found);
+    expressed.compare(thing, &mut found);
     found.truncate(MOST);
     found
 }
@@ -61,13 +76,13 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut HashSet<&'v str>) {
 }
 
 /// What a document says.
-struct Told<'d> {
+struct Expressed<'d> {
     things: Vec<Value>,
     texts: HashSet<&'d str>,
     noun: &'static str,
 }
 
-impl Told<'_> {
+impl Expressed<'_> {
     fn compare(&self, thing: &Value, found: &mut Vec<Violation>) {
         let root = Path::ROOT;
         for name in ["title", "description", "support"] {
@@ -91,8 +106,8 @@ impl Told<'_> {
         for kind in ["properties", "events"] {
             let list = root.member(kind);
             for name in affordances(thing, kind).keys() {
-                let is_told = self.things.iter().any(|told| affordances(told, kind).contains_key(name));
-                self.warn_unless(is_told, &list.member(name), found);
+                let is_expressed = self.things.iter().any(|read| affordances(read, kind).contains_key(name));
+                self.warn_unless(is_expressed, &list.member(name), found);
             }
         }
         let actions = root.member("actions");
@@ -108,8 +123,8 @@ impl Told<'_> {
         }
     }
 
-    fn warn_unless(&self, is_told: bool, at: &Path<'_>, found: &mut Vec<Violation>) {
-        if !is_told && found.len() < MOST {
+    fn warn_unless(&self, is_expressed: bool, at: &Path<'_>, found: &mut Vec<Violation>) {
+        if !is_expressed && found.len() < MOST {
             found.push(Violation::new(
                 at.to_pointer(),
                 RULE,
@@ -119,13 +134,13 @@ impl Told<'_> {
     }
 
     fn compare_action(&self, thing: &Value, name: &str, action: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
-        let Some(told) = self.capability(name) else { return self.warn_unless(false, at, found) };
+        let Some(said) = self.capability(name) else { return self.warn_unless(false, at, found) };
         self.compare_text(action.get("description"), &at.member("description"), found);
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
-            let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| told.get(&format!("{prefix}{side}")));
-            let is_told = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
-            self.warn_unless(is_told, &at.member(side), found);
+            let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")));
+            let is_expressed = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
+            self.warn_unless(is_expressed, &at.member(side), found);
         }
         let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
@@ -144,9 +159,9 @@ impl Told<'_> {
 
     /// The action of a name, or the capability.
     fn capability(&self, name: &str) -> Option<&Value> {
-        let actions = self.things.iter().find_map(|told| told.get("actions")?.get(name));
+        let actions = self.things.iter().find_map(|read| read.get("actions")?.get(name));
         actions.or_else(|| {
-            let entries = self.things.iter().filter_map(|told| told.get("lmos:capabilities")?.as_array()).flatten();
+            let entries = self.things.iter().filter_map(|read| read.get("lmos:capabilities")?.as_array()).flatten();
             let is_it = |entry: &&Value| ["lmos:id", "lmos:name"].iter().any(|member| entry[*member] == name);
             entries.into_iter().find(is_it)
         })
@@ -165,17 +180,17 @@ impl Told<'_> {
     }
 
     fn compare_security(&self, thing: &Value, found: &mut Vec<Violation>) {
-        let told: BTreeSet<[Option<&str>; 3]> = self
+        let known: BTreeSet<[Option<&str>; 3]> = self
             .things
             .iter()
-            .filter_map(|told| told.get("securityDefinitions")?.as_object())
+            .filter_map(|read| read.get("securityDefinitions")?.as_object())
             .flat_map(Map::values)
             .map(security)
             .collect();
         for (name, definition) in thing.get("securityDefinitions").and_then(Value::as_object).into_iter().flatten() {
             let says_nothing = matches!(definition["scheme"].as_str(), None | Some("nosec" | "auto" | "combo"));
             let at = Path::ROOT.member("securityDefinitions");
-            self.warn_unless(says_nothing || told.contains(&security(definition)), &at.member(name), found);
+            self.warn_unless(says_nothing || known.contains(&security(definition)), &at.member(name), found);
         }
     }
 }
@@ -194,16 +209,23 @@ fn security(definition: &Value) -> [Option<&str>; 3] {
 }
 
 /// The members that data has, their types, and which of them are required.
-fn shape(schema: &Value) -> (Option<&Value>, Vec<(&String, Option<&Value>)>, BTreeSet<&str>) {
+#[derive(PartialEq)]
+struct Shape<'s> {
+    kind: Option<&'s Value>,
+    properties: Vec<(&'s String, Option<&'s Value>)>,
+    required: BTreeSet<&'s str>,
+}
+
+fn shape(schema: &Value) -> Shape<'_> {
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let mut properties: Vec<_> = properties.map(|(name, schema)| (name, schema.get("type"))).collect();
     properties.sort_by_key(|(name, _)| *name);
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
-    (kind, properties, required.collect())
+    Shape { kind, properties, required: required.collect() }
 }
 
-/// True if data that are no object are the one member that a document has for them.
+/// True if data without members are the one member that a document has for them.
 fn is_whole(schema: &Value, said: &Value) -> bool {
     let mut members = said.get("properties").and_then(Value::as_object).into_iter().flatten();
     match (members.next(), members.next()) {

@@ -11,13 +11,18 @@ pub(super) enum Schema {
     Yaml11,
 }
 
+/// True if this JSON is the text.
+fn is_text(json: &str, text: &str) -> bool {
+    serde_json::from_str::<Value>(json).is_ok_and(|value| value == text)
+}
+
 impl Schema {
     /// The JSON of a plain scalar that was read as `read`; `None` if that is right.
     pub(super) fn json(self, written: &str, read: &str) -> Option<String> {
         match self {
             Schema::Core => number(written).filter(|_| is_number(read)),
             // Of a text in quotes the quotes are written too.
-            Schema::Yaml11 if read.starts_with('"') && read != Value::from(written).to_string() => None,
+            Schema::Yaml11 if read.starts_with('"') && !is_text(read, written) => None,
             Schema::Yaml11 => Some(yaml_1_1(written)),
         }
         .filter(|json| json != read)

@@ -7,12 +7,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Configuration, Profile, Protocol,
-    export::{self, DESCRIPTION},
+    Configuration, Profile, Protocol, export,
     findings::{Findings, Spot},
     reading,
     references::as_reference,
     stored,
+    terms::DESCRIPTION,
 };
 use crate::{
     ConvertedThing, Format, ImportOptions, Rendition, Result, Syntax,

@@ -22,14 +22,12 @@ use self::{
     properties::{Property, Titles},
     target::Target,
 };
-use super::thing::REQUEST;
+use super::terms::{DESCRIPTION, REQUEST};
 use crate::casting::effort::Effort;
 use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size, td::internal::McpTransport};
 
 /// The version of the language that has all that is written here.
 const VERSION: &str = "25.4.2";
-/// The member of the metadata that the description is kept in.
-pub(crate) const DESCRIPTION: &str = "thingDescription";
 /// The scheme of a client that shows a certificate.
 const MUTUAL_TLS: &str = "agentspec:mutualTLS";
 /// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     Configuration, Options, edits,
-    export::{DESCRIPTION, from_thing},
+    export::from_thing,
     findings::{Findings, Spot},
     secrets::Secrets,
     stored,
+    terms::DESCRIPTION,
 };
 use crate::{
     ConvertedThing, Result,

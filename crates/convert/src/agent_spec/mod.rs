@@ -49,14 +49,15 @@ mod secrets;
 mod source;
 mod stored;
 mod supply;
+mod terms;
 mod thing;
 mod types;
 mod version;
 #[cfg(feature = "yaml")]
 mod yaml_text;
 
-pub(crate) use self::export::DESCRIPTION;
 pub(super) use self::format::FORMAT;
+pub(crate) use self::terms::DESCRIPTION;
 pub use self::{
     chain::{FlowChain, NeededAgent},
     configuration::Configuration,

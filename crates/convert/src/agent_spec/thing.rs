@@ -22,13 +22,10 @@ use std::{
 
 use serde_json::Value;
 
+pub(super) use self::endpoint::{Base, RESERVED, variable_name};
 use self::{
     data_schema::{DataSchemas, json_literal},
     endpoint::Endpoint,
-};
-pub(super) use self::{
-    endpoint::{Base, RESERVED, variable_name},
-    request::REQUEST,
 };
 use super::{
     Options, edits,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{card_shapes::header_list, input::text, read::is_answer};
+use super::{card_shapes::header_list, input::text};
 use crate::{shape::Findings, signs::has_any, td::internal::Path};
 
 type Object = Map<String, Value>;
@@ -12,6 +12,12 @@ type Object = Map<String, Value>;
 const SERVERS: [&str; 2] = ["mcpServers", "servers"];
 /// Members that say how a client reaches a server.
 const CONNECTION: [&str; 6] = ["command", "url", "serverUrl", "httpUrl", "type", "transport"];
+/// True if a document is what the API of a registry answers: a server, and what the registry says of it.
+pub(super) fn is_answer(members: &Object) -> bool {
+    !members.contains_key("name")
+        && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))
+}
+
 /// Maximum number of servers named in an error.
 const MOST_NAMED: usize = 5;
 

@@ -4,10 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{
     DocumentKind, Options, Server,
-    envelope::is_envelope,
+    envelope::{is_answer, is_envelope},
     export::{self, LONGEST_TITLE},
     from_thing,
-    read::is_answer,
 };
 use crate::{
     Conversion, Descriptor, Error, Export, Format, Import, ImportOptions, Input, Parameter, Rendition, Result,

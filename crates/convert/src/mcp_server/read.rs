@@ -67,7 +67,7 @@ impl Server {
         let mut findings = Findings::default();
         let is_enclosed = envelope::open(&mut members, &mut findings);
         let is_enclosed = is_enclosed.map_err(|message| invalid("several-servers", &message))?;
-        if is_answer(&members) {
+        if envelope::is_answer(&members) {
             bytes = unwrap(&mut members, &bytes);
             for pointer in warnings.iter_mut().map(|warning| &mut warning.pointer) {
                 if pointer == "/server" || pointer.starts_with("/server/") {
@@ -120,12 +120,6 @@ impl Server {
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
-}
-
-/// True if a document is what the API of a registry answers: a server, and what the registry says of it.
-pub(super) fn is_answer(members: &Object) -> bool {
-    !members.contains_key("name")
-        && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))
 }
 
 /// Puts the server in the place of the answer that it is in, with the `_meta` of both; the text of the server.

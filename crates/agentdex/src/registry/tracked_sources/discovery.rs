@@ -36,7 +36,7 @@ impl New {
 
 /// A document of an agent whose format wasn't known.
 pub(super) enum Detected {
-    Document(New),
+    Document(Box<New>),
     /// A Thing Description, which needs no conversion.
     Description(Fetched),
 }
@@ -143,7 +143,7 @@ impl Registry {
             }
         }
         if let Some(described) = self.describe_new(tracker, request, now).await {
-            return described.map(Detected::Document);
+            return described.map(Box::new).map(Detected::Document);
         }
         for Candidate { url, .. } in of_site.into_iter().filter(|_| !is_found) {
             match self.detect_at(tracker, request, &url, now).await {
@@ -171,7 +171,7 @@ impl Registry {
         }
         let id = self.id_at(tracker, request, url, format)?;
         let document = tracker.poller.receive(fetched, format, id.as_deref(), now).await?;
-        Ok(Detected::Document(New { url: url.to_owned(), id, document }))
+        Ok(Detected::Document(Box::new(New { url: url.to_owned(), id, document })))
     }
 
     /// Puts a Thing Description that was fetched.

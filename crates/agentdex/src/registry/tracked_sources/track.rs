@@ -49,7 +49,7 @@ impl Registry {
             let new = match request.format {
                 Some(format) => self.fetch_new(tracker, &request, format, now).await?,
                 None => match self.detect_new(tracker, &request, now).await? {
-                    Detected::Document(new) => new,
+                    Detected::Document(new) => *new,
                     Detected::Description(fetched) => return self.put_fetched(&request, fetched).await,
                 },
             };

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::{
     super::{
         placeholders::{Piece, names, pieces},
-        thing::{REQUEST, variable_name},
+        terms::REQUEST,
+        thing::variable_name,
     },
     Key, Maker,
 };

@@ -4,7 +4,7 @@ use std::{borrow::Cow, iter};
 
 use serde_json::{Map, Value, json};
 
-use super::{Mapper, action::is_access};
+use super::{Mapper, request::is_access};
 use crate::{
     agent_spec::{graph::Key, types::Call},
     data_schema::json_literal,

@@ -15,6 +15,7 @@ use std::{borrow::Cow, collections::HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
+    super::terms::REQUEST,
     Mapper, Target,
     data_schema::{DataSchemas, json_literal},
     endpoint::{Endpoint, text_of, variable_name},
@@ -32,9 +33,6 @@ use crate::{
 };
 
 type Object = Map<String, Value>;
-
-/// The term of a form for the parts of a request that are made of inputs.
-pub(in super::super) const REQUEST: &str = "agentspec:request";
 
 impl<'d> Mapper<'_, 'd> {
     pub(super) fn request_endpoint(&self, key: Key) -> Option<Endpoint> {
