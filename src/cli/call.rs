@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use futures_util::StreamExt;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{
@@ -28,7 +29,8 @@ pub(super) struct Arguments {
     /// Input; - for standard input. Members that are URI variables of the action go into the URL
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Value of a URI variable of the action, beside an input that has no place for it; can be repeated
+    /// Value of a URI variable of the action, for inputs that are not objects; can be repeated. A member of --input with the same
+    /// name wins
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
     /// Print what comes in pieces, as it comes
@@ -74,28 +76,44 @@ fn which_action(agent: &Agent) -> String {
     }
 }
 
-/// Settings with the values of URI variables: of those that aren't texts, as JSON.
+/// Settings with the values of URI variables: a text where one is allowed, else JSON.
 fn variables(agent: &Agent, action: &str, given: &[String]) -> anyhow::Result<Settings> {
     let description = agent.description();
     let owners = [description.find(&Affordance::Action(action.to_owned())), description.find(&Affordance::Thing)];
-    let declared = |name: &str| owners.iter().flatten().find_map(|owner| owner.get("uriVariables")?.get(name));
+    let declared: Vec<(String, &Value)> = owners
+        .iter()
+        .flatten()
+        .filter_map(|owner| owner.get("uriVariables")?.as_object())
+        .flatten()
+        .map(|(name, schema)| (percent_decode_str(name).decode_utf8_lossy().into_owned(), schema))
+        .collect();
+    let input = owners[0].and_then(|action| action.get("input")?.get("properties"));
     let mut settings = Settings::new();
     for variable in given {
         let (name, text) =
             variable.split_once('=').ok_or_else(|| anyhow!("--variable {variable:?}: it is not NAME=VALUE"))?;
-        let Some(schema) = declared(name) else {
-            let names = owners.iter().flatten().filter_map(|owner| owner.get("uriVariables")?.as_object());
-            let names: Vec<_> = names.flat_map(|variables| variables.keys()).map(|name| visible(name)).collect();
-            bail!(
-                "--variable: {action} has no URI variable {name:?}; it has {}",
-                if names.is_empty() { "none".into() } else { names.join(", ") }
-            );
+        let Some((_, schema)) = declared.iter().find(|(known, _)| known == name) else {
+            let names: Vec<_> = declared.iter().map(|(name, _)| visible(name)).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            bail!("--variable: {action} has no URI variable {name:?}; it has {names}");
         };
-        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
-        let value = if is_text { None } else { serde_json::from_str(text).ok() };
+        // An input that is in the URL and can't be one of its variables is described there as text.
+        let schema = input.and_then(|input| input.get(name)).unwrap_or(schema);
+        let value = if takes_text(schema) { None } else { serde_json::from_str(text).ok() };
         settings = settings.variable(name, value.unwrap_or_else(|| Value::from(text)));
     }
     Ok(settings)
+}
+
+/// True if a schema allows texts.
+fn takes_text(schema: &Value) -> bool {
+    let alternatives = ["anyOf", "oneOf"].iter().find_map(|name| schema.get(*name)?.as_array());
+    match (schema.get("type"), alternatives) {
+        (Some(Value::Array(kinds)), _) => kinds.iter().any(|kind| kind == "string"),
+        (Some(kind), _) => kind == "string",
+        (None, Some(alternatives)) => alternatives.iter().any(takes_text),
+        (None, None) => true,
+    }
 }
 
 /// An error about the input names the flag that gives it.

@@ -44,8 +44,9 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, NDJSON files (.ndjson, .jsonl), or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// URL of an agent, of an MCP server, or of a description of one, that the registry fetches and polls from then on; can
-    /// be repeated. The well-known places of all formats are tried unless --format is given
+    /// URL of an agent, an MCP server, or a description of one; can be repeated. The registry fetches it and polls it from then
+    /// on (a Thing Description is fetched once). Unless --format is given, the well-known places of A2A, MCP, LMOS, and WoT are
+    /// tried as well
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
     #[arg(long, help = help_of_format("The format of all documents"))]

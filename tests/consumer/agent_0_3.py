@@ -13,6 +13,7 @@ from a2a.utils import get_message_text, new_agent_parts_message, new_agent_text_
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
+listener.listen()  # so that whoever reads the port can connect
 port = listener.getsockname()[1]
 cancelled = []
 text = lambda s: Part(root=TextPart(text=s))

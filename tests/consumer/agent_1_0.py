@@ -13,6 +13,7 @@ from a2a.types import a2a_pb2 as t
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
+listener.listen()  # so that whoever reads the port can connect
 port = listener.getsockname()[1]
 cancelled = []
 text = lambda s: t.Part(text=s)

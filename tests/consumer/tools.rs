@@ -343,6 +343,44 @@ fn a_credential_takes_the_place_of_a_header_that_grants_access() {
 }
 
 #[test]
+fn default_of_an_input_takes_no_credentials_place() {
+    let server = echo();
+    let inputs = [json!({"title": "key", "type": "string", "default": ""})];
+    let thing = described(&tool(&server, &inputs, json!({"headers": {"X-Api-Key": "{{key}}"}})));
+    let settings = Settings::new().credential("apikey_sc", Credential::new("s3cret"));
+    run(agent(&thing).update(settings.clone()).call("t", None)).unwrap();
+    run(agent(&thing).update(settings).call("t", Some(json!({"key": "given"})))).unwrap();
+    let keys: Vec<_> = server.received().iter().map(|one| one.header("x-api-key").to_owned()).collect();
+    assert_eq!(keys, ["s3cret", "given"]);
+}
+
+#[test]
+fn headers_of_a_tool_are_sent_once_and_select_no_server() {
+    let server = echo();
+    let xml = described(&tool(&server, &[], json!({"headers": {"Accept": "application/xml"}})));
+    run(agent(&xml).call("t", None)).unwrap();
+    let accepted: Vec<_> =
+        server.only().headers.into_iter().filter(|(name, _)| name.eq_ignore_ascii_case("accept")).collect();
+    assert_eq!(accepted.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["application/xml"]);
+    let named = described(&tool(&server, &[input("name", "string")], json!({"headers": {"{{name}}": "evil.example"}})));
+    let error = run(agent(&named).call("t", Some(json!({"name": "Host"})))).unwrap_err();
+    assert!(error.to_string().contains("\"Host\""), "{error}");
+    assert_eq!(server.received().len(), 1);
+}
+
+#[test]
+fn key_that_a_text_has_no_place_for_is_named() {
+    let server = echo();
+    let mut thing = described(&tool(&server, &[input("a", "string")], json!({"data": "Say {{a}}"})));
+    thing["securityDefinitions"] = json!({"key": {"scheme": "apikey", "in": "body", "name": "key"}});
+    thing["security"] = "key".into();
+    let settings = Settings::new().credential("key", Credential::new("s3cret"));
+    let error = run(agent(&thing).update(settings).call("t", Some(json!({"a": "x"})))).unwrap_err();
+    assert!(error.to_string().contains("key"), "{error}");
+    assert_eq!(server.received().len(), 0);
+}
+
+#[test]
 fn known_members_and_variables_of_a_thing_need_not_be_given() {
     let server = echo();
     let thing = super::thing(json!({
@@ -396,6 +434,22 @@ fn a_remote_agent_is_called_by_its_card() {
             assert!(answer.message().text().contains("umbrella"), "{path}: {answer:?}");
         }
     }
+}
+
+#[test]
+fn card_of_the_site_is_not_that_of_another_agent() {
+    let server = Server::start(|request: &Received| match request.line.as_str() {
+        "GET /.well-known/agent-card.json" => Said::json(json!({
+            "name": "Other", "supportedInterfaces": [{"url": "/agents/other", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        })),
+        "POST /agents/x" => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": {
+            "kind": "message", "messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": "It is x."}],
+        }})),
+        _ => Said::new("404 Not Found", &[], ""),
+    });
+    let answer = run(agent(&a2a_agent(&format!("{}/agents/x", server.origin))).ask("hello")).unwrap();
+    assert_eq!(answer.message().text(), "It is x.");
+    assert!(server.received().iter().all(|request| request.line != "POST /agents/other"));
 }
 
 #[test]

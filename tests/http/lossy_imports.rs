@@ -154,6 +154,21 @@ fn edit_of_an_export_is_an_edit_of_the_import() {
 }
 
 #[test]
+fn very_many_edits_of_an_export_are_not_looked_for() {
+    let registry = TestRegistry::start();
+    let tags: Vec<String> = (0..20_000).map(|number| format!("tag {number}")).collect();
+    let thing = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
+        "@type": "lmos:Agent", "id": "urn:example:tags", "title": "Tags", "version": {"instance": "1.0.0"},
+        "lmos:capabilities": [{"lmos:id": "tag", "lmos:name": "tag", "lmos:tags": tags}],
+    });
+    registry.put("/things/urn:example:tags", thing.to_string()).expect(201);
+    let file = export(&registry, "urn:example:tags", "lmos-capabilities").expect(200).text().replace("tag ", "other ");
+    // An import like any other then, which drops the title.
+    import(&registry, "lmos-capabilities", "", file.as_bytes()).expect(200);
+}
+
+#[test]
 fn refusal_names_what_would_be_dropped() {
     let registry = TestRegistry::start();
     let id = register(&registry, "a2a");

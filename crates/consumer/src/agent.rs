@@ -339,12 +339,11 @@ impl Agent {
                 (request.clone(), input::of_variables(description, &form.affordance, variables)?)
             }
         };
-        let given_headers = match (&request, RequestTemplate::of(form)) {
-            (Request::Invoke { input: Some(Value::Object(inputs)), .. }, Some(template)) => {
-                template.given_headers(inputs)
-            }
-            _ => Vec::new(),
-        };
+        // A default takes no credential's place.
+        let none = Map::new();
+        let given = given_members(intent).unwrap_or(&none);
+        let given_headers =
+            RequestTemplate::of(form).map(|template| template.given_headers(given, &settings.variables)).unwrap_or_default();
         let mut form = form.clone();
         let authorization = self.resolve_target(&mut form, &variables, settings, &given_headers).await?;
         let is_subscription = matches!(request, Request::Subscribe { .. });
@@ -378,8 +377,8 @@ impl Agent {
             && let Some(name) = variable_of_origin(&form.href)
         {
             let reason = format!(
-                "the input {name:?} would select the server: write the host into the URL of the tool, or name the server \
-                 (`endpoint` of the settings)"
+                "the input {name:?} would select the server; write the host into the URL of the tool and register it again \
+                 (programs in Rust: `Settings::endpoint`)"
             );
             return Err(Error::Refused { url: form.href.clone(), reason });
         }
@@ -539,4 +538,14 @@ impl Agent {
     pub(super) fn answer_builder(&self) -> AnswerBuilder {
         AnswerBuilder::new(self.id(), self.all_settings().answer_bytes())
     }
+}
+
+/// The members of the data that a caller gives.
+fn given_members(intent: &Intent) -> Option<&Map<String, Value>> {
+    let data = match intent {
+        Intent::Message { message, .. } => message.data(),
+        Intent::Request(_, Request::Invoke { input, .. }) => input.as_ref(),
+        Intent::Request(..) => None,
+    };
+    data.and_then(Value::as_object)
 }

@@ -19,6 +19,10 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{[\s\x1c-\x1f]*([\p{L}\p{N}_]+)[\s\x1c-\x1f]*\}\}").expect("the expression is valid")
 });
 
+/// Headers that select the server, or say where a request ends.
+const OF_CONNECTION: [&str; 8] =
+    ["host", "connection", "content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"];
+
 /// The inputs of a tool, by name.
 type Inputs = Map<String, Value>;
 
@@ -42,7 +46,7 @@ impl<'f> RequestTemplate<'f> {
         method.map(|method| self.filled(method, inputs, "http_method")).transpose()
     }
 
-    /// The headers that are made of inputs. One whose inputs aren't given is left out if a credential takes its place.
+    /// The headers that are made of inputs, but for those that a credential takes the place of.
     pub(super) fn headers(&self, inputs: &Inputs, granted: &[Authorization]) -> Result<Vec<(String, String)>> {
         let is_granted = |header: &str| {
             granted
@@ -51,12 +55,16 @@ impl<'f> RequestTemplate<'f> {
         };
         let mut headers = Vec::new();
         for (name, value) in self.header_templates() {
-            if is_granted(name) && !self.is_given(value, inputs) {
+            if is_granted(name) {
                 continue;
             }
             let pointer = format!("headers/{name}");
             let value = self.filled(value, inputs, &pointer)?;
-            let name = self.filled_name(name, inputs, &pointer)?;
+            let template = name;
+            let name = self.filled_name(template, inputs, &pointer)?;
+            if name != template && OF_CONNECTION.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+                return Err(self.refused(&pointer, &format!("no input makes the header {name:?}, which the connection needs")));
+            }
             if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err() {
                 return Err(
                     self.refused(&pointer, "a header can't have this name or value, such as one with line breaks")
@@ -67,9 +75,11 @@ impl<'f> RequestTemplate<'f> {
         Ok(headers)
     }
 
-    /// The names of the headers whose inputs are all given.
-    pub(super) fn given_headers(&self, inputs: &Inputs) -> Vec<String> {
-        let given = self.header_templates().filter(|(_, value)| self.is_given(value, inputs));
+    /// The names of the headers whose inputs the caller gives, as data or as variables.
+    pub(super) fn given_headers(&self, data: &Inputs, variables: &Inputs) -> Vec<String> {
+        let is_there = |name: &str| data.contains_key(name) || variables.contains_key(name);
+        let is_given = |template: &str| PLACEHOLDER.captures_iter(template).all(|found| is_there(&found[1]));
+        let given = self.header_templates().filter(|(_, value)| PLACEHOLDER.is_match(value) && is_given(value));
         given.map(|(name, _)| name.to_owned()).collect()
     }
 

@@ -281,11 +281,15 @@ pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
     let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
     let header = |declared: &Value| {
         let name = declared.get("htv:fieldName")?.as_str().filter(|name| !is_of_protocol(name))?;
-        let mut value = declared.get("htv:fieldValue")?.as_str()?.to_owned();
-        for (variable, given) in &call.variables {
-            value = value.replace(&format!("{{{variable}}}"), &text_of(given));
+        // Values are filled in once: what looks like a variable in one is none.
+        let mut parts = declared.get("htv:fieldValue")?.as_str()?.split('{');
+        let mut value = parts.next()?.to_owned();
+        for part in parts {
+            let (variable, literal) = part.split_once('}')?;
+            value.push_str(&text_of(call.variables.get(variable)?));
+            value.push_str(literal);
         }
-        (!value.contains('{')).then(|| (name.to_owned(), value))
+        Some((name.to_owned(), value))
     };
     declared.filter_map(header).collect()
 }

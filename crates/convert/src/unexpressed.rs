@@ -3,7 +3,7 @@
 //! Texts and addresses are looked for in the document, data and security in the Things that importing it gives. What only
 //! agentdex reads, a description in metadata or an extension of ours, is left out before.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -17,6 +17,8 @@ use crate::{
 const RULE: &str = "not-expressed";
 /// The most warnings of one document.
 const MOST: usize = 50;
+/// The most forms of one action that are looked at.
+const MOST_FORMS: usize = 64;
 
 impl Export {
     /// Makes a document of a Thing Description, in one of its versions. What of the Thing the document doesn't say is a warning
@@ -37,7 +39,7 @@ impl Export {
 fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation> {
     let Ok(mut document) = serde_json::from_slice::<Value>(document) else { return Vec::new() };
     without_own(&mut document);
-    let mut texts = HashSet::new();
+    let mut texts = BTreeSet::new();
     collect_texts(&document, &mut texts);
     let expressed = Expressed { things: things_of(format, thing, &document), texts, noun: format.descriptor().noun };
     let mut found = Vec::new();
@@ -66,7 +68,7 @@ fn things_of(format: Format, thing: &Value, document: &Value) -> Vec<Value> {
     things.into_iter().map(|thing| thing.description.into_parts().0).collect()
 }
 
-fn collect_texts<'v>(value: &'v Value, texts: &mut HashSet<&'v str>) {
+fn collect_texts<'v>(value: &'v Value, texts: &mut BTreeSet<&'v str>) {
     match value {
         Value::String(text) => drop(texts.insert(text)),
         Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
@@ -78,7 +80,7 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut HashSet<&'v str>) {
 /// What a document says.
 struct Expressed<'d> {
     things: Vec<Value>,
-    texts: HashSet<&'d str>,
+    texts: BTreeSet<&'d str>,
     noun: &'static str,
 }
 
@@ -128,7 +130,7 @@ impl Expressed<'_> {
             found.push(Violation::new(
                 at.to_pointer(),
                 RULE,
-                format!("{} doesn't say this, or says it otherwise", self.noun),
+                format!("{} leaves this out, or has a different value", self.noun),
             ));
         }
     }
@@ -144,10 +146,12 @@ impl Expressed<'_> {
         }
         let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
+        let forms = &forms[..forms.len().min(MOST_FORMS)];
         let is_reached = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
-        self.warn_unless(forms.is_empty() || forms.iter().any(is_reached), &at.member("forms"), found);
+        let reached: Vec<bool> = forms.iter().map(is_reached).collect();
+        self.warn_unless(forms.is_empty() || reached.contains(&true), &at.member("forms"), found);
         let list = at.member("forms");
-        for (index, form) in forms.iter().enumerate().filter(|(_, form)| is_reached(form)) {
+        for (index, form) in forms.iter().enumerate().filter(|(index, _)| reached[*index]) {
             let form_at = list.index(index);
             let headers = form_at.member("htv:headers");
             let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
@@ -167,16 +171,18 @@ impl Expressed<'_> {
         })
     }
 
-    /// True if an address is in the document. Variables in it are written otherwise.
+    /// True if a text of the document begins with an address. Variables in it are written otherwise.
     fn has_address(&self, base: &str, href: &str) -> bool {
         let literal = href.split('{').next().unwrap_or_default();
-        let is_whole = literal.contains("://") || base.is_empty();
-        let address = if is_whole { literal.to_owned() } else { format!("{}{literal}", base.trim_end_matches('/')) };
-        let literal = literal.trim_end_matches(['?', '&', '/']);
+        let origin_end = base.find("://").map_or(0, |scheme| scheme + 3);
+        let origin_end = base[origin_end..].find('/').map_or(base.len(), |length| origin_end + length);
+        let address = match literal {
+            whole if whole.contains("://") || base.is_empty() => whole.to_owned(),
+            path if path.starts_with('/') => format!("{}{path}", &base[..origin_end]),
+            path => format!("{}/{path}", base[..base.rfind('/').unwrap_or(0).max(origin_end)].trim_end_matches('/')),
+        };
         let address = address.trim_end_matches(['?', '&', '/']);
-        self.texts
-            .iter()
-            .any(|text| text.starts_with(address) || (!is_whole && !literal.is_empty() && text.contains(literal)))
+        self.texts.range(address..).next().is_some_and(|text| text.starts_with(address))
     }
 
     fn compare_security(&self, thing: &Value, found: &mut Vec<Violation>) {
@@ -205,7 +211,8 @@ fn security(definition: &Value) -> [Option<&str>; 3] {
     let text = |name: &str| definition.get(name).and_then(Value::as_str);
     let scheme = text("scheme");
     let is_in_header = matches!(scheme, Some("basic" | "bearer" | "digest"));
-    [scheme, text("in").or(is_in_header.then_some("header")), text("name").filter(|_| scheme == Some("apikey"))]
+    let usual = if is_in_header { Some("header") } else { (scheme == Some("apikey")).then_some("query") };
+    [scheme, text("in").or(usual), text("name").filter(|_| scheme == Some("apikey"))]
 }
 
 /// The members that data has, their types, and which of them are required.
@@ -218,11 +225,21 @@ struct Shape<'s> {
 
 fn shape(schema: &Value) -> Shape<'_> {
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let mut properties: Vec<_> = properties.map(|(name, schema)| (name, schema.get("type"))).collect();
+    let mut properties: Vec<_> = properties.map(|(name, schema)| (name, kind_of(schema))).collect();
     properties.sort_by_key(|(name, _)| *name);
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
     Shape { kind, properties, required: required.collect() }
+}
+
+/// The type of a member. One that need not be given is one of a type or null to Agent Spec.
+fn kind_of(schema: &Value) -> Option<&Value> {
+    let alternatives = ["anyOf", "oneOf"].iter().find_map(|name| schema.get(*name)?.as_array());
+    let mut others = alternatives.into_iter().flatten().filter_map(|one| one.get("type")).filter(|kind| *kind != "null");
+    match (schema.get("default"), others.next(), others.next()) {
+        (Some(Value::Null), Some(only), None) => Some(only),
+        _ => schema.get("type"),
+    }
 }
 
 /// True if data without members are the one member that a document has for them.

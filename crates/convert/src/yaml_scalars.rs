@@ -57,7 +57,10 @@ fn integer(written: &str) -> Option<String> {
         return None;
     }
     let digits = digits.replace('_', "");
-    let radix = |digits: &str, radix: u32| u128::from_str_radix(digits, radix).ok().map(|number| number.to_string());
+    let radix = |digits: &str, radix: u32| {
+        let is_number = digits.chars().all(|digit| digit.is_digit(radix));
+        u128::from_str_radix(digits, radix).ok().filter(|_| is_number).map(|number| number.to_string())
+    };
     let magnitude = match digits.as_str() {
         "0" => Some(digits),
         text if text.starts_with("0b") => radix(&text[2..], 2),

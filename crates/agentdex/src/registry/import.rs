@@ -274,7 +274,12 @@ impl Registry {
         let write = Write::put_at(&id, text).when(Precondition::Seq(seq)).dry_run(import.dry_run);
         let write = write.actor(import.actor.clone()).with_access(import.access.clone());
         let written = self.write(write).await?;
-        Ok(Imported { things: vec![written], warnings: Vec::new(), descriptions })
+        // Of what changes nothing, nothing is odd.
+        let warnings = match written.effect {
+            Effect::Unchanged => Vec::new(),
+            _ => import.conversion.warnings.clone(),
+        };
+        Ok(Imported { things: vec![written], warnings, descriptions })
     }
 
     /// Imports with what is to be noted of the first Thing, given its id.

@@ -31,7 +31,8 @@ pub(super) fn url(form: &Form) -> Option<&str> {
 
 /// Fetches the card that is found at a URL. None if there is no card at any of its places.
 pub(super) async fn fetch(transport: &Transport, url: &str) -> Result<Option<Found>> {
-    for place in places(url) {
+    let below = url.trim_end_matches('/');
+    for (position, place) in places(url).into_iter().enumerate() {
         let request = Outgoing::new(Method::GET, &place).header("accept", "application/json");
         let bytes = match transport.send(&request).await {
             Ok(answer) => answer.bytes().await?,
@@ -39,7 +40,10 @@ pub(super) async fn fetch(transport: &Transport, url: &str) -> Result<Option<Fou
             Err(error) => return Err(error),
         };
         // A server that answers every path has a page there.
-        if let Some(card) = serde_json::from_slice(&bytes).ok().filter(is_card) {
+        let card = serde_json::from_slice(&bytes).ok().filter(is_card);
+        // That of the site may be of another of its agents.
+        let is_own = |card: &Value| position < WELL_KNOWN.len() || leads_below(card, below);
+        if let Some(card) = card.filter(is_own) {
             return found(&card, &place).map(Some);
         }
     }
@@ -59,6 +63,12 @@ fn places(url: &str) -> Vec<String> {
         places.extend(WELL_KNOWN.iter().map(|place| format!("{origin}{place}")));
     }
     places
+}
+
+/// True if an interface of a card is at a URL, or below it.
+fn leads_below(card: &Value, url: &str) -> bool {
+    let rest = |interface: Interface<'_>| interface.url.strip_prefix(url).map(str::to_owned);
+    interfaces(card).into_iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }
 
 fn is_card(card: &Value) -> bool {

@@ -118,6 +118,8 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         (Some(id), thing, _) => match (consumer.agent(id).await, thing) {
             // A chain that has all descriptions runs without a registry.
             (Err(Error::NotFound { .. } | Error::Directory { .. }), Some(thing)) => inline(thing)?,
+            // A tool that an earlier version registered takes the body of its request, and the chain gives its inputs.
+            (Ok(agent), Some(thing)) if has_template(thing) && !has_template(agent.description().value()) => inline(thing)?,
             (Ok(agent), _) if !is_named => agent.found(Vec::new(), "the chain names it".into()),
             (outcome, _) => outcome?,
         },
@@ -129,6 +131,13 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         Some(action) => agent.update(Settings::new().action(action)),
         None => agent,
     })
+}
+
+/// True if the request of an action is made of its inputs by a template.
+fn has_template(thing: &Value) -> bool {
+    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let mut forms = actions.filter_map(|action| action.get("forms")?.as_array()).flatten();
+    forms.any(|form| form.get("agentspec:request").is_some())
 }
 
 /// The affordance, binding and target that a message is sent by.

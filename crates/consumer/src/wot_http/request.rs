@@ -45,7 +45,10 @@ pub(super) fn of(call: &Call, transport: &Transport) -> Result<Outgoing> {
         _ => "application/json, */*;q=0.5",
     };
     let expected = form.members.get("response").and_then(|response| response.get("contentType")?.as_str());
-    outgoing = outgoing.header("accept", expected.unwrap_or(accept));
+    let is_named = outgoing.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept"));
+    if !is_named {
+        outgoing = outgoing.header("accept", expected.unwrap_or(accept));
+    }
     match template {
         Some(template) => with_filled_body(outgoing, &content_type, template.data(inputs)?, transport),
         None => with_body(outgoing, call, transport),
@@ -62,7 +65,10 @@ fn with_filled_body(
 ) -> Result<Outgoing> {
     match data {
         None => with_keys_alone(outgoing, content_type, transport),
-        Some(Value::String(text)) => Ok(outgoing.body(content_type, text.into_bytes())),
+        Some(Value::String(text)) => {
+            no_key_belongs_there(transport)?;
+            Ok(outgoing.body(content_type, text.into_bytes()))
+        }
         Some(mut data) => {
             transport.add_to_body(&mut data)?;
             Ok(match &data {
@@ -147,6 +153,7 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
     match (input, media) {
         (_, Some(media)) if !is_textual(content_type) => match &media.content {
             Content::Bytes(bytes) => {
+                no_key_belongs_there(transport)?;
                 let media_type = media.media_type.as_deref().unwrap_or(content_type);
                 Ok(outgoing.body(media_type, bytes.clone()))
             }
@@ -167,6 +174,11 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
 
 fn declares_input(call: &Call) -> bool {
     call.description.find(&call.form.affordance).is_some_and(|found| found.get("input").is_some())
+}
+
+/// Fails if a credential belongs into the body: only data have a place for it.
+fn no_key_belongs_there(transport: &Transport) -> Result<()> {
+    transport.add_to_body(&mut Value::String(String::new()))
 }
 
 /// A request without input, whose body has keys if any belong there.

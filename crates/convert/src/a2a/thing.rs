@@ -94,7 +94,8 @@ pub(super) fn id_of(card: &Card, options: &Options) -> Result<String> {
     if let Some(id) = &options.id {
         return Ok(normalize_id(id)?.into_owned());
     }
-    if let Some(id) = thing_id(card) {
+    // Whoever serves a card decides nothing about the Things of others.
+    if let Some(id) = thing_id(card).filter(|_| options.base.is_none()) {
         return Ok(normalize_id(id)?.into_owned());
     }
     let unknown =

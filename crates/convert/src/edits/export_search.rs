@@ -6,6 +6,8 @@ use super::{Change, What, change::pointer, changes, distance};
 
 /// The most exports that are made to find what was edited.
 const MOST_TRIED: usize = 24;
+/// The most changes that are looked for: each takes a walk through the description.
+const MOST_CHANGES: usize = 100;
 
 /// The search for the description whose export a document is. What the export says otherwise is looked for in the
 /// description, and replaced there.
@@ -22,8 +24,9 @@ impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
     /// Searches from a description, whose export is `exported`, for the one whose export is `sent`.
     pub(crate) fn new(export: E, description: &Value, exported: Value, sent: &'s Value) -> ExportSearch<'s, E> {
         let mut search = ExportSearch { export, sent, best: description.clone(), exported, left: MOST_TRIED };
-        for change in changes(&search.exported.clone(), sent) {
-            search.find(&change);
+        let changes = changes(&search.exported, sent);
+        for change in changes.iter().filter(|_| changes.len() <= MOST_CHANGES) {
+            search.find(change);
         }
         search
     }
@@ -42,6 +45,9 @@ impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
     /// where it belongs.
     fn find(&mut self, change: &Change) {
         let What::Set(is) = &change.what else { return };
+        if self.left == 0 {
+            return;
+        }
         let name = change.path.last().map(String::as_str).unwrap_or_default();
         let was = self.exported.pointer(&change.pointer()).cloned();
         let mut places = Vec::new();

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result, Timestamp,
+    change::Precondition,
     convert::{Format, detect},
     fetch::{Candidate, Fetched, Place, candidates, shown},
     registry::{IfExists, Imported, Registry, Write},
@@ -186,7 +187,8 @@ impl Registry {
         }
         let text = merge_patch::apply(document.text(), &serde_json::Value::Object(patch).to_string())?;
         let write = match (&request.id, request.if_exists) {
-            (_, IfExists::Refuse) => Write::register(text.as_str()),
+            (Some(id), IfExists::Refuse) => Write::put_at(id.as_str(), text.as_str()).when(Precondition::Absent),
+            (None, IfExists::Refuse) => Write::register(text.as_str()),
             (Some(id), _) => Write::put_at(id.as_str(), text.as_str()),
             (None, _) => Write::put(text.as_str()),
         };

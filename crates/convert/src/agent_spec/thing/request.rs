@@ -168,8 +168,8 @@ impl<'d> Mapper<'_, 'd> {
             let spot = || self.graph.at(key).member("url");
             let message = || {
                 format!(
-                    "the input {name:?} decides which server is called, so the tool can't be called unless its caller \
-                     names the server; write the host into the URL"
+                    "the tool can't be called: the input {name:?} would decide which server gets the request; write the \
+                     host into the URL"
                 )
             };
             findings.warning(spot, "open-host", message);
