@@ -34,12 +34,17 @@ fn variables_of_a_url_are_given_beside_the_input() {
     registry.put("/things/urn:example:inc", thing.to_string()).expect(201);
     let call = |variables: &[&str]| {
         let given = variables.iter().flat_map(|variable| ["--variable", *variable]);
-        let arguments: Vec<&str> = ["call", "urn:example:inc", "inc", "--input", "7"].into_iter().chain(given).collect();
+        let arguments: Vec<&str> =
+            ["call", "urn:example:inc", "inc", "--input", "7"].into_iter().chain(given).collect();
         agentdex(&registry, &arguments, "")
     };
     let output = call(&["step=5", "größe=3"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("POST /inc?step=5&gr%C3%B6%C3%9Fe=3 7"), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        said.contains("POST /inc?step=5&gr%C3%B6%C3%9Fe=3 7"),
+        "{said} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     for (variable, expected) in [("stop=1", "has no URI variable \"stop\"; it has"), ("step", "it is not NAME=VALUE")] {
         let output = call(&[variable]);
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains(expected), "{output:?}");

@@ -342,8 +342,9 @@ impl Agent {
         // A default takes no credential's place.
         let none = Map::new();
         let given = given_members(intent).unwrap_or(&none);
-        let given_headers =
-            RequestTemplate::of(form).map(|template| template.given_headers(given, &settings.variables)).unwrap_or_default();
+        let given_headers = RequestTemplate::of(form)
+            .map(|template| template.given_headers(given, &settings.variables))
+            .unwrap_or_default();
         let mut form = form.clone();
         let authorization = self.resolve_target(&mut form, &variables, settings, &given_headers).await?;
         let is_subscription = matches!(request, Request::Subscribe { .. });

@@ -63,7 +63,9 @@ impl<'f> RequestTemplate<'f> {
             let template = name;
             let name = self.filled_name(template, inputs, &pointer)?;
             if name != template && OF_CONNECTION.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-                return Err(self.refused(&pointer, &format!("no input makes the header {name:?}, which the connection needs")));
+                return Err(
+                    self.refused(&pointer, &format!("no input makes the header {name:?}, which the connection needs"))
+                );
             }
             if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err() {
                 return Err(

@@ -17,7 +17,7 @@ use crate::{
 const RULE: &str = "not-expressed";
 /// The most warnings of one document.
 const MOST: usize = 50;
-/// The most forms of one action that are looked at.
+/// The most forms of one action that are checked.
 const MOST_FORMS: usize = 64;
 
 impl Export {
@@ -235,7 +235,8 @@ fn shape(schema: &Value) -> Shape<'_> {
 /// The type of a member. One that need not be given is one of a type or null to Agent Spec.
 fn kind_of(schema: &Value) -> Option<&Value> {
     let alternatives = ["anyOf", "oneOf"].iter().find_map(|name| schema.get(*name)?.as_array());
-    let mut others = alternatives.into_iter().flatten().filter_map(|one| one.get("type")).filter(|kind| *kind != "null");
+    let mut others =
+        alternatives.into_iter().flatten().filter_map(|one| one.get("type")).filter(|kind| *kind != "null");
     match (schema.get("default"), others.next(), others.next()) {
         (Some(Value::Null), Some(only), None) => Some(only),
         _ => schema.get("type"),

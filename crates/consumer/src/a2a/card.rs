@@ -42,7 +42,7 @@ pub(super) async fn fetch(transport: &Transport, url: &str) -> Result<Option<Fou
         // A server that answers every path has a page there.
         let card = serde_json::from_slice(&bytes).ok().filter(is_card);
         // That of the site may be of another of its agents.
-        let is_own = |card: &Value| position < WELL_KNOWN.len() || leads_below(card, below);
+        let is_own = |card: &Value| position < WELL_KNOWN.len() || is_at_or_below(card, below);
         if let Some(card) = card.filter(is_own) {
             return found(&card, &place).map(Some);
         }
@@ -66,7 +66,7 @@ fn places(url: &str) -> Vec<String> {
 }
 
 /// True if an interface of a card is at a URL, or below it.
-fn leads_below(card: &Value, url: &str) -> bool {
+fn is_at_or_below(card: &Value, url: &str) -> bool {
     let rest = |interface: Interface<'_>| interface.url.strip_prefix(url).map(str::to_owned);
     interfaces(card).into_iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }

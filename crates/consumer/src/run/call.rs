@@ -119,7 +119,9 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
             // A chain that has all descriptions runs without a registry.
             (Err(Error::NotFound { .. } | Error::Directory { .. }), Some(thing)) => inline(thing)?,
             // A tool that an earlier version registered takes the body of its request, and the chain gives its inputs.
-            (Ok(agent), Some(thing)) if has_template(thing) && !has_template(agent.description().value()) => inline(thing)?,
+            (Ok(agent), Some(thing)) if has_template(thing) && !has_template(agent.description().value()) => {
+                inline(thing)?
+            }
             (Ok(agent), _) if !is_named => agent.found(Vec::new(), "the chain names it".into()),
             (outcome, _) => outcome?,
         },
