@@ -114,7 +114,7 @@ impl Import {
     /// use agentdex::{
     ///     Error,
     ///     convert::{Format, ImportOptions, Input},
-    ///     registry::Import,
+    ///     registry::{IfExists, Import},
     /// };
     ///
     /// let of = |format: Format, document: &[u8]| -> agentdex::Result<Import> {
@@ -124,8 +124,11 @@ impl Import {
     /// let server = br#"{"name": "com.example/clock", "description": "Clock", "version": "1.0.0",
     ///     "remotes": [{"type": "streamable-http", "url": "https://clock.example/mcp"}]}"#;
     /// let id = registry.import_blocking(of(Format::McpServer, server)?)?.things.remove(0).id;
+    /// // Its export says less, too, but is known to be that, and changes nothing.
     /// let file = registry.export(&id, Format::LmosCapabilities, None)?;
-    /// let import = of(Format::LmosCapabilities, &file.bytes)?;
+    /// registry.import_blocking(of(Format::LmosCapabilities, &file.bytes)?)?;
+    /// let file = format!(r#"{{"id": "{id}", "capabilities": [{{"name": "time", "version": "2.0.0"}}]}}"#);
+    /// let import = of(Format::LmosCapabilities, file.as_bytes())?.if_exists(IfExists::Replace);
     /// assert!(matches!(registry.import_blocking(import.clone()), Err(Error::LossyImport { .. })));
     /// registry.import_blocking(import.replace(true))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
