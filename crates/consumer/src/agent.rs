@@ -18,9 +18,10 @@ use super::{
     description::strings,
     input,
     middleware::Next,
-    request_template::{RequestTemplate, variable_of_origin},
+    request_template::RequestTemplate,
     schema, template,
 };
+use crate::td::internal::origin_variable;
 
 /// An agent of a directory. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -375,7 +376,7 @@ impl Agent {
         given_headers: &[String],
     ) -> Result<Vec<super::Authorization>> {
         if RequestTemplate::of(form).is_some()
-            && let Some(name) = variable_of_origin(&form.href)
+            && let Some(name) = origin_variable(&form.href)
         {
             let reason = format!(
                 "the input {name:?} would select the server; write the host into the URL of the tool and register it again \

@@ -157,11 +157,3 @@ impl<'f> RequestTemplate<'f> {
 pub(super) fn input_name(variable: &str) -> Cow<'_, str> {
     percent_decode_str(variable).decode_utf8_lossy()
 }
-
-/// The first variable in the scheme, host, or port of a URL: whoever fills it in selects the server.
-pub(super) fn variable_of_origin(href: &str) -> Option<&str> {
-    let start = href.find("://").map_or(0, |scheme| scheme + 3);
-    let end = href[start..].find(['/', '?', '#']).map_or(href.len(), |length| start + length);
-    let (_, behind) = href[..end].split_once('{')?;
-    Some(behind.split_once('}')?.0)
-}

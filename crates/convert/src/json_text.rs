@@ -4,12 +4,14 @@
 //! Depth and length are bounded on the way: a deeply nested source is an error, not a stack overflow,
 //! and reading ends early where aliases stand for more than the limit.
 
+mod scalars;
+
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Location;
 
-use super::yaml_scalars::Schema;
+pub(crate) use self::scalars::Schema;
 use crate::{Error, td::MAX_NESTING};
 
 /// The name by which serde-saphyr is asked for a value with its place in the source, as its `Spanned` does.

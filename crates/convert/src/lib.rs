@@ -54,8 +54,6 @@ mod unexpressed;
 pub mod verification;
 #[cfg_attr(not(feature = "yaml"), path = "no_yaml.rs")]
 mod yaml;
-#[cfg(feature = "yaml")]
-mod yaml_scalars;
 
 // Shared with the other crates of agentdex; no part of the public interface. So is `casting`.
 #[cfg(feature = "yaml")]

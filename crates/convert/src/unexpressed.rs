@@ -21,8 +21,8 @@ const MOST: usize = 50;
 const MOST_FORMS: usize = 64;
 
 impl Export {
-    /// Makes a document of a Thing Description, in one of its versions. What of the Thing the document doesn't say is a warning
-    /// `not-expressed`, with a pointer into the Thing.
+    /// Makes a document of a Thing Description, in one of its versions. Each member of the Thing that the document lacks
+    /// or changes gives a warning `not-expressed`, with a pointer into the Thing.
     ///
     /// # Errors
     /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.

@@ -8,7 +8,7 @@
 
 use serde_saphyr::{Error as YamlError, ExternalMessageSource, budget::BudgetBreach, granit_parser::ErrorKind};
 
-use super::{json_text::JsonText, yaml_scalars::Schema};
+use super::json_text::{JsonText, Schema};
 use crate::{Error, Result, td::MAX_NESTING};
 
 /// Maximum length of a document's JSON, as a multiple of the document's own: JSON has what aliases stand for, and the

@@ -46,6 +46,7 @@ mod semantics;
 mod source_schema;
 mod thing_description;
 mod timestamp;
+mod uri_origin;
 mod value_seed;
 mod version;
 
@@ -92,6 +93,7 @@ pub mod internal {
         path::Path,
         report::push_token,
         source_schema::source_schema,
+        uri_origin::origin_variable,
     };
 }
 

@@ -52,7 +52,7 @@ impl Registry {
     }
 }
 
-/// The warning where what is registered has expired already.
+/// The warning about a registration whose time of expiry has passed.
 fn expired_on_arrival(expires: Timestamp) -> Violation {
     let message = format!("{expires} has passed: what is registered with it is removed at once");
     Violation::new("/registration/expires", "expired", message)

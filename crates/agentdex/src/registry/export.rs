@@ -18,8 +18,8 @@ pub struct Exported {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
-    /// What of the Thing the document doesn't say, and what was left out of an original. None for TDs, and for an original
-    /// that lacks nothing.
+    /// Members of the Thing that the document lacks or changes, and values that were removed from an original. `None` for
+    /// Thing Descriptions, and for an original from which nothing was removed.
     pub warnings: Option<Vec<Violation>>,
 }
 
@@ -134,7 +134,7 @@ impl Registry {
     }
 }
 
-/// The warning of a value that an original doesn't have, by the name that stands for it.
+/// The warning about a value that was removed from an original; `name` is its placeholder there.
 fn left_out(name: &String) -> Violation {
     Violation::new("", "value-left-out", format!("{name:?} stands for a value that is not in the document: supply it"))
 }

@@ -41,7 +41,7 @@ const RETURN_ATTEMPTS: u32 = 5;
 /// A Thing with what was edited in its export.
 struct ReturnedThing {
     id: String,
-    /// The change that its description is of.
+    /// Position of the change that its description was read at.
     seq: Seq,
     text: String,
 }
@@ -245,8 +245,8 @@ impl Registry {
         pollster::block_on(self.import(import))
     }
 
-    /// The Thing that a document is the export of, in another format than that of its original, and its text with what was
-    /// edited in the document; none if it isn't.
+    /// Finds the Thing that a document was exported from, in another format than that of its original. The text is that of the
+    /// Thing with the edits of the document. `None` for any other document.
     fn returned(&self, import: &Import) -> Result<Option<ReturnedThing>> {
         let [thing] = import.conversion.things.as_slice() else { return Ok(None) };
         let source = &thing.source;

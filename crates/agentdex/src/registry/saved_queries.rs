@@ -337,8 +337,8 @@ impl Registry {
         self.0.queries.named_events(change, is_seen)
     }
 
-    /// The event that a change as a reader sees it is for one saved query. Compares nothing: `None` also if it isn't known yet,
-    /// or no longer. It may be shown to whoever [sees the query](Registry::sees_query).
+    /// The event of one saved query for a change, as a reader sees the change. Results are only looked up: `None` also if the
+    /// change hasn't been compared with the query yet, or the result was forgotten. It may be shown to whoever [sees the query](Registry::sees_query).
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -358,7 +358,7 @@ impl Registry {
         self.0.queries.position_of_all(self.relevant(relevant))
     }
 
-    /// The last change that any saved query was compared with.
+    /// Position of the last change that has been compared with a saved query.
     #[doc(hidden)]
     pub fn last_compared(&self) -> Seq {
         self.0.queries.position_of_all(|_| false)

@@ -39,10 +39,10 @@ pub struct Finding {
 pub(super) enum Content {
     /// The events of a change, by query.
     Events(Box<[(QueryNo, MatchKind)]>),
-    /// A change of membership that all queries but these (ascending) have been compared with. Readers whom it concerns
+    /// A change of membership. All queries except `but` (ascending) have been compared with it. Readers whom it concerns
     /// work out their events themselves.
     Membership { but: Box<[QueryNo]> },
-    /// A change of membership that these queries (ascending), delayed before, have now been compared with.
+    /// A change of membership with which these delayed queries (ascending) have now been compared.
     LateMembership(Box<[QueryNo]>),
     /// Queries of which events up to the entry may be missing.
     Lost(Box<[QueryNo]>),

@@ -115,7 +115,7 @@ impl Known {
         self.starting.insert(query, self.position);
     }
 
-    /// The position at which a query was added, until its matches are known; `None` afterwards.
+    /// Position at which a query was added. `None` once its matches are known.
     pub fn starting_at(&self, query: QueryNo) -> Option<Seq> {
         self.starting.get(&query).copied()
     }

@@ -573,7 +573,7 @@ impl QueryEvents {
         self.queries.progress()
     }
 
-    /// The event that a change as a reader sees it is for the query, once that was compared with it; none: nothing.
+    /// The event of a query for a change, as a reader sees the change. `None` if there is none, or none is known yet.
     ///
     /// # Errors
     /// [`Error::Index`]

@@ -19,10 +19,10 @@ use crate::{
 /// Well-known place of the Thing Description of a Thing (W3C WoT Discovery, section 6.1).
 const THING_DESCRIPTION: &str = "/.well-known/wot";
 
-/// A document that was fetched to be tracked.
+/// A fetched document whose URL will be polled.
 pub(super) struct New {
     pub(super) url: String,
-    /// The id that it was converted for; none: one that is made of it.
+    /// The id that was chosen for its Thing; `None` if the id is made of the document.
     pub(super) id: Option<String>,
     pub(super) document: NewDocument,
 }
@@ -35,7 +35,7 @@ impl New {
     }
 }
 
-/// A document of an agent whose format wasn't known.
+/// A fetched document, once its format is known.
 pub(super) enum Detected {
     Document(Box<New>),
     /// A Thing Description, which needs no conversion.
@@ -46,9 +46,8 @@ impl Registry {
     /// Fetches the document of a request from the first place that has it, converted for the Thing that tracks the place
     /// already, if one does and the request names no other.
     ///
-    /// The search ends at the first well-known place that has something. Where the URL itself answers with
-    /// a page, redirects to one, or needs credentials, the well-known places of its site are left out: their documents may be about
-    /// other agents.
+    /// The search ends at the first well-known place with an answer. If the URL itself answers with a web page, redirects to one,
+    /// or needs credentials, the well-known places of its site are skipped: their documents may describe other agents.
     pub(super) async fn fetch_new(
         &self,
         tracker: &Tracker,
@@ -102,7 +101,7 @@ impl Registry {
         }
     }
 
-    /// The id that a document at a URL is converted for: that of the request, or of the Thing that tracks the URL already.
+    /// The id for the Thing of a document: that of the request, or else that of the Thing for which the URL is already polled.
     fn id_at(&self, tracker: &Tracker, request: &TrackRequest, url: &str, format: Format) -> Result<Option<String>> {
         match &request.id {
             Some(id) => Ok(Some(id.clone())),

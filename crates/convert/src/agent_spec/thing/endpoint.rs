@@ -188,14 +188,6 @@ impl Endpoint {
         }
     }
 
-    /// The first variable in the scheme, host, or port: whoever fills it in selects the server.
-    pub(super) fn variable_of_origin(&self) -> Option<&str> {
-        let start = self.href.find("://").map_or(0, |scheme| scheme + 3);
-        let end = self.href[start..].find(['/', '?', '#']).map_or(self.href.len(), |length| start + length);
-        let (_, behind) = self.href[..end].split_once('{')?;
-        Some(behind.split_once('}')?.0)
-    }
-
     /// True if this is a URI template that gives absolute URIs with an authority.
     fn is_absolute(&self) -> bool {
         let scheme = self.href.split_once("://").map(|(scheme, _)| scheme);
@@ -324,20 +316,6 @@ mod tests {
         assert_eq!(endpoint.href, "https://h/x?a=1&key={k}&l=1&l=a%20b&n=3&q={term}&{k}=x#f");
         assert_eq!(endpoint.variables.names(), ["k", "term"]);
         assert_eq!(endpoint.credentials.parameters, ["o", "token"]);
-    }
-
-    #[test]
-    fn origin_with_a_variable_is_found() {
-        for (url, expected) in [
-            ("https://{{host}}/x", Some("host")),
-            ("{{base}}/x", Some("base")),
-            ("https://h:{{port}}?q={{q}}", Some("port")),
-            ("{{scheme}}://h/x", Some("scheme")),
-            ("https://h/{{path}}", None),
-            ("https://h?u={{url}}", None),
-        ] {
-            assert_eq!(Endpoint::of_template(url).unwrap().variable_of_origin(), expected, "{url}");
-        }
     }
 
     #[test]

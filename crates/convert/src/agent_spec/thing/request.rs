@@ -29,6 +29,7 @@ use crate::{
         types::Call,
     },
     redaction::{is_stand_in, secrecy_of},
+    td::internal::origin_variable,
     thing_builder::form,
 };
 
@@ -164,7 +165,7 @@ impl<'d> Mapper<'_, 'd> {
             let message = "the header is not sent: its value is neither a text nor a number";
             findings.warning(spot, "header-not-sent", || message);
         }
-        if let Some(name) = endpoint.variable_of_origin() {
+        if let Some(name) = origin_variable(&endpoint.href) {
             let spot = || self.graph.at(key).member("url");
             let message = || {
                 format!(

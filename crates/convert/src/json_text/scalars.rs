@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 /// Version of YAML that decides what a plain scalar is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Schema {
+pub(crate) enum Schema {
     /// The core schema of YAML 1.2.
     Core,
     /// The types of YAML 1.1, as PyYAML reads them: `no` is false, `010` is eight, and `1e3` is text.
@@ -18,7 +18,7 @@ fn is_text(json: &str, text: &str) -> bool {
 
 impl Schema {
     /// The JSON of a plain scalar that was read as `read`; `None` if that is right.
-    pub(super) fn json(self, written: &str, read: &str) -> Option<String> {
+    pub(crate) fn json(self, written: &str, read: &str) -> Option<String> {
         match self {
             Schema::Core => number(written).filter(|_| is_number(read)),
             // Of a text in quotes the quotes are written too.
