@@ -1,6 +1,6 @@
 //! The search for the document of an agent whose format isn't known.
 
-use std::sync::Mutex;
+use std::{sync::Mutex, time::Duration};
 
 use super::*;
 
@@ -125,4 +125,30 @@ fn server_without_a_card_is_asked() {
     let document = site(vec![]);
     assert!(found(&document, "/mcp.json", describing("open")).is_err());
     assert_eq!(asked.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn asking_a_server_counts_as_a_fetch_from_its_host() {
+    let live = site(vec![]);
+    let mut options = fetch::Options::default().allowed(AllowList::parse(["127.0.0.0/8"]).unwrap());
+    options.at_once_per_host = 1;
+    let fetcher = Fetcher::new(options).unwrap();
+    // Each server asks for another document of its host while it is described, for which there is no place.
+    let within = fetcher.clone();
+    let elsewhere = live.url("/elsewhere");
+    let fixture = Fixture::with(|_| {
+        let describer: agentdex::registry::tracked_sources::ServerDescriber = Arc::new(move |url: String| {
+            let (within, elsewhere) = (within.clone(), elsewhere.clone());
+            Box::pin(async move {
+                let fetch = within.permit(&elsewhere);
+                let is_held_up = tokio::time::timeout(Duration::from_millis(200), fetch).await.is_err();
+                let card = json!({"serverInfo": {"name": format!("held-up-{is_held_up}"), "version": "1.0.0"},
+                    "transport": {"type": "streamable-http", "endpoint": url}});
+                Ok(card.to_string().into_bytes())
+            })
+        });
+        Tracking::new(fetcher).in_background(false).server_describer(describer)
+    });
+    let imported = block_on(fixture.registry.track(TrackRequest::new(live.url("/mcp"), Format::McpServer))).unwrap();
+    assert_eq!(imported.things[0].id, "urn:agentdex:mcp:held-up-true");
 }

@@ -106,7 +106,7 @@ impl Fetcher {
     /// # Errors
     /// [`Error::Refused`], [`Error::Failed`], [`Error::TimedOut`], [`Error::Busy`].
     pub async fn fetch(&self, request: &Request) -> Result<Fetched> {
-        let attempt = self.attempt(request);
+        let attempt = self.attempt(&request.url);
         match self.run(&attempt, request, &Validators::default()).await? {
             Answer::Fetched(fetched) => Ok(fetched),
             Answer::NotModified { .. } => Err(attempt.unexpected(StatusCode::NOT_MODIFIED, None)),
@@ -118,11 +118,23 @@ impl Fetcher {
     /// # Errors
     /// As [`Fetcher::fetch`].
     pub async fn fetch_if_changed(&self, request: &Request, validators: &Validators) -> Result<Answer> {
-        self.run(&self.attempt(request), request, validators).await
+        self.run(&self.attempt(&request.url), request, validators).await
     }
 
-    fn attempt(&self, request: &Request) -> Attempt {
-        Attempt { shown: shown(&request.url), deadline: Instant::now() + self.0.options.timeout }
+    /// Waits until requests may be made to the host of a URL by other means than this fetcher. They count as one of its fetches
+    /// until the permit is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Failed`] if the host has no address, [`Error::Busy`].
+    #[doc(hidden)]
+    pub async fn permit(&self, url: &str) -> Result<Permit> {
+        let attempt = self.attempt(url);
+        let target = Target::parse(url).map_err(|reason| attempt.refused(reason))?;
+        Ok(self.0.permit(&attempt, &target).await?.1)
+    }
+
+    fn attempt(&self, url: &str) -> Attempt {
+        Attempt { shown: shown(url), deadline: Instant::now() + self.0.options.timeout }
     }
 
     async fn run(&self, attempt: &Attempt, request: &Request, validators: &Validators) -> Result<Answer> {
@@ -166,15 +178,9 @@ impl std::fmt::Debug for Fetcher {
 }
 
 impl Inner {
-    /// Checks a place and asks there.
+    /// Asks at a place.
     async fn hop(&self, attempt: &Attempt, at: Target, request: &Request, known: &Validators) -> Result<Hop> {
-        let refused = |reason| attempt.refused_at(&at, reason);
-        at.check_name(&self.options.allowed).map_err(refused)?;
-        let place = attempt.permit(&at.host, self.rate_limits.at_host(&at.host)).await?;
-        let mut addresses = self.resolve(attempt, &at).await?;
-        at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
-        addresses.truncate(MAX_ADDRESSES);
-        let permit = attempt.permit(&at.host, self.rate_limits.take(place, &addresses)).await?;
+        let (addresses, permit) = self.permit(attempt, &at).await?;
         let client = self.client(addresses).map_err(|error| attempt.interrupted("preparing", error))?;
         let asking = client
             .get(at.url.clone())
@@ -192,6 +198,18 @@ impl Inner {
         let location = location.ok_or_else(|| attempt.unexpected(response.status(), None))?;
         let next = at.redirect(location).map_err(|reason| attempt.refused(reason))?;
         Ok(Hop::Redirect(next, response.status()))
+    }
+
+    /// Checks a place and waits for its turn there. Returns its addresses.
+    async fn permit(&self, attempt: &Attempt, at: &Target) -> Result<(Vec<IpAddr>, Permit)> {
+        let refused = |reason| attempt.refused_at(at, reason);
+        at.check_name(&self.options.allowed).map_err(refused)?;
+        let place = attempt.permit(&at.host, self.rate_limits.at_host(&at.host)).await?;
+        let mut addresses = self.resolve(attempt, at).await?;
+        at.check_addresses(&addresses, &self.options.allowed).map_err(refused)?;
+        addresses.truncate(MAX_ADDRESSES);
+        let permit = attempt.permit(&at.host, self.rate_limits.take(place, &addresses)).await?;
+        Ok((addresses, permit))
     }
 
     async fn resolve(&self, attempt: &Attempt, at: &Target) -> Result<Vec<IpAddr>> {

@@ -41,6 +41,7 @@ pub use self::{
 #[doc(hidden)]
 pub use self::{
     canonical::{canonical_url, is_same_url},
+    rate_limits::Permit,
     redacted_url::shown,
 };
 

@@ -54,7 +54,7 @@ struct Host {
 }
 
 /// A permit for one request, released on drop.
-pub(super) struct Permit {
+pub struct Permit {
     _host: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }

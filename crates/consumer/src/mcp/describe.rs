@@ -20,6 +20,8 @@ use crate::fetch;
 /// Maximum number of tools read, and of pages that they come in.
 const MOST_TOOLS: usize = 2000;
 const MOST_PAGES: usize = 200;
+/// Pause between two pages, so that a server with many gets no more requests than the guarded fetcher would make.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum size of one answer, and of all tools, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -67,6 +69,7 @@ async fn ask(network: &Network, url: &str) -> Result<Value> {
         if cursor.is_none() {
             break;
         }
+        tokio::time::sleep(PAUSE).await;
     }
     let _ = service.close_with_timeout(connect::CLOSING).await;
     card["tools"] = tools.into();

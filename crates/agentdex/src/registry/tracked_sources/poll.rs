@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     blocking::blocking,
-    options::{FetchedDocument, Tracking},
+    options::{FetchedDocument, ServerDescriber, Tracking},
     source::Tracked,
     trust::{Assessment, Trust},
 };
@@ -135,17 +135,23 @@ impl Poller {
         let is_asked = format == Format::McpServer && is_endpoint(url) && may_be_elsewhere(&error);
         match &self.tracking.server_describer {
             Some(describer) if is_asked => {
-                let bytes = describer(url.to_owned()).await.map_err(|_| error)?;
+                let bytes = self.ask(describer, url).await.map_err(|_| error)?;
                 Ok(Answer::Fetched(described_document(url, bytes)))
             }
             _ => Err(error),
         }
     }
 
+    /// Asks a server what it is, within the rate limits of fetches.
+    async fn ask(&self, describer: &ServerDescriber, url: &str) -> Result<Vec<u8>> {
+        let _permit = self.tracking.fetcher.permit(url).await?;
+        describer(url.to_owned()).await
+    }
+
     /// Asks the MCP server at a URL what it is; none where servers aren't asked.
     pub async fn describe_new(&self, url: &str, id: Option<&str>, now: Timestamp) -> Option<Result<NewDocument>> {
         let describer = self.tracking.server_describer.as_ref().filter(|_| is_endpoint(url))?;
-        Some(match describer(url.to_owned()).await {
+        Some(match self.ask(describer, url).await {
             Ok(bytes) => self.receive(described_document(url, bytes), Format::McpServer, id, now).await,
             Err(error) => Err(error),
         })
