@@ -1,6 +1,6 @@
 //! Text patterns as parts of a tantivy query: words, phrases, prefixes, and corrections of words that no description has.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use tantivy::{
     Score, Searcher, Term,
@@ -41,6 +41,8 @@ const MOST_CORRECTIONS: usize = 8;
 const ID_SCORE: Score = 100.0;
 /// Weight of a word that begins with the one that is being typed, relative to this one.
 const END_WEIGHT: Score = 0.7;
+/// Weight of the parts of a word that descriptions have whole, relative to it: the `link` of `LinkedIn`.
+const KNOWN_PART_WEIGHT: Score = 0.2;
 /// Weight of words that any request may have, relative to others.
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
@@ -131,6 +133,13 @@ impl Part {
         }
     }
 
+    /// Lets the word count more or less.
+    fn weigh(&mut self, weight: Score) {
+        if let Part::Word { boost, .. } = self {
+            *boost *= weight;
+        }
+    }
+
     /// The best score that it could get, where the best of a term is known.
     pub fn best(&self, of_term: impl Fn(&Term) -> tantivy::Result<Score>) -> tantivy::Result<Score> {
         match self {
@@ -207,8 +216,8 @@ pub(super) fn weigh_common_words(parts: &mut [Part]) {
         return;
     }
     for part in parts {
-        if let Part::Word { boost, is_common: true, .. } = part {
-            *boost *= COMMON_WORD_WEIGHT;
+        if matches!(part, Part::Word { is_common: true, .. }) {
+            part.weigh(COMMON_WORD_WEIGHT);
         }
     }
 }
@@ -282,7 +291,7 @@ impl<'a> Words<'a> {
             self.tokens(word).into_iter().partition(|token| !token.is_whole());
         wholes.retain(|whole| occur == Occur::Any || whole.is_whole_of(&parts));
         let mut found = match occur {
-            Occur::Any => self.any_of(field, &parts)?,
+            Occur::Any => self.any_of(field, &parts, &self.known_runs(field, &wholes)?)?,
             _ if parts.len() > 1 => vec![self.side_by_side(field, &parts, occur)?],
             _ => Vec::new(),
         };
@@ -298,13 +307,30 @@ impl<'a> Words<'a> {
         Ok(found)
     }
 
-    /// The parts of a name or of a run of characters, any of which will do.
-    fn any_of(&mut self, field: Field, parts: &[Token]) -> Result<Vec<Part>> {
+    /// Finds the runs of letters among wholes that descriptions have, as positions: `LinkedIn`, but not `real-time`.
+    fn known_runs(&self, field: Field, wholes: &[Token]) -> Result<Vec<Range<usize>>> {
+        let mut known = Vec::new();
+        for whole in wholes.iter().filter(|whole| whole.written.chars().all(text::is_of_word)) {
+            if suggest::is_known(self.searcher, self.spelling.hidden(), field, &whole.text)
+                .map_err(index_error("looking up a name"))?
+            {
+                known.push(whole.position..whole.position + whole.parts);
+            }
+        }
+        Ok(known)
+    }
+
+    /// The parts of a name or of a run of characters, any of which will do. Those at known runs count less.
+    fn any_of(&mut self, field: Field, parts: &[Token], known: &[Range<usize>]) -> Result<Vec<Part>> {
         let mut found = Vec::new();
         let mut pairs: HashSet<[&str; 2]> = HashSet::new();
         for run in parts.chunk_by(|one, next| one.is_ideographic() && next.is_ideographic()) {
             if let [alone] = run {
-                found.extend(self.terms(field, alone, Occur::Any)?);
+                let mut terms = self.terms(field, alone, Occur::Any)?;
+                if known.iter().any(|run| run.contains(&alone.position)) {
+                    terms.iter_mut().for_each(|part| part.weigh(KNOWN_PART_WEIGHT));
+                }
+                found.extend(terms);
             }
             for pair in run.array_windows::<2>() {
                 if pairs.len() < MOST_PAIRS && pairs.insert(pair.each_ref().map(|token| token.text.as_str())) {
