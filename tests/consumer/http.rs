@@ -96,6 +96,20 @@ fn one_request_has_several_responses() {
 }
 
 #[test]
+fn error_in_a_stream_of_server_sent_events_is_a_failure() {
+    for (data, said) in [
+        (r#"{"message": "model overloaded"}"#, "model overloaded"),
+        (r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#, "Overloaded"),
+        ("too long", "too long"),
+    ] {
+        let body = format!("data: \"It \"\n\nevent: error\ndata: {data}\n\n");
+        let server = Server::start(move |_| Said::stream("text/event-stream", &[body.as_str()]));
+        let error = run(agent(&asking(&server.origin)).call("ask", None)).unwrap_err();
+        assert!(matches!(&error, Error::Failed { state: "failed", message } if message == said), "{error:?}");
+    }
+}
+
+#[test]
 fn binary_answer_comes_in_frames() {
     let server =
         Server::start(|_| Said::stream("audio/wav", &["RI", "FF"]).every(std::time::Duration::from_millis(50)));

@@ -461,7 +461,7 @@ impl Lines {
 }
 
 /// Extracts the message from the body of an error: a member of a problem document or of an error object, else the text.
-fn detail(body: &str) -> Option<String> {
+pub(super) fn detail(body: &str) -> Option<String> {
     let value: Option<Value> = serde_json::from_str(body).ok();
     let said = value.as_ref().and_then(|value| {
         let error = value.get("error").unwrap_or(value);

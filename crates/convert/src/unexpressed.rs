@@ -60,12 +60,29 @@ fn without_own(document: &mut Value) {
 }
 
 fn things_of(format: Format, thing: &Value, document: &Value) -> Vec<Value> {
-    let text = document.to_string();
+    let Some(import) = format.import() else { return Vec::new() };
     let id = thing.get("id").and_then(Value::as_str);
     let options = ImportOptions::of_fetched(id, None).by_default("tools", "true");
-    let converted = format.import().and_then(|import| import.to_things(&Input::json(text.as_bytes()), &options).ok());
-    let things = converted.map(|conversion| conversion.things).unwrap_or_default();
+    let things_of_root = |root: &Value| {
+        let converted = import.to_things(&Input::json(root.to_string().as_bytes()), &options);
+        converted.map(|conversion| conversion.things).unwrap_or_default()
+    };
+    let things = match document.get("additional_tools").and_then(Value::as_array) {
+        // Tools without an agent are no Thing together, but each is one.
+        Some(tools) => tools.iter().flat_map(|tool| things_of_root(&as_root(tool, document))).collect(),
+        None => things_of_root(document),
+    };
     things.into_iter().map(|thing| thing.description.into_parts().0).collect()
+}
+
+/// A component of an Agent Spec configuration as a configuration.
+fn as_root(component: &Value, document: &Value) -> Value {
+    const VERSION: &str = "agentspec_version";
+    let mut root = component.clone();
+    if let Some(members) = root.as_object_mut() {
+        members.insert(VERSION.to_owned(), document[VERSION].clone());
+    }
+    root
 }
 
 fn collect_texts<'v>(value: &'v Value, texts: &mut BTreeSet<&'v str>) {
@@ -249,5 +266,31 @@ fn is_whole(schema: &Value, said: &Value) -> bool {
     match (members.next(), members.next()) {
         (Some((_, only)), None) => schema.get("properties").is_none() && only.get("type") == schema.get("type"),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tools_of_agent_spec_express_the_actions_that_they_are_made_of() {
+        let city = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+        let action = |path: &str| json!({"input": city, "forms": [{"href": format!("https://a.example/{path}")}]});
+        let mut thing = json!({
+            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:x:desk", "title": "Desk",
+            "description": "Tells the weather", "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
+            "actions": {"forecast": action("forecast"), "alerts": action("alerts")},
+        });
+        let warned = |thing: &Value| -> Vec<String> {
+            let made = Format::AgentSpec.export().unwrap().from_thing(thing, None).unwrap();
+            made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer).collect()
+        };
+        assert_eq!(warned(&thing), [""; 0]);
+        thing["actions"]["alerts"]["forms"] = json!([{"href": "coap://a.example/alerts"}]);
+        thing["actions"]["more"] = action("more");
+        assert_eq!(warned(&thing), ["/actions/alerts"]);
     }
 }

@@ -6,15 +6,16 @@ use serde_json::Value;
 use super::super::{
     Affordance, Call, Continuation, Control, Error, Event, Exchange, Media, Message, Part, Pending, Reply, Request,
     Result, State,
-    transport::{Incoming, Outgoing, Transport},
+    transport::{Incoming, Outgoing, Transport, detail},
 };
+use crate::client::sse::Block;
 
 /// The exchange that an answer begins, or is.
 pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incoming, streams: bool) -> Result<Exchange> {
     let media_type = answer.media_type();
     match media_type.as_str() {
         "text/event-stream" => {
-            let events = answer.blocks().map(|block| block.map(|block| event_of_text(&block.data)));
+            let events = answer.blocks().map(|block| block.and_then(|block| event_of_block(&block)));
             Ok(Exchange::new(ended(events)))
         }
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/json-seq" => {
@@ -37,6 +38,14 @@ pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incomin
             })
         }
     }
+}
+
+/// Reads a piece of a stream of server-sent events. Its type `error` is that of a failure, as APIs of models send it.
+fn event_of_block(block: &Block) -> Result<Event> {
+    if block.kind == "error" {
+        return Err(Error::Failed { state: State::Failed.name(), message: detail(&block.data).unwrap_or_default() });
+    }
+    Ok(event_of_text(&block.data))
 }
 
 /// Reads a notification or a piece of a stream as JSON, else as text.
