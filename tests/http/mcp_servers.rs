@@ -102,6 +102,17 @@ fn withdrawn_servers_are_a_facet_and_rank_lower() {
     assert_eq!(found["hits"][0]["id"], "urn:agentdex:mcp:com.example/c-new", "{found}");
     let counts = found["facets"]["status"].as_array().unwrap().iter().map(|count| count["value"].as_str().unwrap());
     assert_eq!(counts.collect::<std::collections::BTreeSet<_>>(), ["current", "deleted", "deprecated"].into());
+    // Nor does a shorter text, of names that count less, let the words of a description count more.
+    for mode in ["lexical", "hybrid"] {
+        let found =
+            registry.get(&format!("/search?consistent=true&q=high+and+low+water&mode={mode}")).expect(200).json();
+        assert_eq!(found["hits"][0]["id"], "urn:agentdex:mcp:com.example/c-new", "{found}");
+    }
+    for status in ["deprecated", "deleted"] {
+        let filtered = registry.get(&format!("/search?consistent=true&status={status}")).expect(200).json();
+        assert_eq!(filtered["total"], 1, "{status}: {filtered}");
+        registry.get(&format!("/things?not_status={status}")).expect(200);
+    }
     let current = registry.get("/search?consistent=true&status=current").expect(200).json();
     assert_eq!(
         (&current["total"], &current["hits"][0]["id"]),

@@ -8,6 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::FacetField;
 
+/// The values of [`Filters::status`]: whether a tracked source serves its document, and what a registry of MCP servers calls
+/// those that it has withdrawn.
+pub const STATUSES: [&str; 4] = ["current", "stale", "deprecated", "deleted"];
+
 /// Values that a Thing must have: one of those within a field, and of every field that has some. Beside them values of
 /// which it must have each, values that it must not have, and the periods that it was created and changed in.
 ///

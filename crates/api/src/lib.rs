@@ -61,7 +61,7 @@ pub use self::{
     conversation::{Answered, Turn},
     converted::{Converted, ExportedDocument},
     data_search::{CompatibleQuery, ComposeQuery},
-    filters::{Condition, FilterField, Filters, Period},
+    filters::{Condition, FilterField, Filters, Period, STATUSES},
     listing::{CapabilitySummary, Summary, ThingCollection},
     match_kind::MatchKind,
     namespace::{ClaimedNamespace, Membership},

@@ -31,6 +31,9 @@ use crate::{
 /// Weight of titles and names of capabilities: the number of times that each is indexed. In Things that were withdrawn
 /// they weigh no more than prose.
 const NAME_WEIGHT: usize = 4;
+/// Bounds of the number of times that the status of a withdrawn Thing is indexed.
+const FEWEST_PADDING: usize = 16;
+const MOST_PADDING: usize = 4096;
 /// Maximum size of the texts of a description that are searched, in bytes: one description costs no more than many.
 const MOST_TEXT: usize = 256 * 1024;
 /// Longer values are neither filtered by nor counted.
@@ -48,7 +51,8 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     let thing = node.as_object().unwrap_or(&nothing);
     let capabilities = capabilities(thing);
     let mut writer = EntryWriter::new(fields, entry.terms, default_language(thing));
-    if withdrawal(thing, entry.terms).is_some() {
+    let withdrawal = withdrawal(thing, entry.terms);
+    if withdrawal.is_some() {
         writer.name_weight = 1;
     }
     writer.add(fields.id, entry.id);
@@ -62,6 +66,9 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add_terms_of_formats(thing);
     writer.add_filters(thing, &capabilities, entry.format);
     writer.add_moments(entry.moments);
+    if let Some(status) = withdrawal {
+        writer.add_withdrawal(status);
+    }
     for term in entry.access.map(sight::terms_of).unwrap_or_default() {
         writer.add(fields.sight, &term);
     }
@@ -75,6 +82,8 @@ struct EntryWriter<'a> {
     terms: &'a [SearchTerm],
     /// Number of times that a name is indexed.
     name_weight: usize,
+    /// The length of all names in bytes.
+    names_length: usize,
     document: TantivyDocument,
     bytes: usize,
     /// Bytes of text that are still searched.
@@ -96,6 +105,7 @@ impl<'a> EntryWriter<'a> {
             fields,
             terms,
             name_weight: NAME_WEIGHT,
+            names_length: 0,
             document: TantivyDocument::default(),
             bytes: 0,
             text_left: MOST_TEXT,
@@ -152,8 +162,15 @@ impl<'a> EntryWriter<'a> {
 
     fn add_name(&mut self, text: &str) {
         let text = self.searched(text);
+        self.names_length += text.len();
         self.words.read(&mut self.prose, text);
         self.text.add(&self.words, self.name_weight);
+    }
+
+    /// Adds a status so often that a shorter text isn't what the other words gain from names that weigh less.
+    fn add_withdrawal(&mut self, status: &str) {
+        self.words.read(&mut self.prose, status);
+        self.text.add(&self.words, (FEWEST_PADDING + self.names_length).min(MOST_PADDING));
     }
 
     fn add_prose(&mut self, text: &str) {
@@ -166,6 +183,7 @@ impl<'a> EntryWriter<'a> {
         for (tag, title) in translations(thing, "title", "titles") {
             self.set_language(tag);
             let title = self.searched(title);
+            self.names_length += title.len();
             self.words.read(&mut self.prose, title);
             self.text.add(&self.words, self.name_weight);
             self.words.read(&mut self.names, title);

@@ -10,7 +10,6 @@ use crate::{
     Timestamp,
     access::{AccessRequest, Visibility},
     convert::Format,
-    registry::tracked_sources::SourceStatus,
     search::{Condition, FilterField, Filters, Period},
     signature, td,
 };
@@ -198,7 +197,7 @@ impl Parameters {
             let known: &[&str] = match field {
                 FilterField::Format => &formats,
                 FilterField::Speaks => &[td::SACP],
-                FilterField::Status => &SourceStatus::ALL.map(SourceStatus::name),
+                FilterField::Status => &agentdex_api::STATUSES,
                 FilterField::Signature => &signature::Status::ALL.map(signature::Status::name),
                 _ => &[],
             };
@@ -276,8 +275,8 @@ mod tests {
             (vec!["stale".into(), "current".into()], vec!["unsigned".into()])
         );
         for (query, known) in [
-            ("status=stale&status=Stale", "current, stale"),
-            ("status=", "current, stale"),
+            ("status=stale&status=Stale", "current, stale, deprecated, deleted"),
+            ("status=", "current, stale, deprecated, deleted"),
             ("signature=none", "valid, invalid, untrusted, unsigned"),
         ] {
             let refusal = filters(query).unwrap_err().to_string();

@@ -13,7 +13,7 @@ use utoipa::{
 use crate::{
     convert::Format,
     http::{parameters::LARGEST_NUMBER, query_languages::NOT_OFFERED},
-    registry::{MatchKind, tracked_sources::SourceStatus},
+    registry::MatchKind,
     search::FacetField,
     signature,
 };
@@ -103,7 +103,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("if_exists", _) => one_of(&["related", "replace", "refuse"]),
         ("version", _) if path == "/things/{id}" => matching(VERSION),
         ("version", _) => one_of(exported_versions(path)?),
-        ("status" | "all_status" | "not_status", _) => list(one_of(&SourceStatus::ALL.map(SourceStatus::name))),
+        ("status" | "all_status" | "not_status", _) => list(one_of(&agentdex_api::STATUSES)),
         ("signature" | "all_signature" | "not_signature", _) => {
             list(one_of(&signature::Status::ALL.map(signature::Status::name)))
         }
