@@ -63,6 +63,17 @@ impl Registry {
         Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
     }
 
+    /// True for the description of a version as the registry gives it to the caller.
+    pub(super) fn is_text_of_version(&self, prepared: &Prepared, version: &str) -> Result<bool> {
+        let Operation::Put { text, .. } = &prepared.write.operation else { return Ok(false) };
+        if !prepared.has_own_members || self.find_record(&prepared.write.id)?.is_none() {
+            return Ok(false);
+        }
+        let versions = self.versions(&prepared.write.id)?;
+        let mut texts = versions.iter().filter(|one| one.is_readable && one.version.as_deref() == Some(version));
+        Ok(texts.any(|one| td::merge_patch::diff(one.text(), text).is_none()))
+    }
+
     /// Removes the members that only the registry sets. Where the rest equals what is stored, the stored description
     /// stays, as long as it exists.
     pub(super) fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {

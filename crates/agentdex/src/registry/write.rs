@@ -229,7 +229,8 @@ impl Registry {
             }
         };
         let version = version.filter(|version| !version.is_empty());
-        let prepared = match version {
+        let prepared = match &version {
+            Some(version) if self.is_text_of_version(&prepared, version)? => prepared,
             Some(_) => prepared.without_own_members()?,
             None => self.without_foreign_members(prepared)?,
         };

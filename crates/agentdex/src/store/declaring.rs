@@ -90,6 +90,13 @@ impl Applier<'_> {
                 self.remarks.push(Remark::DeclarationsEnded(id.to_owned()));
             }
         }
+        if !is_import && !replaces_all && self.is_text_of_version(&declarations, &own, &description.text)? {
+            let access = self.author.access.applied_to(&live.access);
+            if own.access.is_none() && access == live.access {
+                check_version(id, own.expected, base_of(&declarations, &own))?;
+                return Ok(Outcome::Renewed(old.seq));
+            }
+        }
         let version = settle_versions(id, &mut declarations, &own, is_import)?;
         let lossless_in = format.filter(|_| own.only_lossless);
         let is_plain = edits.is_none() && old.declarations.is_empty() && own.edited.is_none();
@@ -149,6 +156,16 @@ impl Applier<'_> {
             self.overwrite(layout::metadata_key(id), None)?;
         }
         Ok(outcome)
+    }
+
+    /// True for the text of a version that was imported: sent back by hand, it doesn't end the original.
+    fn is_text_of_version(&mut self, declarations: &Declarations, own: &OwnDeclaration, text: &str) -> Result<bool> {
+        let before = declarations.find(&Declarer::Itself, own.version.as_deref());
+        let Some(before) = before.filter(|before| before.format.is_some() && own.edited.is_none()) else {
+            return Ok(false);
+        };
+        let stored = self.overlay.get(&layout::text_key(before.base))?.ok_or_else(layout::corrupt)?;
+        Ok(merge_patch::diff(value::text(&stored)?, text).is_none())
     }
 
     /// A record whose text was brought with what it was edited to.
@@ -312,8 +329,7 @@ fn settle_versions(
         check_version(id, own.expected, None)?;
         return Ok(version.filter(|_| !is_import));
     }
-    let before = declarations.find(&Declarer::Itself, version.as_deref()).map(|declaration| declaration.base);
-    check_version(id, own.expected, before)?;
+    check_version(id, own.expected, base_of(declarations, own))?;
     match own.is_sole {
         true => declarations.0.clear(),
         false => drop(declarations.release(&Declarer::Itself, Some(version.as_deref()))),
@@ -327,6 +343,11 @@ fn settle_versions(
 pub fn version_of(text: &str) -> Option<String> {
     let thing = serde_json::from_str::<Map<String, Value>>(text).ok()?;
     thing.get("version")?.get("instance")?.as_str().map(str::to_owned)
+}
+
+/// The position that the declaration in the version of another was stored at.
+fn base_of(declarations: &Declarations, own: &OwnDeclaration) -> Option<Seq> {
+    declarations.find(&Declarer::Itself, own.version.as_deref()).map(|declaration| declaration.base)
 }
 
 fn check_version(id: &str, expected: Option<Precondition>, found: Option<Seq>) -> Result<()> {
