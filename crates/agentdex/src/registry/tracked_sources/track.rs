@@ -96,6 +96,10 @@ impl Registry {
             tracker.schedule_as_stored(&self.0.store, id);
         }
         let mut imported = request.with_warnings(imported?, ttl, url_before.as_deref());
+        if let Some(first) = imported.things.first_mut().filter(|_| request.dry_run) {
+            // Nothing is noted in a dry run, but the import itself goes on being tracked.
+            first.warnings.retain(|warning| warning.rule != "tracking-stopped");
+        }
         let moved = known.own.iter().filter(|id| Some(*id) != own_id.as_ref());
         self.end_tracking_elsewhere(tracker, moved, request.dry_run, &mut imported).await?;
         Ok(imported)
