@@ -1,7 +1,7 @@
 //! Tools of Agent Spec, described and called: the server gets the request that the configuration describes.
 
 use agentdex::{
-    consumer::{Credential, Settings},
+    consumer::{self, Credential, Settings},
     convert::{
         Error, Syntax,
         agent_spec::{Configuration, Options},
@@ -225,6 +225,23 @@ fn every_shape_of_a_node_of_a_flow_is_called() {
             "{members}"
         );
     }
+}
+
+#[test]
+fn an_input_selects_no_other_path() {
+    let server = echo();
+    let inputs = [json!({"title": "a", "type": "string"})];
+    let url = format!("{}/rate/{{{{a}}}}/of", server.origin);
+    let thing = described(&tool(&server, &inputs, json!({"url": url, "http_method": "GET"})));
+    for value in ["..", "."] {
+        let error = run(agent(&thing).call("t", json!({"a": value}))).unwrap_err();
+        assert!(
+            matches!(&error, consumer::Error::Refused { reason, .. } if reason.contains("another path")),
+            "{error}"
+        );
+    }
+    run(agent(&thing).call("t", json!({"a": "a/../b"}))).unwrap();
+    assert_eq!(server.only().line, "GET /rate/a%2F..%2Fb/of");
 }
 
 /// A Flow of one ApiNode with these inputs and members.

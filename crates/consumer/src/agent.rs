@@ -385,10 +385,15 @@ impl Agent {
             return Err(Error::Refused { url: form.href.clone(), reason });
         }
         let expand = |variables: &Map<String, Value>| {
-            template::expand(&form.href, variables).map_err(|name| Error::Setting {
+            let expanded = template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
                 reason: format!("it is not set, and the URL of {} is made of it", form.affordance),
-            })
+            })?;
+            if template::has_dot_segments(&expanded) && !template::has_dot_segments(&form.href) {
+                let reason = "a value makes a segment \".\" or \"..\" of the path, which would select another path";
+                return Err(Error::Refused { url: form.href.clone(), reason: reason.to_owned() });
+            }
+            Ok(expanded)
         };
         // A key that is a part of the URL is known once the target is.
         let mut filled = variables.clone();

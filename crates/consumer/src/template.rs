@@ -76,6 +76,17 @@ pub(super) fn expand(template: &str, values: &Map<String, Value>) -> Result<Stri
     Ok(expanded)
 }
 
+/// True if the path of a URL has segments that readers of URLs take for the folder itself or the one above: `.` and `..`, encoded
+/// or not.
+pub(super) fn has_dot_segments(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let is_dot = |character: &str| matches!(character, "." | "%2e" | "%2E");
+    path.split(['/', '\\']).any(|segment| {
+        let (first, rest) = segment.split_at_checked(if segment.starts_with('%') { 3 } else { 1 }).unwrap_or(("", ""));
+        is_dot(first) && (rest.is_empty() || is_dot(rest))
+    })
+}
+
 /// The style of an expression and its variables.
 fn specifications(inner: &str) -> (Style, Vec<Variable<'_>>) {
     let style = |first, separator, is_named, if_empty, allowed| Style { first, separator, is_named, if_empty, allowed };
@@ -163,5 +174,17 @@ mod tests {
             assert_eq!(expand(template, values.as_object().unwrap()).as_deref(), Ok(expected), "{template}");
         }
         assert_eq!(expand("a/{undef}", values.as_object().unwrap()), Err("undef".into()));
+    }
+
+    #[test]
+    fn dot_segments_are_known_however_they_are_written() {
+        for url in
+            ["http://a/..", "http://a/b/./c", "../x", "http://a/%2e%2E/x?y", "http://a/.%2e", "http://a/x\\..\\y"]
+        {
+            assert!(has_dot_segments(url), "{url}");
+        }
+        for url in ["http://a/b", "http://a/...", "http://a/.x/..y", "http://a/x?y=/../z", "http://a/%2f..%2f", ""] {
+            assert!(!has_dot_segments(url), "{url}");
+        }
     }
 }
