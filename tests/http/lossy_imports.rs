@@ -153,6 +153,151 @@ fn edit_of_an_export_is_an_edit_of_the_import() {
     }
 }
 
+/// The export of an agent with parameters.
+fn export_with(registry: &TestRegistry, id: &str, format: &str, query: &str) -> Vec<u8> {
+    let name = if format == "a2a" { "agent-card" } else { format };
+    registry.get(&format!("{}/{name}?{query}", path(id))).expect(200).body
+}
+
+/// The rules of the warnings of an import that changes nothing.
+fn changes_nothing(registry: &TestRegistry, format: &str, id: &str, document: &[u8]) -> Vec<String> {
+    let before = (state(registry, id), registry.registry().last_seq());
+    let answer = import(registry, format, &format!("?id={id}"), document).expect(200).json();
+    assert_eq!((state(registry, id), registry.registry().last_seq()), before, "{format}: {answer}");
+    let warnings = answer["warnings"].as_array().into_iter().flatten();
+    let rules = warnings.map(|warning| warning["rule"].as_str().unwrap().to_owned());
+    // Those of the conversion are none of the import.
+    rules.filter(|rule| ["not-current", "options-kept", "edits-kept", "not-served"].contains(&rule.as_str())).collect()
+}
+
+/// A card with this version and description.
+fn card(version: &str, description: &str) -> Vec<u8> {
+    let mut card: Value = serde_json::from_str(&example("a2a/recipes.json")).unwrap();
+    (card["version"], card["description"]) = (version.into(), description.into());
+    card["skills"][1]["description"] = format!("{description} as a list").into();
+    card.to_string().into_bytes()
+}
+
+const ID: &str = "urn:example:returned";
+
+#[test]
+fn export_of_what_is_not_served_changes_nothing() {
+    for format in ["aos", "lmos-capabilities", "agent-spec"] {
+        let registry = TestRegistry::start();
+        let import_card = |version: &str, description: &str| {
+            let document = card(version, description);
+            import(&registry, "a2a", &format!("?id={ID}"), &document).json();
+        };
+        import_card("1.0.0", "The first one");
+        let earlier = export(&registry, ID, format).body;
+        import_card("2.0.0", "The second one");
+        let older = export_with(&registry, ID, format, "thing_version=1.0.0");
+        assert_eq!(changes_nothing(&registry, format, ID, &older), ["not-current"]);
+        assert_eq!(changes_nothing(&registry, format, ID, &earlier), ["not-current"]);
+        // Edited, it is an edit of what isn't served.
+        let edited = String::from_utf8(older).unwrap().replace("The first one", "The first one, edited");
+        import(&registry, format, &format!("?id={ID}"), edited.as_bytes()).problem(409, "lossy-import");
+        registry.patch(&path(ID), r#"{"description": "By hand"}"#).expect(204);
+        let unedited = export_with(&registry, ID, format, "edits=false");
+        assert_eq!(changes_nothing(&registry, format, ID, &unedited), ["not-current"]);
+        let edited = String::from_utf8(unedited).unwrap().replace("as a list", "as a table");
+        import(&registry, format, &format!("?id={ID}"), edited.as_bytes()).problem(409, "lossy-import");
+    }
+}
+
+#[test]
+fn edit_of_a_skill_changes_all_that_the_description_says_of_it() {
+    for format in ["aos", "lmos-capabilities"] {
+        let registry = TestRegistry::start();
+        import(&registry, "a2a", &format!("?id={ID}"), &card("1.0.0", "The first one")).expect(201);
+        let document = String::from_utf8(export(&registry, ID, format).body).unwrap();
+        let edited = document.replace("The first one as a list", "A list to shop by");
+        import(&registry, format, &format!("?id={ID}"), edited.as_bytes()).expect(200);
+        let thing = registry.get(&path(ID)).expect(200).text().to_owned();
+        assert!(!thing.contains("The first one as a list"), "{format}: {thing}");
+    }
+}
+
+#[test]
+fn description_of_a_version_sent_back_keeps_its_original() {
+    let registry = TestRegistry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        import(&registry, "a2a", &format!("?id={ID}"), &card(version, version));
+    }
+    let versions = || registry.get(&format!("{}/versions", path(ID))).expect(200).text().to_owned();
+    let before = (versions(), registry.registry().last_seq());
+    for version in ["1.0.0", "2.0.0"] {
+        let at = format!("{}?version={version}", path(ID));
+        let description = registry.get(&at).expect(200).body;
+        registry.put(&at, description).expect(204);
+        assert_eq!((versions(), registry.registry().last_seq()), before, "{version}");
+    }
+}
+
+#[test]
+fn an_export_of_before_is_no_edit() {
+    let registry = TestRegistry::start();
+    let mut thing = json!({
+        "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": ID, "title": "Clock", "description": "Tells the time",
+        "version": {"instance": "1.0.0"}, "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "actions": {"time": {"description": "The time", "forms": [{"href": "https://clock.example"}]}},
+    });
+    registry.put(&path(ID), thing.to_string()).expect(201);
+    let exports = ["lmos-capabilities", "agent-spec"].map(|format| (format, export(&registry, ID, format).body));
+    thing["description"] = "Tells the time of day".into();
+    registry.put(&path(ID), thing.to_string()).expect(204);
+    for (format, before) in exports {
+        assert_eq!(changes_nothing(&registry, format, ID, &before), ["not-current"], "{format}");
+    }
+}
+
+#[test]
+fn own_export_with_edits_or_in_another_version_keeps_the_original() {
+    for (format, _) in DOCUMENTS {
+        let registry = TestRegistry::start();
+        let id = register(&registry, format);
+        for version in ["", "version=1.0", "version=0.3"].into_iter().take(if format == "a2a" { 3 } else { 1 }) {
+            let document = export_with(&registry, &id, format, version);
+            assert_eq!(changes_nothing(&registry, format, &id, &document), [""; 0], "{format} {version}");
+        }
+        registry.patch(&path(&id), r#"{"description": "By hand"}"#).expect(204);
+        let document = export_with(&registry, &id, format, "");
+        assert_eq!(changes_nothing(&registry, format, &id, &document), [""; 0], "{format}");
+        assert!(!export_with(&registry, &id, format, "edits=false").windows(7).any(|text| text == b"By hand"));
+    }
+}
+
+#[test]
+fn the_original_again_ends_no_option_that_it_was_imported_with() {
+    let registry = TestRegistry::start();
+    let document = example("agent-spec/support.json");
+    let query = "?base=https://agents.example/support&security=bearer";
+    let answer = import(&registry, "agent-spec", query, document.as_bytes()).expect(201).json();
+    let id = answer["ids"][0].as_str().unwrap();
+    let before = registry.get(&path(id)).expect(200).json();
+    import(&registry, "agent-spec", "", document.as_bytes()).expect(200);
+    let after = registry.get(&path(id)).expect(200).json();
+    assert_eq!(
+        (&after["actions"], &after["securityDefinitions"]),
+        (&before["actions"], &before["securityDefinitions"])
+    );
+    assert_eq!(changes_nothing(&registry, "agent-spec", id, document.as_bytes()), ["options-kept"]);
+    import(&registry, "agent-spec", "?replace=true&if_exists=replace", document.as_bytes()).expect(200);
+    assert_ne!(registry.get(&path(id)).expect(200).json()["securityDefinitions"], before["securityDefinitions"]);
+}
+
+#[test]
+fn withdrawn_server_stays_withdrawn() {
+    let registry = TestRegistry::start();
+    let server: Value = serde_json::from_str(&example("mcp/server.json")).unwrap();
+    let listed =
+        json!({"server": server, "_meta": {"io.modelcontextprotocol.registry/official": {"status": "deprecated"}}});
+    let answer = import(&registry, "mcp-server", "", listed.to_string().as_bytes()).expect(201).json();
+    let id = answer["ids"][0].as_str().unwrap();
+    let document = export(&registry, id, "mcp-server").body;
+    assert_eq!(changes_nothing(&registry, "mcp-server", id, &document), ["options-kept"]);
+}
+
 #[test]
 fn very_many_edits_of_an_export_are_not_looked_for() {
     let registry = TestRegistry::start();

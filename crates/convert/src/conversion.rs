@@ -1,7 +1,9 @@
 //! `Conversion`: the Things made of a document, and `Rendition`: a document made of a Thing.
 
+use serde_json::Value;
+
 use crate::{
-    Format,
+    Format, Syntax,
     td::{Document, Violation},
 };
 
@@ -34,6 +36,19 @@ pub struct Source {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
+}
+
+impl Source {
+    /// The document as a JSON value; `None` if it is neither JSON nor YAML.
+    pub fn to_json(&self) -> Option<Value> {
+        json_of(&self.media_type, &self.bytes)
+    }
+}
+
+/// A document in JSON or YAML as a JSON value.
+pub fn json_of(media_type: &str, bytes: &[u8]) -> Option<Value> {
+    let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+    serde_json::from_str(&syntax.to_json(bytes).ok()?).ok()
 }
 
 /// A Thing as a document of another format.

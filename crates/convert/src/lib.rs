@@ -62,7 +62,7 @@ pub use self::json_text::JsonText;
 #[doc(hidden)]
 pub use self::search_term::{SearchContent, SearchTerm};
 pub use self::{
-    conversion::{Conversion, ConvertedThing, Rendition, Source},
+    conversion::{Conversion, ConvertedThing, Rendition, Source, json_of},
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,
     error::{Error, Result},

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    ConvertedThing, Export, Format, Syntax,
+    ConvertedThing, Export, Format, Source,
     agent_spec::DESCRIPTION,
     edits::{ExportSearch, distance},
     td::{Document, Identity, Strictness, admit},
@@ -44,14 +44,11 @@ impl Export {
     /// # Ok::<(), agentdex_convert::Error>(())
     /// ```
     pub fn returned(&self, thing: &Value, converted: &ConvertedThing) -> Returned {
-        let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
         let source = &converted.source;
-        let syntax = if source.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
-        let sent = syntax.to_json(&source.bytes).ok().and_then(|json| parse(json.as_bytes()));
-        let Some(sent) = sent else { return Returned::Other };
-        let exported = |thing: &Value, version| parse(&(self.from_thing)(thing, version).ok()?.bytes);
+        let Some(sent) = source.to_json() else { return Returned::Other };
+        let exported = |thing: &Value, version| self.exported(thing, version);
         // A configuration has the whole description in it, in which its edits were made when it was read.
-        if source.format == Format::AgentSpec && sent["metadata"].get(DESCRIPTION).is_some() {
+        if is_with_description(source, &sent) {
             let description = &converted.description;
             let is_read =
                 exported(description.value(), None).map(without_description) == Some(without_description(sent));
@@ -61,14 +58,7 @@ impl Export {
                 false => Returned::Edited(description.clone()),
             };
         }
-        let versions: Vec<Option<&str>> = match self.versions {
-            [] => vec![None],
-            versions => versions.iter().map(|version| Some(*version)).collect(),
-        };
-        let made = versions.into_iter().filter_map(|version| Some((version, exported(thing, version)?)));
-        let Some((version, made)) = made.min_by_key(|(_, made)| distance(made, &sent)) else {
-            return Returned::Other;
-        };
+        let Some((version, made)) = self.nearest(thing, &sent) else { return Returned::Other };
         if made == sent {
             return Returned::Unchanged;
         }
@@ -79,6 +69,35 @@ impl Export {
         let edited = described(search.into_best()).ok();
         edited.filter(is_valid).map_or(Returned::Other, Returned::Edited)
     }
+
+    /// The number of values in which a document differs from the export of a Thing: 0 if it is that export. `None` if the Thing
+    /// can't be exported, or the document isn't JSON or YAML.
+    pub fn distance(&self, thing: &Value, converted: &ConvertedThing) -> Option<usize> {
+        let sent = converted.source.to_json()?;
+        if is_with_description(&converted.source, &sent) {
+            return Some(distance(thing, converted.description.value()));
+        }
+        Some(distance(&self.nearest(thing, &sent)?.1, &sent))
+    }
+
+    /// The export of a Thing that is nearest to a document, and its version.
+    fn nearest(&self, thing: &Value, sent: &Value) -> Option<(Option<&'static str>, Value)> {
+        let versions: Vec<Option<&str>> = match self.versions {
+            [] => vec![None],
+            versions => versions.iter().map(|version| Some(*version)).collect(),
+        };
+        let made = versions.into_iter().filter_map(|version| Some((version, self.exported(thing, version)?)));
+        made.min_by_key(|(_, made)| distance(made, sent))
+    }
+
+    fn exported(&self, thing: &Value, version: Option<&str>) -> Option<Value> {
+        serde_json::from_slice(&(self.from_thing)(thing, version).ok()?.bytes).ok()
+    }
+}
+
+/// True for a configuration of Agent Spec that has the whole description in it.
+fn is_with_description(source: &Source, sent: &Value) -> bool {
+    source.format == Format::AgentSpec && sent["metadata"].get(DESCRIPTION).is_some()
 }
 
 /// A configuration without the description that it was made of.

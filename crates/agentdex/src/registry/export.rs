@@ -1,9 +1,11 @@
 //! Exporting: a Thing in the format that it was imported in, or as near as that format comes to it.
 
+use serde_json::Value;
+
 use super::Registry;
 use crate::{
     Error, Result,
-    convert::{Format, ImportOptions, Input, Syntax},
+    convert::{Format, ImportOptions, Input, Syntax, json_of},
     store::{Original, Record},
     td::{self, Document, Violation},
 };
@@ -21,6 +23,13 @@ pub struct Exported {
     /// Members of the Thing that the document lacks or changes, and values that were removed from an original. `None` for
     /// Thing Descriptions, and for an original from which nothing was removed.
     pub warnings: Option<Vec<Violation>>,
+}
+
+impl Exported {
+    /// The document as a JSON value; `None` if it is none.
+    pub(super) fn to_json(&self) -> Option<Value> {
+        json_of(&self.media_type, &self.bytes)
+    }
 }
 
 /// Options of an export.

@@ -10,13 +10,14 @@ use super::{
     own_members,
     prepare::Prepared,
     remarks::named,
+    returned::ReturnedThing,
     write::{Write, Written},
 };
 use crate::{
     Error, Result,
     access::AccessRequest,
-    change::{Precondition, Seq},
-    convert::{Conversion, ConvertedThing, Format, Returned, verification::Verification},
+    change::Precondition,
+    convert::{Conversion, ConvertedThing, Format, verification::Verification},
     store::{self, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Remark},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
@@ -37,14 +38,6 @@ pub enum IfExists {
 
 /// Maximum number of attempts to write what was edited in an export.
 const RETURN_ATTEMPTS: u32 = 5;
-
-/// A Thing with what was edited in its export.
-struct ReturnedThing {
-    id: String,
-    /// Position of the change that its description was read at.
-    seq: Seq,
-    text: String,
-}
 
 /// The Things of one converted document, to be registered.
 ///
@@ -74,9 +67,9 @@ struct ReturnedThing {
 #[derive(Debug, Clone)]
 #[must_use = "an import does nothing until Registry::import takes it"]
 pub struct Import {
-    conversion: Conversion,
-    if_exists: IfExists,
-    replace: bool,
+    pub(super) conversion: Conversion,
+    pub(super) if_exists: IfExists,
+    pub(super) replace: bool,
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
@@ -245,30 +238,8 @@ impl Registry {
         pollster::block_on(self.import(import))
     }
 
-    /// Finds the Thing that a document was exported from, in another format than that of its original. The text is that of the
-    /// Thing with the edits of the document. `None` for any other document.
-    fn returned(&self, import: &Import) -> Result<Option<ReturnedThing>> {
-        let [thing] = import.conversion.things.as_slice() else { return Ok(None) };
-        let source = &thing.source;
-        let Some(export) = source.format.export().filter(|_| !import.replace && import.if_exists != IfExists::Refuse)
-        else {
-            return Ok(None);
-        };
-        let id = td::normalize_id(&thing.id)?;
-        // A declaration of its own is an ordinary import; so is what nobody may know of.
-        let record = self.find_record(&id)?.filter(|record| record.format.as_deref() != Some(source.format.name()));
-        let Some(record) = record else { return Ok(None) };
-        let served = Document::parse(record.text.as_bytes())?;
-        let text = match export.returned(served.value(), thing) {
-            Returned::Unchanged => record.text.clone(),
-            Returned::Edited(edited) => edited.text().to_owned(),
-            Returned::Other => return Ok(None),
-        };
-        Ok(Some(ReturnedThing { id: record.id.clone(), seq: record.seq, text }))
-    }
-
     async fn write_returned(&self, import: &Import, returned: ReturnedThing) -> Result<Imported> {
-        let ReturnedThing { id, seq, text } = returned;
+        let ReturnedThing { id, seq, text, warning } = returned;
         let text = match import.ttl {
             Some(ttl) => td::merge_patch::apply(&text, &serde_json::json!({"registration": {"ttl": ttl}}).to_string())?,
             None => text,
@@ -278,10 +249,11 @@ impl Registry {
         let write = write.actor(import.actor.clone()).with_access(import.access.clone());
         let written = self.write(write).await?;
         // Of what changes nothing, nothing is odd.
-        let warnings = match written.effect {
+        let mut warnings = match written.effect {
             Effect::Unchanged => Vec::new(),
             _ => import.conversion.warnings.clone(),
         };
+        warnings.extend(warning);
         Ok(Imported { things: vec![written], warnings, descriptions })
     }
 

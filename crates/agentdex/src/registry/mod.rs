@@ -53,6 +53,7 @@ mod records;
 mod remarks;
 #[cfg(feature = "guardian")]
 mod responses;
+mod returned;
 mod salvage;
 mod saved_queries;
 mod searches;

@@ -63,7 +63,29 @@ impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
             return;
         }
         places.sort_by_key(Vec::len);
-        let _ = places.into_iter().any(|place| self.attempt(&[place], is));
+        let Some(found) = places.iter().find(|place| self.attempt(std::slice::from_ref(*place), is)) else { return };
+        self.change_twins(found, &places, is);
+    }
+
+    /// Changes the other places where a description says the same of the same capability: an action, and the entry that it has
+    /// among the capabilities.
+    fn change_twins(&mut self, found: &[String], places: &[Vec<String>], value: &Value) {
+        let Some(capability) = capability_of(&self.best, found) else { return };
+        let last = |path: &[String]| path.last().and_then(|name| name.rsplit(':').next()).map(str::to_owned);
+        let is_twin = |place: &&Vec<String>| {
+            place.as_slice() != found
+                && last(place) == last(found)
+                && capability_of(&self.best, place) == Some(capability.clone())
+        };
+        let mut candidate = self.best.clone();
+        for path in places.iter().filter(is_twin) {
+            Change { path: path.clone(), what: What::Set(value.clone()) }.apply(&mut candidate);
+        }
+        if let Some(exported) = (self.export)(&candidate)
+            && distance(&exported, self.sent) <= distance(&self.exported, self.sent)
+        {
+            (self.best, self.exported) = (candidate, exported);
+        }
     }
 
     /// Puts a value to places, if the export is more like the document then.
@@ -82,6 +104,19 @@ impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
             (self.best, self.exported) = (candidate, exported);
         }
         is_nearer
+    }
+}
+
+/// The name of the capability that a place of a description is in.
+fn capability_of(description: &Value, path: &[String]) -> Option<String> {
+    match path {
+        [list, name, ..] if list == "actions" => Some(name.clone()),
+        [list, index, ..] if list == "lmos:capabilities" => {
+            let entry = description.get(list)?.get(index.parse::<usize>().ok()?)?;
+            let name = ["lmos:id", "lmos:name"].into_iter().find_map(|member| entry.get(member)?.as_str());
+            name.map(str::to_owned)
+        }
+        _ => None,
     }
 }
 

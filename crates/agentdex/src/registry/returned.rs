@@ -1,0 +1,164 @@
+//! Documents that were exported here and come back: as they were, or edited.
+//!
+//! An export is known by what the registry would export now: of what it serves, with and without edits, of other versions,
+//! and of states of before. Only what is nearest to the export of the served description edits it.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{IfExists, Registry, export::ExportOptions, import::Import};
+use crate::{
+    Result,
+    change::{ChangeKind, Seq},
+    convert::{ConvertedThing, Export, Returned, json_of},
+    store::{Declarer, Record},
+    td::{self, Document, Losses, Violation, merge_patch},
+};
+
+/// The most changes of a Thing that are read to find what a document was exported from.
+const MOST_CHANGES: usize = 256;
+/// The most descriptions of before that a document is compared with.
+const MOST_EARLIER: usize = 32;
+
+/// A Thing with what was edited in its export.
+pub(super) struct ReturnedThing {
+    pub id: String,
+    /// Position of the change that its description was read at.
+    pub seq: Seq,
+    /// The description, edited or as it is.
+    pub text: String,
+    /// What the document is, if it changes nothing for another reason than that it is the export of what is served.
+    pub warning: Option<Violation>,
+}
+
+impl Registry {
+    /// Finds the Thing that a document was exported from. `None` for any other document.
+    pub(super) fn returned(&self, import: &Import) -> Result<Option<ReturnedThing>> {
+        let [thing] = import.conversion.things.as_slice() else { return Ok(None) };
+        let export = thing.source.format.export();
+        let Some(export) = export.filter(|_| !import.replace && import.if_exists != IfExists::Refuse) else {
+            return Ok(None);
+        };
+        // What nobody may know of isn't compared.
+        let Some(record) = self.find_record(&td::normalize_id(&thing.id)?)? else { return Ok(None) };
+        match record.format.as_deref() == Some(thing.source.format.name()) {
+            true => self.returned_in_own_format(export, thing, record),
+            false => self.returned_in_another_format(export, thing, record),
+        }
+    }
+
+    /// A document in the format of the original: it changes nothing if it is the original in another version of the format, or
+    /// with the edits. If it is the original itself, as little is lost because it was imported with other options before.
+    fn returned_in_own_format(
+        &self,
+        export: &Export,
+        thing: &ConvertedThing,
+        record: Record,
+    ) -> Result<Option<ReturnedThing>> {
+        let Some(sent) = thing.source.to_json() else { return Ok(None) };
+        let format = thing.source.format;
+        let Some(declared) = self.0.store.declared(&record.id)? else { return Ok(None) };
+        let Some((declaration, unedited, original)) = declared.declarations.into_iter().next() else {
+            return Ok(None);
+        };
+        let is_part = matches!(declaration.by, Declarer::Document(_));
+        let original = original.and_then(|original| json_of(&original.media_type, &original.bytes));
+        let is_original = original.as_ref() == Some(&sent);
+        if is_original && !is_part {
+            let (before, after) = (Document::parse(unedited.as_bytes())?, thing.description.value());
+            let is_withdrawn = |thing: &Value| thing.get(WITHDRAWN).is_some();
+            let is_lossy = !Losses::between(before.value(), after).is_empty();
+            if !is_lossy && is_withdrawn(before.value()) <= is_withdrawn(after) {
+                return Ok(None);
+            }
+            let message = "the document is the one that the Thing was imported from, then with other options: they still hold; \
+                           --replace ends them";
+            return Ok(Some(unchanged(record, Some(Violation::new("", "options-kept", message)))));
+        }
+        let versions = export.versions.iter().map(|version| Some(*version));
+        let is_exported = |format_version: Option<&str>| {
+            let options = ExportOptions { format_version, ..ExportOptions::default() };
+            // What can't be exported isn't what came.
+            let exported = self.export_with(&record.id, format, options).ok();
+            exported.and_then(|exported| exported.to_json()).is_some_and(|exported| exported == sent)
+        };
+        let is_same = is_original || std::iter::once(None).chain(versions).any(is_exported);
+        Ok(is_same.then(|| unchanged(record, None)))
+    }
+
+    fn returned_in_another_format(
+        &self,
+        export: &Export,
+        thing: &ConvertedThing,
+        record: Record,
+    ) -> Result<Option<ReturnedThing>> {
+        let served = Document::parse(record.text.as_bytes())?;
+        let Some(distance) = export.distance(served.value(), thing) else { return Ok(None) };
+        if distance == 0 {
+            return Ok(Some(unchanged(record, None)));
+        }
+        for text in self.other_texts(&record)? {
+            let other = Document::parse(text.as_bytes())?;
+            match export.distance(other.value(), thing) {
+                Some(0) => {
+                    let message = "the document is the export of another version of the Thing, or of one of before: it changes \
+                                   nothing; --replace puts it in place of the Thing";
+                    return Ok(Some(unchanged(record, Some(Violation::new("", "not-current", message)))));
+                }
+                // Edits of what isn't served are none of what is.
+                Some(nearer) if nearer < distance => return Ok(None),
+                _ => {}
+            }
+        }
+        Ok(match export.returned(served.value(), thing) {
+            Returned::Unchanged => Some(unchanged(record, None)),
+            Returned::Edited(edited) => {
+                Some(ReturnedThing { text: edited.text().to_owned(), ..unchanged(record, None) })
+            }
+            Returned::Other => None,
+        })
+    }
+
+    /// The descriptions of a Thing that the caller may read and that aren't served: without edits, in other versions, and of
+    /// before.
+    fn other_texts(&self, record: &Record) -> Result<Vec<String>> {
+        let versions = self.versions(&record.id)?.into_iter().filter(|version| version.is_readable);
+        let mut texts: Vec<String> = versions.map(|version| version.text).collect();
+        if record.is_edited {
+            texts.extend(self.unedited_source(record)?.map(|(text, _)| text));
+        }
+        texts.extend(self.earlier_texts(&record.id)?);
+        let mut known = HashSet::from([record.text.clone()]);
+        texts.retain(|text| known.insert(text.clone()));
+        Ok(texts)
+    }
+
+    /// The last descriptions that a Thing had; none of one that was changed very often.
+    fn earlier_texts(&self, id: &str) -> Result<Vec<String>> {
+        let changes = self.history(id, Seq::ZERO, MOST_CHANGES)?;
+        if changes.len() == MOST_CHANGES {
+            return Ok(Vec::new());
+        }
+        let mut texts: Vec<String> = Vec::new();
+        for change in changes {
+            match (change.kind, change.td, change.patch) {
+                (ChangeKind::Deleted, ..) => texts.clear(),
+                (_, Some(td), _) => texts.push(td.get().to_owned()),
+                (_, None, Some(patch)) => {
+                    let before = texts.last().map(String::as_str).unwrap_or("{}");
+                    texts.push(merge_patch::apply(before, patch.get())?);
+                }
+                _ => {}
+            }
+        }
+        Ok(texts.split_off(texts.len().saturating_sub(MOST_EARLIER)))
+    }
+}
+
+/// The member of an MCP server that its registry has withdrawn, which its own document doesn't have.
+const WITHDRAWN: &str = "mcp:withdrawn";
+
+fn unchanged(record: Record, warning: Option<Violation>) -> ReturnedThing {
+    ReturnedThing { id: record.id, seq: record.seq, text: record.text, warning }
+}
