@@ -25,6 +25,36 @@ fn numbers_compare_whatever_their_kind() {
 }
 
 #[test]
+fn values_are_compared_as_the_type_of_the_literal() {
+    for (condition, value, expected) in [
+        ("response.data.x > 0.8", json!("0.9"), true),
+        ("response.data.x > 0.8", json!(" 5e-1 "), false),
+        ("0.8 < response.data.x", json!("1"), true),
+        ("response.data.x == 0.9", json!("0.9"), true),
+        ("response.data.x == 3", json!("3.0"), true),
+        ("response.data.x != -3", json!("-3"), false),
+        ("response.data.x == 18446744073709551615u", json!("18446744073709551615"), true),
+        ("response.data.x == true", json!("true"), true),
+        ("response.data.x == '200'", json!(200), true),
+        ("response.data.x == '0.5'", json!(0.5), true),
+        ("response.data.x == 'true'", json!(true), true),
+        ("response.data.x.exists(one, one >= 3)", json!(["1", 3]), true),
+        ("response.data.x == 0.9", json!("90%"), false),
+        ("response.data.x == 0", json!(""), false),
+        ("response.data.x == true", json!("yes"), false),
+        ("response.data.x == '{}'", json!({}), false),
+        ("response.data.y > 0.8", json!("0.9"), false),
+    ] {
+        assert_eq!(holds(condition, json!({"x": value})), Ok(expected), "{condition} with {value}");
+    }
+    for condition in ["response.data.x > 0.8", "response.data.x < '2'", "response.data.x > response.data.y"] {
+        let error =
+            holds(condition, json!({"x": if condition.ends_with('8') { json!("high") } else { json!(1) }, "y": "0"}));
+        assert!(error.as_ref().is_err_and(|error| error.contains("overload")), "{condition}: {error:?}");
+    }
+}
+
+#[test]
 fn words_and_operators_combine() {
     let data = json!({"a": true, "kind": "x", "list": ["x", "y"]});
     assert_eq!(holds("response.data.a and not (response.data.kind == 'z')", data.clone()), Ok(true));

@@ -7,7 +7,8 @@ use crate::expression::{Expression, Facts, Scope};
 
 const SCOPE: Scope = Scope { noun: "condition", facts: &["response"], example: "response.data.score > 0.8" };
 
-/// A compiled condition.
+/// A compiled condition. What it compares with a literal may also come as text, as models write it: `"0.9"` satisfies
+/// `response.data.score > 0.8`.
 ///
 /// ```
 /// use agentdex_sacp::{Condition, read};
@@ -33,7 +34,8 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Condition, ConditionError> {
         let refuse = |reason| ConditionError { condition: text.chars().take(120).collect(), reason };
-        Expression::compile(text, SCOPE).map(Condition).map_err(refuse)
+        let expression = Expression::compile(text, SCOPE).map_err(refuse)?;
+        Ok(Condition(expression.with_types_of_literals()))
     }
 }
 

@@ -33,8 +33,12 @@ pub const MAX_VALUES: usize = 50_000;
 pub const BUDGET: Duration = Duration::from_millis(100);
 /// The most bytes that a pattern of `matches` takes once it is compiled.
 const MAX_PATTERN_BYTES: usize = 512 * 1024;
-/// The function that ends what takes too long. No expression can name it: `@` starts no name.
+/// The function that ends what takes too long. No expression can name it, nor the other functions here: `@` starts no name.
 const TICK: &str = "@tick";
+/// The functions that read a value as what it is compared with: see [`Expression::with_types_of_literals`].
+const AS_NUMBER: &str = "@as_number";
+const AS_BOOLEAN: &str = "@as_boolean";
+const AS_TEXT: &str = "@as_text";
 /// Address space only; pages are taken as they are touched.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
@@ -95,6 +99,11 @@ impl Facts {
         };
         // An error: the name is taken, but no overload has it.
         let _ = context.add_function(TICK, tick);
+        for (name, read) in
+            [(AS_NUMBER, as_number as fn(CelValue) -> CelValue), (AS_BOOLEAN, as_boolean), (AS_TEXT, as_text)]
+        {
+            let _ = context.add_function(name, read);
+        }
         Facts { context, values: 0 }
     }
 
@@ -167,6 +176,13 @@ impl Expression {
         let mut meaning = program.expression().clone();
         meter(&mut meaning);
         Ok(Expression { text: text.to_owned(), meaning })
+    }
+
+    /// Reads what is compared with a literal as one of its type, where it can only be one: the text `"0.9"` as a number,
+    /// `"true"` as a boolean, the number 7 as the text `"7"`. Everything else stays as it is.
+    pub(crate) fn with_types_of_literals(mut self) -> Expression {
+        compare_by_type(&mut self.meaning);
+        self
     }
 
     /// True if it holds. A path that the facts don't have makes it false.
@@ -261,30 +277,95 @@ fn check_patterns(expression: &IdedExpr) -> Result<(), String> {
     children(expression).into_iter().try_for_each(check_patterns)
 }
 
+fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
+    match &mut expression.expr {
+        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).collect(),
+        Expr::Select(select) => vec![&mut select.operand],
+        Expr::List(list) => list.elements.iter_mut().collect(),
+        Expr::Comprehension(each) => {
+            vec![&mut each.iter_range, &mut each.accu_init, &mut each.loop_cond, &mut each.loop_step, &mut each.result]
+        }
+        Expr::Map(map) => map.entries.iter_mut().flat_map(parts_mut).collect(),
+        Expr::Struct(structure) => structure.entries.iter_mut().flat_map(parts_mut).collect(),
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+    }
+}
+
+fn parts_mut(entry: &mut IdedEntryExpr) -> Vec<&mut IdedExpr> {
+    match &mut entry.expr {
+        EntryExpr::StructField(field) => vec![&mut field.value],
+        EntryExpr::MapEntry(entry) => vec![&mut entry.key, &mut entry.value],
+    }
+}
+
 /// Lets each round of a comprehension check whether the time is over.
 fn meter(expression: &mut IdedExpr) {
     match &mut expression.expr {
-        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).for_each(meter),
-        Expr::Select(select) => meter(&mut select.operand),
-        Expr::List(list) => list.elements.iter_mut().for_each(meter),
         Expr::Comprehension(each) => {
             meter(&mut each.iter_range);
             ticking(round_of(each));
         }
-        Expr::Map(map) => map.entries.iter_mut().for_each(meter_entry),
-        Expr::Struct(structure) => structure.entries.iter_mut().for_each(meter_entry),
-        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => {}
+        _ => children_mut(expression).into_iter().for_each(meter),
     }
 }
 
-fn meter_entry(entry: &mut IdedEntryExpr) {
-    match &mut entry.expr {
-        EntryExpr::StructField(field) => meter(&mut field.value),
-        EntryExpr::MapEntry(entry) => {
-            meter(&mut entry.key);
-            meter(&mut entry.value);
-        }
+/// Passes each value that is compared with a literal through the function that reads it as one of the literal's type.
+fn compare_by_type(expression: &mut IdedExpr) {
+    children_mut(expression).into_iter().for_each(compare_by_type);
+    let Expr::Call(CallExpr { func_name, args, .. }) = &mut expression.expr else { return };
+    let is_equality = matches!(func_name.as_str(), operators::EQUALS | operators::NOT_EQUALS);
+    let is_order = matches!(
+        func_name.as_str(),
+        operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS
+    );
+    let [left, right] = args.as_mut_slice() else { return };
+    let (value, reader) = match (reader_of(left), reader_of(right)) {
+        (None, Some(reader)) => (left, reader),
+        (Some(reader), None) => (right, reader),
+        _ => return,
+    };
+    if is_equality || is_order && reader == AS_NUMBER {
+        let own = std::mem::take(value);
+        *value = call(reader, vec![own]);
     }
+}
+
+/// Returns the function that reads a value as one of the type of a literal; `None` if the expression isn't a number, a text
+/// or a boolean.
+fn reader_of(literal: &IdedExpr) -> Option<&'static str> {
+    match &literal.expr {
+        Expr::Literal(LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_)) => Some(AS_NUMBER),
+        Expr::Literal(LiteralValue::Boolean(_)) => Some(AS_BOOLEAN),
+        Expr::Literal(LiteralValue::String(_)) => Some(AS_TEXT),
+        _ => None,
+    }
+}
+
+/// Reads a text that is a number in JSON.
+fn as_number(value: CelValue) -> CelValue {
+    let CelValue::String(text) = &value else { return value };
+    let Ok(number) = serde_json::from_str::<serde_json::Number>(text) else { return value };
+    let integer = number.as_i64().map(CelValue::Int).or_else(|| number.as_u64().map(CelValue::UInt));
+    integer.or_else(|| number.as_f64().map(CelValue::Float)).unwrap_or(value)
+}
+
+fn as_boolean(value: CelValue) -> CelValue {
+    match &value {
+        CelValue::String(text) => text.parse().map_or(value, CelValue::Bool),
+        _ => value,
+    }
+}
+
+/// Reads a number or a boolean as its text in JSON.
+fn as_text(value: CelValue) -> CelValue {
+    let text = match &value {
+        CelValue::Int(number) => number.to_string(),
+        CelValue::UInt(number) => number.to_string(),
+        CelValue::Float(number) => Value::from(*number).to_string(),
+        CelValue::Bool(value) => value.to_string(),
+        _ => return value,
+    };
+    CelValue::String(text.into())
 }
 
 /// Returns the part of a comprehension that is evaluated in each round and whose error ends it: the condition of
@@ -312,10 +393,13 @@ fn round_of(each: &mut ComprehensionExpr) -> &mut IdedExpr {
 
 /// `expression` becomes `@tick() ? expression : {}`.
 fn ticking(expression: &mut IdedExpr) {
-    let of = |expr| IdedExpr { id: 0, expr };
-    let call = |name: &str, args| of(Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args }));
     let own = std::mem::take(expression);
-    *expression = call(operators::CONDITIONAL, vec![call(TICK, Vec::new()), own, of(Expr::Map(MapExpr::default()))]);
+    let nothing = IdedExpr { id: 0, expr: Expr::Map(MapExpr::default()) };
+    *expression = call(operators::CONDITIONAL, vec![call(TICK, Vec::new()), own, nothing]);
+}
+
+fn call(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
+    IdedExpr { id: 0, expr: Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args }) }
 }
 
 /// An expression in plain CEL.
