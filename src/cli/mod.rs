@@ -1,6 +1,7 @@
 //! The command line: one file a command, one enum, one match.
 
 mod access;
+mod affordance_input;
 mod agent_name;
 mod ask;
 mod audit;
