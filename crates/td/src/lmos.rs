@@ -47,7 +47,7 @@ impl LmosKind {
             local
         } else if let Some(local) = name.strip_prefix(LMOS_NAMESPACE) {
             local.strip_prefix(['/', '#']).unwrap_or(local)
-        } else if matches!(name, "Agent" | "Tool") && thing.get("@context").is_some_and(names_lmos) {
+        } else if matches!(name, "Agent" | "Tool") && names_vocabulary(thing) {
             name
         } else {
             return None;
@@ -58,6 +58,11 @@ impl LmosKind {
             _ => None,
         }
     }
+}
+
+/// True if the `@context` of a Thing has the LMOS vocabulary, with or without a prefix.
+pub(super) fn names_vocabulary(thing: &Map<String, Value>) -> bool {
+    thing.get("@context").is_some_and(names_lmos)
 }
 
 fn names_lmos(context: &Value) -> bool {

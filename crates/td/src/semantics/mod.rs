@@ -24,6 +24,9 @@
 //! | `language-tag` | a language that is no BCP 47 tag | 5.3.1.7, 6.3.2 | MUST; harmless to readers, so a warning |
 //! | `oauth2-flow` | an OAuth 2.0 flow without the endpoints that it needs | 5.3.3.10 | MUST; common, and what is there may do |
 //! | `relative-without-base` | a relative `href` in a description that has no `base` | 5.3.1.1 (`base`) | its meaning depends on where it is read |
+//! | `id-not-ascii` | an `id` with characters outside ASCII | 5.3.1.1 (`anyURI`, which allows IRIs) | the TD schema says `format: uri`, by which node-wot refuses it |
+//! | `lmos-context-missing` | an LMOS type or member without the vocabulary in `@context` | LMOS agent description format | mandatory there; without it the type means nothing |
+//! | `lmos-type-missing` | the LMOS vocabulary in `@context`, and no `@type` | LMOS agent description format | mandatory there, for agents |
 //! | `schema-undefined` | an additional response whose `schema` isn't defined | 5.3.4.4 | MUST; harmless to readers, so a warning |
 
 mod affordances;
@@ -31,11 +34,12 @@ mod languages;
 mod security;
 mod uris;
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
-    CONTEXT_1_0, CONTEXT_1_1, MAX_ID_BYTES, RegistrationRequest, Report, Violation, identity::is_absolute_uri,
-    path::Path, report::has_room,
+    CONTEXT_1_0, CONTEXT_1_1, LMOS_NAMESPACE, LmosKind, MAX_ID_BYTES, RegistrationRequest, Report, Violation,
+    identity::is_absolute_uri, lmos, path::Path, report::has_room,
 };
 
 type Object = Map<String, Value>;
@@ -53,6 +57,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
     walk.check_context();
     walk.check_model();
     walk.check_id();
+    walk.check_lmos();
     walk.check_base();
     walk.check_registration();
     walk.check_security();
@@ -169,6 +174,47 @@ impl<'a> Walk<'a> {
         } else if !is_absolute_uri(id) {
             let message = format!("the id {id:?} is not an absolute URI; write one, such as urn:uuid:… or https://…");
             self.violation(&path, "id-not-uri", message);
+        } else if !id.is_ascii() {
+            let encoded = utf8_percent_encode(id, CONTROLS);
+            let message = format!(
+                "the id has characters outside ASCII; clients that hold it to `format: uri` of the TD schema, such as node-wot, \
+                 refuse the description: write {:?}",
+                encoded.to_string()
+            );
+            self.warning(&path, "id-not-ascii", message);
+        }
+    }
+
+    /// Reports a description that looks like one of an LMOS agent, and isn't recognized as one. What is recognized is compared
+    /// with the LMOS profile, which also asks for the vocabulary.
+    fn check_lmos(&mut self) {
+        if LmosKind::of_members(self.thing).is_some() {
+            return;
+        }
+        let types = match self.thing.get("@type") {
+            Some(Value::Array(types)) => types.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        let names_vocabulary = lmos::names_vocabulary(self.thing);
+        let path = Path::ROOT.member("@type");
+        if names_vocabulary && !self.thing.contains_key("@type") {
+            let message = "`@context` has the LMOS vocabulary, but there is no `@type`: that of an agent is \"lmos:Agent\", that of \
+                           a tool \"lmos:Tool\"";
+            self.warning(&path, "lmos-type-missing", message.into());
+        } else if let Some(name) = types.iter().filter_map(Value::as_str).find(|name| matches!(*name, "Agent" | "Tool"))
+        {
+            let message = format!(
+                "{name:?} is the type of an LMOS agent or tool only with their vocabulary: add {{\"lmos\": {LMOS_NAMESPACE:?}}} to \
+                 `@context`"
+            );
+            self.warning(&path, "lmos-context-missing", message);
+        } else if let Some(name) = self.thing.keys().find(|name| !names_vocabulary && name.starts_with("lmos:")) {
+            let message = format!(
+                "the prefix of {name:?} is not declared, so that it means nothing in RDF: add {{\"lmos\": {LMOS_NAMESPACE:?}}} to \
+                 `@context`"
+            );
+            self.warning(&Path::ROOT.member(name), "lmos-context-missing", message);
         }
     }
 
