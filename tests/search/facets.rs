@@ -118,6 +118,26 @@ fn facets_count_spellings_of_a_value_together() {
 }
 
 #[test]
+fn spellings_of_an_lmos_type_are_one_value() {
+    let typed = |id: &str, types: Value| agent(id, json!({"@type": types}));
+    let index = TestIndex::with(&[
+        typed("urn:a", json!("lmos:Agent")),
+        typed("urn:b", json!("Agent")),
+        typed("urn:c", json!(["https://eclipse.dev/lmos/protocol/v1#Agent", "lmos:Agent"])),
+        typed("urn:d", json!(["lmos:Agent", "Agent"])),
+        typed("urn:e", json!("saref:Sensor")),
+    ]);
+    let response = index.search(&Search { facets: vec![FacetField::Type], ..request("") });
+    let counts: Vec<_> =
+        response.facets[&FacetField::Type].iter().map(|count| (count.value.as_str(), count.count)).collect();
+    assert_eq!(counts, [("lmos:Agent", 4), ("saref:Sensor", 1)]);
+    for value in ["lmos:Agent", "Agent"] {
+        let filters = Filters { type_: one(&[value]), ..Filters::default() };
+        assert_eq!(index.search(&Search { filters, ..request("") }).total, 4, "{value}");
+    }
+}
+
+#[test]
 fn facets_go_over_segments_and_leave_out_what_is_deleted() {
     let mut index = fleet();
     index.put(&agent("urn:d", json!({"lmos:metadata": {"lmos:vendor": "Beta"}})));

@@ -15,7 +15,7 @@ use super::{
     forms::Access,
     iri_spellings::Vocabularies,
     node::{Node, Object},
-    query::ExactTerm,
+    query::{ExactTerm, lmos_name},
     schema::{ExactField, Fields},
     sight,
     summary::Summary,
@@ -369,7 +369,7 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    /// Types are found in every spelling, and those of affordances too; counted are those of the Thing as it writes them.
+    /// Types are found in every spelling, and those of affordances too; counted are those of the Thing.
     fn add_semantic_tags(&mut self, thing: &Object<'_>) {
         let vocabularies = Vocabularies::of(thing);
         let affordances =
@@ -448,7 +448,10 @@ fn withdrawal<'a>(thing: &'a Object<'a>, terms: &[SearchTerm]) -> Option<&'a str
 /// The form in which values of a facet are counted together: the one that they are compared in.
 pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
     match facet {
-        FacetField::Type => value.into(),
+        FacetField::Type => match lmos_name(value) {
+            Some(name) if !value.starts_with("lmos:") => format!("lmos:{name}").into(),
+            _ => value.into(),
+        },
         _ => fold_case(value),
     }
 }

@@ -50,7 +50,7 @@ impl ExactTerm {
 }
 
 /// The local name of an LMOS type; agents and tools are often written without a prefix.
-fn lmos_name(value: &str) -> Option<&str> {
+pub(in crate::search) fn lmos_name(value: &str) -> Option<&str> {
     if matches!(value, "Agent" | "Tool") {
         return Some(value);
     }

@@ -28,7 +28,7 @@ mod wording;
 mod words;
 
 pub(super) use compile::{Compiled, compile, exact_field};
-pub(super) use exact::ExactTerm;
+pub(super) use exact::{ExactTerm, lmos_name};
 pub(super) use hints::hints;
 pub(super) use languages::present_languages;
 pub(super) use parse::{parse, parse_typed};
