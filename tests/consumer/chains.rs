@@ -247,7 +247,10 @@ fn credentials_are_for_agents_that_the_caller_names() {
                 run = run.of_others();
             }
             run.finish().await;
+            let whose =
+                if is_of_others { "a chain of somebody else names it" } else { "its description stands in the chain" };
             assert!(reason(&run).contains("is not sent to"), "{}", reason(&run));
+            assert!(reason(&run).contains(&format!("didn't name the agent: {whose}")), "{}", reason(&run));
         }
         let mut run = of(vec![key, origin]).run(chain(inline), "x");
         run.finish().await;

@@ -38,6 +38,21 @@ fn quick() -> Settings {
 }
 
 #[test]
+fn form_that_nothing_here_speaks_is_named_with_what_is_spoken() {
+    let form = json!({"href": "http://127.0.0.1:9/", "subprotocol": "mcp", "mcp:transport": "pigeon"});
+    let described = agent(&thing(json!({"actions": {"add": {"forms": [form]}}})));
+    let settings = |name: &str| Settings::new().binding(name);
+    for (settings, expected) in [
+        (Settings::new(), ["http with the subprotocol mcp over pigeon; spoken are a2a, http", "invokeaction"]),
+        (settings("a2a"), ["http with the subprotocol mcp over pigeon; spoken are a2a", "actions.add"]),
+        (settings("pigeon"), ["there is no binding \"pigeon\"; there are a2a, http", ""]),
+    ] {
+        let error = run(described.update(settings).call("add", None)).unwrap_err().to_string();
+        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+    }
+}
+
+#[test]
 fn dead_agent_is_unreachable() {
     let error = run(agent(&asking(&unreachable_url(""))).ask("x")).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }) && error.is_transient(), "{error}");

@@ -283,7 +283,8 @@ impl Agent {
 
     fn caller<'a>(&'a self, settings: &'a Settings) -> Caller<'a> {
         let (network, variables) = (&self.context.network, &settings.variables);
-        Caller { settings, network, variables, is_named: self.is_named, given_headers: &[] }
+        let found = (!self.is_named).then(|| self.why.first().map_or("it was found", String::as_str));
+        Caller { settings, network, variables, found, given_headers: &[] }
     }
 
     async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {

@@ -59,8 +59,8 @@ pub(super) struct Caller<'a> {
     pub(super) network: &'a Network,
     /// Values of variables, which values of headers may be made of.
     pub(super) variables: &'a Map<String, Value>,
-    /// True if the caller named the agent, rather than found it.
-    pub(super) is_named: bool,
+    /// How the agent was found; `None` if the caller named it.
+    pub(super) found: Option<&'a str>,
     /// Headers whose values are made of the input: no credential is needed for them.
     pub(super) given_headers: &'a [String],
 }
@@ -153,7 +153,7 @@ impl Authorizer {
             })
         })?;
         let target = origin(&form.href).unwrap_or_else(|| form.href.clone());
-        check_origin(name, &credential, &target, caller.is_named)?;
+        check_origin(name, &credential, &target, caller.found)?;
         let place = place(definition, scheme);
         let pair = credential.secret.reveal().split_once(':');
         Ok(Some(match scheme {
@@ -188,7 +188,7 @@ impl Authorizer {
         caller: &Caller<'_>,
     ) -> Result<Secret> {
         let target = origin(endpoint).unwrap_or_else(|| endpoint.to_owned());
-        check_origin(name, credential, &target, caller.is_named)?;
+        check_origin(name, credential, &target, caller.found)?;
         let (client, secret) = credential.secret.reveal().split_once(':').unwrap_or_default();
         let mut scopes: Vec<&str> = form.scopes().collect();
         if scopes.is_empty() {
@@ -338,17 +338,17 @@ fn is_given(definition: &Map<String, Value>, headers: &[String]) -> bool {
     matches!(place, Place::Header(name) if headers.iter().any(|header| header.eq_ignore_ascii_case(&name)))
 }
 
-fn check_origin(name: &str, credential: &Credential, target: &str, is_named: bool) -> Result<()> {
+fn check_origin(name: &str, credential: &Credential, target: &str, found: Option<&str>) -> Result<()> {
     let withheld =
         |reason: String| Err(Error::CredentialWithheld { scheme: name.into(), origin: target.into(), reason });
     if credential.origins.is_empty() {
-        return match is_named || credential.is_for_agent {
-            true => Ok(()),
-            false => withheld(format!(
-                "the agent was only found by a search; allow the origin with {}_ORIGIN or Credential::for_origin, or \
-                 name the agent by its id",
+        return match found {
+            Some(how) if !credential.is_for_agent => withheld(format!(
+                "you didn't name the agent: {how}; allow the origin with {}_ORIGIN or Credential::for_origin, or name the agent \
+                 by its id",
                 credential_variable(name)
             )),
+            _ => Ok(()),
         };
     }
     let is_allowed = |allowed: &String| origin(allowed).as_deref() == Some(target);

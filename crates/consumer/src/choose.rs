@@ -41,7 +41,7 @@ pub(super) fn choices(
     // Of equal ranks, the description's own order counts.
     choices.sort_by_key(|choice| std::cmp::Reverse(choice.fit.rank));
     if choices.is_empty() {
-        return Err(no_form(description, affordance, operation, &forms, settings));
+        return Err(no_form(description, affordance, operation, &forms, settings, bindings));
     }
     Ok(choices)
 }
@@ -52,7 +52,9 @@ fn no_form(
     operation: Operation,
     forms: &[Form],
     settings: &Settings,
+    bindings: &[Arc<dyn Binding>],
 ) -> Error {
+    let known = || bindings.iter().map(|binding| binding.name());
     let seen: Vec<String> = forms
         .iter()
         .map(|form| match (form.subprotocol(), form.text("mcp:transport")) {
@@ -65,12 +67,17 @@ fn no_form(
         (_, []) if let Some(instructions) = description.instructions() => instructions,
         (None, _) => format!("it has no {affordance}; it has {}", listed(description.alike(affordance))),
         (Some(_), []) => format!("{affordance} has no form with a target"),
-        (Some(_), seen) => format!(
-            "no binding{} can {} {affordance}; its forms are: {}",
-            settings.binding.as_ref().map(|name| format!(" called {name:?}")).unwrap_or_default(),
-            operation.as_str(),
-            seen.join(", ")
-        ),
+        (Some(_), seen) => match &settings.binding {
+            Some(name) if known().all(|known| known != name) => {
+                format!("there is no binding {name:?}; there are {}", listed(known()))
+            }
+            chosen => format!(
+                "{affordance} has no form for {} that is spoken here; its forms are: {}; spoken are {}",
+                operation.as_str(),
+                seen.join(", "),
+                chosen.clone().unwrap_or_else(|| listed(known()))
+            ),
+        },
     };
     Error::NoForm { id: description.id().to_owned(), reason }
 }

@@ -122,7 +122,7 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
             (Ok(agent), Some(thing)) if has_template(thing) && !has_template(agent.description().value()) => {
                 inline(thing)?
             }
-            (Ok(agent), _) if !is_named => agent.found(Vec::new(), "the chain names it".into()),
+            (Ok(agent), _) if !is_named => agent.found(Vec::new(), "a chain of somebody else names it".into()),
             (outcome, _) => outcome?,
         },
         (None, Some(thing), _) => inline(thing)?,
