@@ -90,7 +90,8 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     }
     check_needed(&consumer, &plan.needed).await?;
     let mut run = begin(arguments, &consumer, plan)?;
-    let mut printer = Printer { json: arguments.json, explain: arguments.explain, said: String::new() };
+    let mut printer =
+        Printer { json: arguments.json, explain: arguments.explain, said: String::new(), answered: String::new() };
     tokio::select! {
         code = follow(arguments, &mut run, &mut printer) => return code,
         _ = tokio::signal::ctrl_c() => {}
@@ -252,6 +253,8 @@ struct Printer {
     explain: bool,
     /// The message that a node gave last.
     said: String,
+    /// The message that an agent answered last.
+    answered: String,
 }
 
 impl Printer {
@@ -284,10 +287,17 @@ impl Printer {
                 let status = format!("{node}: {} after {:.1} s", response.status, elapsed.as_secs_f64());
                 writeln!(err, "{}", visible(&status))?;
                 writeln!(err, "    {}", style.dim(&fit(&summary(response), 4)))?;
+                self.answered.clone_from(&response.message);
             }
             RunEvent::Said { message, .. } => {
                 writeln!(out, "{}", lines_visible(message))?;
                 self.said.clone_from(message);
+            }
+            RunEvent::ErrorHandled { node, to, reason } => {
+                writeln!(err, "{}", visible(&format!("{node}: failed, goes on with {to}")))?;
+                if *reason != self.answered {
+                    writeln!(err, "    {}", style.dim(&fit(reason, 4)))?;
+                }
             }
             RunEvent::NeedsInput { node, message } => {
                 writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), lines_visible(message))?;

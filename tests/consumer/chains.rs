@@ -258,3 +258,62 @@ fn credentials_are_for_agents_that_the_caller_names() {
     });
     assert_eq!(server.received().len(), 2);
 }
+
+#[test]
+fn another_try_has_the_input_and_the_instruction() {
+    let server = Server::start(|request| match request.line.contains("/judge") {
+        true if request.body.contains("German") => Said::json(json!("Good.")),
+        true => Said::json(
+            json!({"thought": "", "status": "retry_with_instruction", "data": {}, "message": "Say it in German."}),
+        ),
+        false => Said::json(&request.body),
+    });
+    let text = json!({"type": "string"});
+    let object = |properties: Value| json!({"type": "object", "properties": properties});
+    let hello = json!({"text": "hello"});
+    let appended = "hello\n\nSay it in German.";
+    for (schema, input, expected) in [
+        (Some(object(json!({"text": text, "unit": text}))), hello.clone(), Ok(json!({"text": appended}))),
+        (
+            Some(object(json!({"text": text, "instruction": text}))),
+            hello.clone(),
+            Ok(json!({"text": "hello", "instruction": "Say it in German."})),
+        ),
+        (
+            Some(object(json!({"city": text, "prompt": text}))),
+            json!({"city": "Bonn"}),
+            Ok(json!({"city": "Bonn", "prompt": "Say it in German."})),
+        ),
+        (Some(text.clone()), json!("hello"), Ok(json!(appended))),
+        (None, hello.clone(), Ok(json!({"input": hello, "instruction": "Say it in German."}))),
+        (
+            Some(object(json!({"city": text, "days": {"type": "integer"}}))),
+            json!({"city": "Bonn"}),
+            Err("\"Say it in German.\", has no place in it, which is an object with city (string), days (integer)"),
+        ),
+    ] {
+        let mut writer = asking(&format!("{}/writer", server.origin));
+        if let Some(schema) = schema {
+            writer["actions"]["ask"]["input"] = schema;
+        }
+        let judge = asking(&format!("{}/judge", server.origin));
+        let description = json!({
+            "start": "writer", "max_steps": 6,
+            "nodes": {"writer": {"thing": writer, "input": input}, "judge": {"thing": judge, "input": {"text": "{{writer.data}} {{writer.message}}"}}},
+            "edges": [{"from": "writer", "to": "judge"}],
+        });
+        let before = server.received().len();
+        run(async {
+            let mut run = consumer().run(chain(description), "x");
+            run.finish().await;
+            let received = server.received();
+            let sent = received[before..].iter().filter(|request| request.line.contains("/writer"));
+            let sent: Vec<Value> = sent.map(|request| request.json()).collect();
+            assert_eq!(sent[0], input);
+            match expected {
+                Ok(expected) => assert_eq!((done(&run).message.as_str(), &sent[1..]), ("Good.", &[expected][..])),
+                Err(expected) => assert!(reason(&run).contains(expected), "{}", reason(&run)),
+            }
+        });
+    }
+}

@@ -1,6 +1,6 @@
 use agentdex::{
     convert::Syntax,
-    sacp::{Chain, Outcome, Place, Response, State, Step, Task, read},
+    sacp::{Chain, Notice, Outcome, Place, Response, State, Step, Task, read},
 };
 use serde_json::{Value, json};
 
@@ -114,13 +114,71 @@ fn cycles_need_a_limit_and_end_there() {
 #[test]
 fn another_try_goes_back_to_the_agent_before() {
     let mut description = emails();
-    description["max_steps"] = json!(5);
+    description["max_steps"] = json!(6);
     let chain = chain(description);
     let mut state = chain.start(json!("x"));
     next(&chain, &mut state, success(json!({"guesses": []})));
-    let step = next(&chain, &mut state, answer("retry_with_instruction", "Name at least one."));
-    let input = json!({"input": "x", "instruction": "Name at least one."});
-    assert_eq!(step, Step::Call { node: "researcher".into(), input });
+    for instruction in ["Name at least one.", "Name two."] {
+        let step = next(&chain, &mut state, answer("retry_with_instruction", instruction));
+        assert_eq!(step, Step::Call { node: "researcher".into(), input: json!("x") }, "the same input");
+        // The instruction survives being stored.
+        state = chain.restore(&serde_json::to_string(&state).expect("JSON")).expect("a state");
+        assert_eq!(chain.due(&state)[0].instruction, Some(instruction));
+        next(&chain, &mut state, success(json!({"guesses": []})));
+        assert_eq!(chain.due(&state)[0].instruction, None, "it is for one call");
+    }
+}
+
+#[test]
+fn an_error_edge_is_taken_with_what_there_is() {
+    let description = json!({
+        "start": "a",
+        "nodes": {
+            "a": {"agent": "urn:a"},
+            "sorry": {
+                "input": {"reason": "{{a.data.reason}}"},
+                "answer": {"message": "Sorry.", "data": {
+                    "why": "{{error.reason}}", "at": "{{error.node}}", "given": "{{given}}", "code": "{{a.data.code}}",
+                }},
+            },
+        },
+        "edges": [{"from": "a", "to": "sorry", "on_error": true}],
+    });
+    let chain = chain(description.clone());
+    let mut state = chain.start(json!("x"));
+    let end = next(&chain, &mut state, answer("failure", "no such city"));
+    let Step::End(Outcome::Done(response)) = &end else { panic!("{end:?}") };
+    let data = json!({"why": "no such city", "at": "a", "given": {"reason": null}, "code": null});
+    assert_eq!((response.message.as_str(), json!(response.data)), ("Sorry.", data));
+    let handled = Notice::ErrorHandled { node: "a".into(), to: "sorry".into(), reason: "no such city".into() };
+    let said = Notice::Said { node: "sorry".into(), message: "Sorry.".into() };
+    assert_eq!(state.notices, [handled, said]);
+    // Elsewhere there is no failure to name.
+    let mut wrong = description;
+    wrong["edges"] = json!([{"from": "a", "to": "sorry"}]);
+    let violations = Chain::new(wrong).expect_err("no error edge").violations;
+    assert_eq!(violations[0].pointer, "/nodes/sorry/answer");
+}
+
+#[test]
+fn a_condition_that_can_not_be_decided_takes_the_error_edge_with_the_reason() {
+    let chain = chain(json!({
+        "start": "a",
+        "nodes": {
+            "a": {"agent": "urn:a"},
+            "sure": {"answer": {"message": "sure"}},
+            "sorry": {"answer": {"message": "{{error.reason}}"}},
+        },
+        "edges": [{"from": "a", "to": "sure", "when": "response.data.score > 0.8"}, {"from": "a", "to": "sorry", "on_error": true}],
+    }));
+    for (score, expected) in [(json!("0.9"), "sure"), (json!("high"), "condition `response.data.score > 0.8`")] {
+        let mut state = chain.start(json!("x"));
+        let end = next(&chain, &mut state, success(json!({"score": score})));
+        assert!(
+            matches!(&end, Step::End(Outcome::Done(response)) if response.message.starts_with(expected)),
+            "{end:?}"
+        );
+    }
 }
 
 #[test]

@@ -226,6 +226,46 @@ pub(super) fn of_message(
     Ok(Input { parts: media, ..checked })
 }
 
+/// Adds the instruction of a later agent to the input of an action: as its member `instruction`, as another member for free
+/// text, or behind the text that is there. An action that declares no input is sent both as an object.
+pub(super) fn with_instruction(
+    description: &Description,
+    affordance: &Affordance,
+    input: &Value,
+    instruction: &str,
+) -> Result<Value> {
+    let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
+    let variables = variable_schemas(description, affordance);
+    let append = |text: &str| Value::from(format!("{text}\n\n{instruction}"));
+    let members = match (schema, input) {
+        (None, _) if variables.is_empty() => return Ok(json!({"input": input, "instruction": instruction})),
+        (_, Value::String(text)) => return Ok(append(text)),
+        (_, Value::Object(members)) => members,
+        _ => &Map::new(),
+    };
+    let declared = schema.and_then(|schema| schema["properties"].as_object()).into_iter().flatten();
+    let declared = declared.map(|(name, schema)| (name.as_str(), schema)).chain(variables);
+    let is_free = |name: &str, schema: &Value| match members.get(name) {
+        Some(given) => given.is_string() && is_free_text(schema),
+        None => is_free_text(schema),
+    };
+    let free: Vec<&str> = declared.filter(|(name, schema)| is_free(name, schema)).map(|(name, _)| name).collect();
+    let places = ["instruction"].into_iter().chain(TEXT_MEMBERS);
+    let places: Vec<&str> =
+        places.filter_map(|known| free.iter().find(|name| name.eq_ignore_ascii_case(known)).copied()).collect();
+    let is_open = |name: &&&str| !members.contains_key(**name);
+    let Some(name) = places.iter().find(is_open).or(places.first()) else {
+        return Err(no_place(affordance, &format!("instruction of a later agent, {instruction:?},"), schema));
+    };
+    let mut members = members.clone();
+    let text = match members.get(*name).and_then(Value::as_str) {
+        Some(text) => append(text),
+        None => instruction.into(),
+    };
+    members.insert((*name).to_owned(), text);
+    Ok(Value::Object(members))
+}
+
 /// The text of a message, service messages before it.
 fn spoken_text(message: &Message) -> String {
     let own = message.text();
@@ -279,13 +319,8 @@ fn object(affordance: &Affordance, schema: &Value, text: &str, data: Option<&Val
 
 /// The member that text is put into: one whose name says so, else the only free text that is required, or there is.
 fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<String> {
-    let is_free = |schema: &Value| {
-        schema.get("type").is_none_or(|name| name == "string")
-            && schema.get("enum").is_none()
-            && schema.get("const").is_none()
-            && schema.get("properties").is_none()
-    };
-    let free: Vec<&String> = properties.iter().filter(|(_, schema)| is_free(schema)).map(|(name, _)| name).collect();
+    let free: Vec<&String> =
+        properties.iter().filter(|(_, schema)| is_free_text(schema)).map(|(name, _)| name).collect();
     let named = TEXT_MEMBERS.iter().find_map(|known| free.iter().find(|name| name.eq_ignore_ascii_case(known)));
     let needed: Vec<&&String> = free.iter().filter(|name| required.contains(&name.as_str())).collect();
     let only = match (needed.as_slice(), free.as_slice()) {
@@ -294,6 +329,23 @@ fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<Str
         _ => None,
     };
     named.copied().or(only).cloned()
+}
+
+/// The error about a text beside the data of a message for which the input has no member.
+fn no_place(affordance: &Affordance, what: &str, schema: Option<&Value>) -> Error {
+    let expected = schema.map(|schema| format!(", which is {}", summary(schema))).unwrap_or_default();
+    let message = format!("the {what} has no place in it{expected}: there is no member for free text");
+    Error::InvalidInput {
+        affordance: affordance.to_string(),
+        violations: vec![Violation::new("", "input-text", message)],
+    }
+}
+
+fn is_free_text(schema: &Value) -> bool {
+    schema.get("type").is_none_or(|name| name == "string")
+        && schema.get("enum").is_none()
+        && schema.get("const").is_none()
+        && schema.get("properties").is_none()
 }
 
 /// The schema of what an affordance takes.

@@ -270,11 +270,9 @@ impl Run {
         self.under_way.clear();
     }
 
-    /// Reports what nodes said by themselves, questions, and the end.
+    /// Reports notices, questions, and the end.
     fn report(&mut self) {
-        for (node, message) in std::mem::take(&mut self.state.said) {
-            self.ready.push_back(RunEvent::Said { node, message });
-        }
+        self.ready.extend(std::mem::take(&mut self.state.notices).into_iter().map(RunEvent::from));
         for due in self.chain.due(&self.state) {
             if let Task::Ask { message } = due.task
                 && self.asked.insert(due.place)
@@ -314,7 +312,8 @@ impl Run {
                 events: self.sender.clone(),
             };
             let (node, input, conversation) = (node.clone(), input.clone(), due.conversation.cloned());
-            let call = async move { caller.call(&node, &input, conversation.as_ref()).await };
+            let instruction = due.instruction.map(str::to_owned);
+            let call = async move { caller.call(&node, &input, instruction.as_deref(), conversation.as_ref()).await };
             self.under_way.push((due.place, Box::pin(call)));
         }
     }

@@ -18,5 +18,5 @@ mod state;
 pub use self::{
     compiled::{Chain, ChainError},
     description::{Choose, Each, Edge, Link, Node, Output, Reduction},
-    state::{Due, Outcome, Place, State, Step, Task},
+    state::{Due, Notice, Outcome, Place, State, Step, Task},
 };

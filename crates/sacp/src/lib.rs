@@ -47,7 +47,8 @@ mod template;
 
 pub use self::{
     chain::{
-        Chain, ChainError, Choose, Due, Each, Edge, Link, Node, Outcome, Output, Place, Reduction, State, Step, Task,
+        Chain, ChainError, Choose, Due, Each, Edge, Link, Node, Notice, Outcome, Output, Place, Reduction, State, Step,
+        Task,
     },
     condition::{Condition, ConditionError},
     contract::{DataContract, SchemaError},

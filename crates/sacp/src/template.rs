@@ -41,6 +41,8 @@ const MEMBERS: [&str; 5] = ["data", "message", "status", "thought", "next_step_h
 const INPUT: &str = "input";
 /// The name under which a node references what it was given.
 const GIVEN: &str = "given";
+/// The name under which the target of an error edge references the failure.
+pub(super) const ERROR: &str = "error";
 
 impl Template {
     /// A template.
@@ -53,12 +55,12 @@ impl Template {
     /// # Errors
     /// The first reference that leads nowhere.
     pub fn fill(&self, outputs: &Outputs, input: Option<&Value>) -> Result<Value, TemplateError> {
-        fill(&self.0, &Sources { outputs, input, given: None })
+        self.fill_from(&Sources { outputs, input, given: None, error: None })
     }
 
-    /// The same where `{{given}}` is what the node was given.
-    pub(super) fn fill_given(&self, outputs: &Outputs, input: &Value, given: &Value) -> Result<Value, TemplateError> {
-        fill(&self.0, &Sources { outputs, input: Some(input), given: Some(given) })
+    /// The same with all that references may name within a chain.
+    pub(super) fn fill_from(&self, sources: &Sources<'_>) -> Result<Value, TemplateError> {
+        fill(&self.0, sources)
     }
 
     /// The names of the nodes that are referenced.
@@ -69,10 +71,16 @@ impl Template {
     }
 }
 
-struct Sources<'a> {
-    outputs: &'a Outputs,
-    input: Option<&'a Value>,
-    given: Option<&'a Value>,
+/// Values that references may name.
+pub(super) struct Sources<'a> {
+    pub outputs: &'a Outputs,
+    /// Input of the chain.
+    pub input: Option<&'a Value>,
+    /// Input of the node.
+    pub given: Option<&'a Value>,
+    /// Failure that an error edge led to the node from. With one, a reference that leads nowhere is null: what should have
+    /// been there may be what failed.
+    pub error: Option<&'a Value>,
 }
 
 fn fill(template: &Value, sources: &Sources<'_>) -> Result<Value, TemplateError> {
@@ -130,12 +138,20 @@ fn collect_references<'t>(template: &'t Value, references: &mut Vec<&'t str>) {
 
 impl Sources<'_> {
     fn resolve(&self, reference: &str) -> Result<Value, TemplateError> {
+        match (self.find(reference), self.error) {
+            (Err(_), Some(_)) => Ok(Value::Null),
+            (found, _) => found,
+        }
+    }
+
+    fn find(&self, reference: &str) -> Result<Value, TemplateError> {
         let refuse = |reason: String| TemplateError { reference: reference.to_owned(), reason };
         let mut steps = reference.split(['.', '[']).map(|step| step.strip_suffix(']').unwrap_or(step));
         let source = steps.next().unwrap_or_default();
         let named = match source {
             INPUT => self.input,
             GIVEN => self.given,
+            ERROR => self.error,
             _ => None,
         };
         let mut found = match (self.outputs.get(source), named) {

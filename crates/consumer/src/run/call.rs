@@ -9,7 +9,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     super::{
         Affordance, Agent, Consumer, Control, Conversation, Error, Event, Message, Operation, Part, Reply, Result,
-        Router, Settings, State,
+        Router, Settings, State, input::with_instruction,
     },
     event::{Answered, RunEvent},
 };
@@ -29,10 +29,17 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Calls it, and goes on with the conversation if there is one.
-    pub(super) async fn call(&self, node: &Node, input: &Value, conversation: Option<&Value>) -> Answered {
+    /// Calls it, and goes on with the conversation if there is one. `instruction`: see
+    /// [`Due::instruction`](crate::sacp::Due::instruction).
+    pub(super) async fn call(
+        &self,
+        node: &Node,
+        input: &Value,
+        instruction: Option<&str>,
+        conversation: Option<&Value>,
+    ) -> Answered {
         let started = Instant::now();
-        let outcome = self.conversation(node, input, conversation, started).await;
+        let outcome = self.conversation(node, input, instruction, conversation, started).await;
         let (response, conversation) = outcome.unwrap_or_else(|error| (Response::failure(error.to_string()), None));
         Answered { node: self.name.clone(), response, elapsed: started.elapsed(), conversation }
     }
@@ -41,6 +48,7 @@ impl Caller {
         &self,
         node: &Node,
         input: &Value,
+        instruction: Option<&str>,
         stored: Option<&Value>,
         started: Instant,
     ) -> Result<(Response, Option<Value>)> {
@@ -60,7 +68,18 @@ impl Caller {
             Some(stored) => agent.restore_conversation(&stored.to_string())?,
             None => Conversation::new(agent.clone()),
         };
-        let message = message_of(input, chosen.takes_messages);
+        let message = match instruction {
+            None => message_of(input, chosen.takes_messages),
+            Some(instruction) if chosen.takes_messages => {
+                let mut message = message_of(input, true);
+                message.parts.push(Part::text(instruction));
+                message
+            }
+            Some(instruction) => {
+                let input = with_instruction(agent.description(), &chosen.affordance, input, instruction)?;
+                message_of(&input, false)
+            }
+        };
         let mut reply = self.exchange(&agent, &conversation, &message).await?;
         agent.wait(&mut reply, started, &chosen.affordance, None).await?;
         if matches!(reply.state, State::Failed | State::Rejected | State::Cancelled) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Event, Part};
-use crate::sacp::{Outcome, Response};
+use crate::sacp::{Notice, Outcome, Response};
 
 /// One event of a run of a chain. Events come in order; nodes are named as [`Due::name`](crate::sacp::Due::name) has
 /// them.
@@ -52,6 +52,15 @@ pub enum RunEvent {
         /// The message.
         message: String,
     },
+    /// A node has failed, and the chain goes on with the target of its error edge.
+    ErrorHandled {
+        /// The node that failed.
+        node: String,
+        /// The node that comes next.
+        to: String,
+        /// The reason of the failure.
+        reason: String,
+    },
     /// The user is asked something; [`Run::answer`](super::Run::answer) goes on.
     NeedsInput {
         /// The node that asks.
@@ -61,6 +70,15 @@ pub enum RunEvent {
     },
     /// The run has ended.
     Ended(Outcome),
+}
+
+impl From<Notice> for RunEvent {
+    fn from(notice: Notice) -> RunEvent {
+        match notice {
+            Notice::Said { node, message } => RunEvent::Said { node, message },
+            Notice::ErrorHandled { node, to, reason } => RunEvent::ErrorHandled { node, to, reason },
+        }
+    }
 }
 
 impl RunEvent {
@@ -77,6 +95,9 @@ impl RunEvent {
                 "milliseconds": elapsed.as_millis() as u64,
             }),
             RunEvent::Said { node, message } => json!({"event": "said", "node": node, "message": message}),
+            RunEvent::ErrorHandled { node, to, reason } => {
+                json!({"event": "error-handled", "node": node, "to": to, "reason": reason})
+            }
             RunEvent::NeedsInput { node, message } => {
                 json!({"event": "needs-input", "node": node, "message": message})
             }

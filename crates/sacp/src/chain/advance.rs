@@ -6,7 +6,7 @@ use super::{
     compiled::{Chain, Part, Prepared},
     description::{Edge, INPUT},
     gather,
-    state::{Outcome, Place, State, Step},
+    state::{Notice, Outcome, Place, State, Step},
 };
 use crate::{Condition, Outputs, Response, Status, TemplateError};
 
@@ -47,7 +47,9 @@ impl Chain {
             answers: 0,
             step: nothing,
             conversation: None,
-            said: Vec::new(),
+            error: None,
+            instruction: None,
+            notices: Vec::new(),
         };
         if let Some(part) = self.part(chain) {
             self.go(part, &mut state, Next::Enter(part.start.clone()));
@@ -103,7 +105,7 @@ impl Chain {
         let Step::Within { node, runs } = &mut state.step else { return };
         let Some(run) = runs.get_mut(*run) else { return };
         self.go_on(run, rest, next);
-        state.said.append(&mut run.said);
+        state.notices.append(&mut run.notices);
         let Some(found) = part.nodes.get(node) else { return };
         if let Some(response) = gather::gathered(&found.node, runs) {
             self.go(part, state, Next::Answered(response));
@@ -113,13 +115,16 @@ impl Chain {
     fn go(&self, part: &Part, state: &mut State, mut next: Next) {
         loop {
             next = match next {
-                Next::Enter(node) => match part.input_of(state, &node) {
-                    Ok(input) => Next::Call(node, input),
-                    Err(error) if state.calls.is_empty() => {
-                        Next::Stop(Step::End(Outcome::Failed { node, reason: error.to_string() }))
+                Next::Enter(node) => {
+                    state.error = None;
+                    match part.input_of(state, &node) {
+                        Ok(input) => Next::Call(node, input),
+                        Err(error) if state.calls.is_empty() => {
+                            Next::Stop(Step::End(Outcome::Failed { node, reason: error.to_string() }))
+                        }
+                        Err(error) => Next::Failed(format!("the input of {node:?}: {error}")),
                     }
-                    Err(error) => Next::Failed(format!("the input of {node:?}: {error}")),
-                },
+                }
                 Next::Call(node, input) => self.call(part, state, node, input),
                 Next::Answered(response) => part.answered(state, response),
                 Next::Failed(reason) => part.failed(state, reason),
@@ -142,12 +147,12 @@ impl Chain {
         let Some(found) = part.nodes.get(&node) else { return Next::Failed("there is no such node".into()) };
         let Prepared { node: described, own, .. } = found;
         if let Some(own) = own {
-            return match (own.fill_given(&state.outputs, &state.input, &input), described.ask.is_some()) {
+            return match (own.fill_from(&state.sources(Some(&input))), described.ask.is_some()) {
                 (Ok(filled), true) => Next::Stop(Step::NeedsInput { node, message: text_of(&filled) }),
                 (Ok(filled), false) => {
                     let response = response_of(filled, input);
                     if !response.message.is_empty() {
-                        state.said.push((node, response.message.clone()));
+                        state.notices.push(Notice::Said { node, message: response.message.clone() });
                     }
                     Next::Answered(response)
                 }
@@ -159,7 +164,7 @@ impl Chain {
                 // What the user answers is sent as it is.
                 let is_answer = matches!(&state.step, Step::NeedsInput { node: asking, .. } if *asking == node);
                 let request = found.request.as_ref().filter(|_| !is_answer);
-                let sent = request.map(|request| request.fill_given(&state.outputs, &state.input, &input));
+                let sent = request.map(|request| request.fill_from(&state.sources(Some(&input))));
                 return match sent.transpose() {
                     Ok(sent) => Next::Stop(Step::Call { node, input: sent.unwrap_or(input) }),
                     Err(error) => Next::Answered(Response::failure(error.to_string())),
@@ -172,7 +177,7 @@ impl Chain {
             (None, parts) => parts.into_iter().map(|part| (part, input.clone())).collect::<Vec<_>>(),
         };
         let mut runs: Vec<State> = inputs.into_iter().map(|(chain, input)| self.begin(Some(chain), input)).collect();
-        runs.iter_mut().for_each(|run| state.said.append(&mut run.said));
+        runs.iter_mut().for_each(|run| state.notices.append(&mut run.notices));
         match gather::gathered(described, &runs) {
             Some(response) => Next::Answered(response),
             None => Next::Stop(Step::Within { node, runs }),
@@ -184,7 +189,7 @@ impl Part {
     /// Returns the input of a node: its filled template, with the values of the links that lead to the node.
     fn input_of(&self, state: &State, node: &str) -> Result<Value, TemplateError> {
         let Some(found) = self.nodes.get(node) else { return Ok(Value::Null) };
-        let mut input = found.input.fill(&state.outputs, Some(&state.input))?;
+        let mut input = found.input.fill_from(&state.sources(None))?;
         let last_run = |name: &str| state.calls.iter().rposition(|(called, _)| called == name);
         let mut latest: Map<String, Value> = Map::new();
         let mut links: Vec<_> = self.links.iter().filter(|link| link.to == node).collect();
@@ -209,6 +214,7 @@ impl Part {
         if response.status != Status::ClarificationNeeded {
             state.conversation = None;
         }
+        state.instruction = None;
         state.outputs.insert(node.clone(), response.clone());
         for (edge, condition) in self.edges_of(&node) {
             let Some(condition) = condition else { continue };
@@ -235,7 +241,12 @@ impl Part {
             Status::ClarificationNeeded => Next::Stop(Step::NeedsInput { node, message: response.message }),
             Status::Failure => Next::Failed(response.message),
             Status::RetryWithInstruction => {
+                state.error = None;
                 match state.calls.iter().rev().find(|(called, _)| *called != node).cloned() {
+                    Some((before, input)) if self.calls_agent(&before) => {
+                        state.instruction = Some(response.message);
+                        Next::Call(before, input)
+                    }
                     Some((before, input)) => {
                         Next::Call(before, json!({"input": input, "instruction": response.message}))
                     }
@@ -246,14 +257,21 @@ impl Part {
     }
 
     /// Takes the error edge of the node that was run last, or ends.
-    fn failed(&self, state: &State, reason: String) -> Next {
+    fn failed(&self, state: &mut State, reason: String) -> Next {
         let node = state.calls.last().map(|(node, _)| node.clone()).unwrap_or_default();
-        let handler = self.edges_of(&node).find(|(edge, _)| edge.on_error).map(|(edge, _)| edge);
-        let filled = handler.and_then(|edge| Some((edge.to.clone(), self.input_of(state, &edge.to).ok()?)));
-        match filled {
-            Some((to, input)) => Next::Call(to, input),
-            None => Next::Stop(Step::End(Outcome::Failed { node, reason })),
-        }
+        let Some((Edge { to, .. }, _)) = self.edges_of(&node).find(|(edge, _)| edge.on_error) else {
+            return Next::Stop(Step::End(Outcome::Failed { node, reason }));
+        };
+        state.error = Some(json!({"node": node, "reason": reason}));
+        // It can always be made: with an error, a reference that leads nowhere is null.
+        let input = self.input_of(state, to).unwrap_or_default();
+        state.notices.push(Notice::ErrorHandled { node, to: to.clone(), reason });
+        Next::Call(to.clone(), input)
+    }
+
+    /// True if a node calls an agent, rather than answers by itself or consists of chains.
+    fn calls_agent(&self, node: &str) -> bool {
+        self.nodes.get(node).is_some_and(|found| found.own.is_none() && found.node.parts().is_empty())
     }
 
     fn edges_of<'c, 'n>(
@@ -270,7 +288,7 @@ impl Prepared {
         response = self.with_outputs(response);
         if let (Status::Failure, Some(otherwise)) = (response.status, &self.otherwise) {
             let given = json!({"failure": response.message});
-            let filled = otherwise.fill_given(&state.outputs, &state.input, &given);
+            let filled = otherwise.fill_from(&state.sources(Some(&given)));
             response = match filled {
                 Ok(filled) => self.with_outputs(response_of(filled, json!({}))),
                 Err(error) => Response::failure(error.to_string()),

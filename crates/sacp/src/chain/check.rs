@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::description::{Description, INPUT, Node};
-use crate::{Condition, Template, td::Violation};
+use crate::{Condition, Template, td::Violation, template::ERROR};
 
 /// The most nodes, edges, and links of a chain, and of all within it together.
 const MAX_PARTS: usize = 1000;
@@ -146,11 +146,19 @@ impl Check<'_> {
             ("otherwise", &node.otherwise, &RESERVED[..]),
             ("request", &node.request, &RESERVED[..]),
         ];
+        let handles_errors = chain.edges.iter().any(|edge| edge.on_error && edge.to == *name);
         for (member, template, known) in templates {
             let Some(template) = template.clone().map(Template::new) else { continue };
-            let is_known = |source: &&str| known.contains(source) || chain.nodes.contains_key(*source);
+            let is_known = |source: &&str| {
+                known.contains(source) || chain.nodes.contains_key(*source) || handles_errors && *source == ERROR
+            };
             for source in template.sources().into_iter().filter(|source| !is_known(source)) {
-                let message = format!("the reference to {source:?} leads to no node");
+                let message = match source {
+                    ERROR => {
+                        format!("{ERROR:?} is the failure that an error edge led from, and none leads to {name:?}")
+                    }
+                    source => format!("the reference to {source:?} leads to no node"),
+                };
                 self.report(format!("{pointer}/{member}"), "chain/unknown-node", message);
             }
         }

@@ -7,7 +7,7 @@ use super::{
     compiled::{Chain, ChainError},
     description::Node,
 };
-use crate::{Outputs, Response, td::Violation};
+use crate::{Outputs, Response, td::Violation, template::Sources};
 
 /// Progress of a run of a chain, which can be stored and restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,9 +29,36 @@ pub struct State {
     /// The conversation with the agent that is called, or asks, as the caller stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Value>,
-    /// Messages that nodes gave by themselves since the caller last took them, each with the name of its node.
+    /// The failure whose error edge led to the current node: its `node` and `reason`, as `{{error.reason}}` names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    /// The instruction of a later agent (`retry_with_instruction`), for the agent that is called again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// Notices since the caller last took them, in order.
     #[serde(skip)]
-    pub said: Vec<(String, String)>,
+    pub notices: Vec<Notice>,
+}
+
+/// Something that a run did without its caller.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// A node gave a message by itself.
+    Said {
+        /// The node.
+        node: String,
+        /// The message.
+        message: String,
+    },
+    /// A failure was handed to the target of an error edge.
+    ErrorHandled {
+        /// The node that failed.
+        node: String,
+        /// The node that comes next.
+        to: String,
+        /// The reason of the failure.
+        reason: String,
+    },
 }
 
 /// The next step of a run.
@@ -98,6 +125,8 @@ pub struct Due<'c> {
     pub task: Task<'c>,
     /// The stored conversation with the agent.
     pub conversation: Option<&'c Value>,
+    /// An instruction for the agent beside its input: that of a later agent, whose status was `retry_with_instruction`.
+    pub instruction: Option<&'c str>,
 }
 
 /// A task whose result a run waits for.
@@ -134,6 +163,11 @@ impl State {
         }
     }
 
+    /// The values that references of a node may name; `given` is its input.
+    pub(super) fn sources<'a>(&'a self, given: Option<&'a Value>) -> Sources<'a> {
+        Sources { outputs: &self.outputs, input: Some(&self.input), given, error: self.error.as_ref() }
+    }
+
     /// The state at a place.
     pub(super) fn at_mut(&mut self, place: &Place) -> Option<&mut State> {
         let mut state = self;
@@ -160,7 +194,8 @@ impl Chain {
         let turn = state.calls.len();
         let mut push = |node: &str, task| {
             let place = Place { within: within.clone(), turn };
-            due.push(Due { place, name: format!("{before}{node}"), task, conversation: state.conversation.as_ref() });
+            let (conversation, instruction) = (state.conversation.as_ref(), state.instruction.as_deref());
+            due.push(Due { place, name: format!("{before}{node}"), task, conversation, instruction });
         };
         match &state.step {
             Step::Call { node, input } => {
