@@ -13,7 +13,7 @@ use super::{
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Agent, Conversation, Error, Event};
+use agentdex_consumer::{Agent, Conversation, Error, Event, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     /// Send the question to this action, if the agent has several
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
+    /// Tell the agent to answer in SACP: the instructions go before the question, as a system prompt (`agentdex sacp prompt`)
+    #[arg(long)]
+    sacp: bool,
     /// Print the answer in pieces, as it comes
     #[arg(long, conflicts_with = "json")]
     stream: bool,
@@ -56,10 +59,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         (Some(name), _) => consumer.agent(&id_of(client, name).await?).await?,
         (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
     };
-    let agent = match &arguments.action {
-        Some(action) => agent.update(agentdex_consumer::Settings::new().action(action)),
-        None => agent,
-    };
+    let mut settings = Settings::new().sacp_instructions(arguments.sacp);
+    if let Some(action) = &arguments.action {
+        settings = settings.action(action);
+    }
+    let agent = agent.update(settings);
     if arguments.explain {
         explain(&agent).await?;
     }

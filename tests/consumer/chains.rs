@@ -317,3 +317,39 @@ fn another_try_has_the_input_and_the_instruction() {
         });
     }
 }
+
+#[test]
+fn agents_that_are_configured_for_sacp_are_told_so() {
+    let server = Server::start(|_| Said::json(json!("It is far.")));
+    let mut thing = asking(&server.origin);
+    thing["actions"]["ask"]["output"] = json!({"@type": "sacp:Response", "type": "object", "properties": {"data": {"properties": {"miles": {"type": "number"}}}}});
+    let plain = asking(&server.origin);
+    let mut typed = plain.clone();
+    typed["actions"]["ask"]["input"] = json!({"type": "object", "properties": {"km": {"type": "number"}}});
+    let of = |thing: &Value, name: &str, input: Value| {
+        chain(json!({"start": "a", "nodes": {"a": {"thing": thing, name: true, "input": input}}}))
+    };
+    let asked = || server.received().last().unwrap().json().as_str().unwrap().to_owned();
+    run(async {
+        let mut told = consumer().run(of(&thing, "sacp", json!("How far?")), "x");
+        told.finish().await;
+        assert!(asked().starts_with("### SYSTEM PROTOCOL") && asked().ends_with("\n\nHow far?"), "{}", asked());
+        assert!(asked().contains("- data.miles (number, optional)"), "{}", asked());
+        // What isn't a response is a failure, also of an action that declares none.
+        let own = consumer().with_settings(Settings::new().system_prompt("You measure."));
+        let mut told = own.run(of(&plain, "use_standard_protocol", json!("How far?")), "x");
+        told.finish().await;
+        assert!(reason(&told).contains("invalid response format"), "{}", reason(&told));
+        assert!(asked().starts_with("You measure.\n\n### SYSTEM PROTOCOL"), "{}", asked());
+        // Instructions that reach nobody are no instructions.
+        let before = server.received().len();
+        for (thing, input) in [(&typed, json!({"km": 42})), (&plain, json!({"km": 42}))] {
+            let mut told = consumer().run(of(thing, "sacp", input), "x");
+            told.finish().await;
+            assert!(reason(&told).contains("the system prompt has no place"), "{}", reason(&told));
+        }
+        assert_eq!(server.received().len(), before);
+    });
+    let own = json!({"start": "a", "nodes": {"a": {"answer": "x", "sacp": true}}});
+    assert_eq!(Chain::new(own).unwrap_err().violations[0].pointer, "/nodes/a/sacp");
+}

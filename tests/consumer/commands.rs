@@ -79,6 +79,10 @@ fn agent_is_asked_talked_with_and_called() {
     let answer: Value = serde_json::from_slice(&named.stdout).unwrap();
     assert_eq!((&answer["state"], &answer["history"][0]["parts"][0]["text"]), (&json!("completed"), &json!("Rain?")));
 
+    let told = agentdex(&registry, &["ask", "--agent", "urn:example:weather", "Rain?", "--sacp"], "");
+    let told = text(&told.stdout);
+    assert!(told.starts_with("You said ### SYSTEM PROTOCOL") && told.ends_with("Rain?\n"), "{told}");
+
     let streamed = agentdex(&registry, &["ask", "--agent", "urn:example:weather", "Rain?", "--stream"], "");
     assert_eq!(text(&streamed.stdout), "You said Rain?\n");
 

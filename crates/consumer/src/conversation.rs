@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent};
+use crate::sacp::{DataContract, inject};
 
 /// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
 /// unchanged, so that a conversation can go on from any of its turns. An agent whose protocol has no conversations is
@@ -186,7 +187,7 @@ impl Conversation {
         let Stored { history, continuation, .. } = &self.stored;
         let mut sent = message.clone();
         if *continuation == Continuation::default() {
-            let prompt = self.agent.all_settings().system_prompt.map(Part::system);
+            let prompt = system_prompt(&self.agent).map(Part::system);
             let told = (!history.is_empty())
                 .then(|| Part::text(format!("The conversation so far:\n\n{}\n\nGo on with:", transcript(history))));
             sent.parts = prompt.into_iter().chain(told).chain(sent.parts).collect();
@@ -210,6 +211,18 @@ impl Conversation {
         stored.cost.reported.extend(reply.cost);
         Conversation { agent: self.agent.clone(), stored }
     }
+}
+
+/// The system prompt of an agent's settings, with the instructions of SACP where they ask for these.
+fn system_prompt(agent: &Agent) -> Option<String> {
+    let settings = agent.all_settings();
+    if settings.sacp_instructions != Some(true) {
+        return settings.system_prompt;
+    }
+    let action = agent.message_action(&settings).ok().map(|(affordance, _)| affordance);
+    let action = action.and_then(|affordance| agent.description().find(&affordance));
+    let contract = action.and_then(|action| DataContract::of_action(action).ok().flatten());
+    Some(inject(settings.system_prompt.as_deref().unwrap_or_default(), contract.as_ref()))
 }
 
 /// Renders a history as text, each message after its role.

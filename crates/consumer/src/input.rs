@@ -204,12 +204,14 @@ pub(super) fn of_message(
     let schema = found.and_then(|found| input_schema(affordance, found));
     let text = spoken_text(message);
     let data = message.data();
+    let has_prompt = message.parts.iter().any(|part| matches!(part, Part::SystemPrompt { .. }));
     let media: Vec<Part> = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
     let input = match schema {
         Some(schema) if schema["type"] == "object" || schema.get("properties").is_some() => {
-            Some(object(affordance, schema, &text, data)?)
+            Some(object(affordance, schema, &text, data, has_prompt)?)
         }
         Some(schema) if schema["type"] == "array" && data.is_none() => Some(Value::Array(vec![text.clone().into()])),
+        _ if has_prompt && data.is_some() => return Err(no_place(affordance, "system prompt", schema)),
         _ => data.cloned().or_else(|| (!text.is_empty()).then(|| text.clone().into())),
     };
     // Of an action that takes only URI variables, the text is the only one that is a string.
@@ -280,7 +282,14 @@ fn spoken_text(message: &Message) -> String {
     texts.join("\n\n")
 }
 
-fn object(affordance: &Affordance, schema: &Value, text: &str, data: Option<&Value>) -> Result<Value> {
+/// `has_prompt`: the text begins with a system prompt, which must not be left out.
+fn object(
+    affordance: &Affordance,
+    schema: &Value,
+    text: &str,
+    data: Option<&Value>,
+    has_prompt: bool,
+) -> Result<Value> {
     let mut members = match data {
         Some(Value::Object(members)) => members.clone(),
         _ => Map::new(),
@@ -296,6 +305,7 @@ fn object(affordance: &Affordance, schema: &Value, text: &str, data: Option<&Val
             .collect();
         match text_member(&open, &required) {
             Some(name) => drop(members.insert(name, text.into())),
+            None if has_prompt => return Err(no_place(affordance, "system prompt", Some(schema))),
             None if members.is_empty() => {
                 let message = format!("the text has no place in it; expected {}: send it as data", summary(schema));
                 let violations = vec![Violation::new("", "input-text", message)];

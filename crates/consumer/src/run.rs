@@ -7,6 +7,10 @@
 //! - An answer is read as SACP where it is a response of it. Of another, the text is the message and its data are the
 //!   data (what isn't an object is its member `result`), unless the action declares `sacp:Response`: then what can't
 //!   be read is a failure, as section 7.2 of the specification has it.
+//! - A node with `sacp` tells its agent to answer so ([`Settings::sacp_instructions`](super::Settings::sacp_instructions)), and
+//!   takes what isn't a response for a failure.
+//! - An agent that a later one asks to try again gets the same input with the instruction: as the member `instruction` or
+//!   another one for free text, or as a text beside it where the agent takes messages.
 //! - A call that fails is a failure of its node, which edges with `on_error` go on from.
 
 mod call;

@@ -43,6 +43,7 @@ pub struct Settings {
     pub(super) action: Option<String>,
     pub(super) binding: Option<String>,
     pub(super) system_prompt: Option<String>,
+    pub(super) sacp_instructions: Option<bool>,
     pub(super) trace: Option<Trace>,
 }
 
@@ -131,6 +132,13 @@ impl Settings {
         self
     }
 
+    /// Tells agents to answer in SACP (section 3.2): the instructions are appended to the system prompt, with the keys of
+    /// `data` that the action declares.
+    pub fn sacp_instructions(mut self, are_sent: bool) -> Settings {
+        self.sacp_instructions = Some(are_sent);
+        self
+    }
+
     /// The trace that calls belong to: each gets a span of its own in it.
     pub fn trace(mut self, trace: Trace) -> Settings {
         self.trace = Some(trace);
@@ -190,6 +198,7 @@ impl BitOr for Settings {
             action: other.action.or(self.action),
             binding: other.binding.or(self.binding),
             system_prompt: other.system_prompt.or(self.system_prompt),
+            sacp_instructions: other.sacp_instructions.or(self.sacp_instructions),
             trace: other.trace.or(self.trace),
         }
     }

@@ -5,7 +5,7 @@
 //! | section of the specification | here | shown by, of the tests of the workspace |
 //! |---|---|---|
 //! | 2 response schema | [`Response`], [`SCHEMA`] | `tests/sacp/response.rs` |
-//! | 3 instruction injection | [`instructions`], [`inject`] | `tests/sacp/prompt.rs` |
+//! | 3 instruction injection | [`instructions`], [`inject`], [`Node::sacp`] | `tests/sacp/prompt.rs`, `tests/consumer/chains.rs` |
 //! | 4.1 conditional edges | [`Condition`] | `tests/sacp/condition.rs` |
 //! | 4.2 data mapping | [`Template`] | `tests/sacp/template.rs` |
 //! | 6 example flow | [`Chain`] | `tests/sacp/chain.rs`, run by `tests/consumer/chains.rs` |

@@ -89,7 +89,7 @@ impl Caller {
         if node.outputs.as_ref().is_none_or(|outputs| outputs.len() != 1) {
             agent.check_output(&chosen.affordance, &reply)?;
         }
-        let response = response_of(&reply, contract(&agent, &chosen.affordance)?.as_ref());
+        let response = response_of(&reply, contract(node, &agent, &chosen.affordance)?.as_ref());
         let next = conversation.with_streamed(message, reply, started.elapsed());
         let is_open = response.status == Status::ClarificationNeeded;
         let stored = is_open.then(|| serde_json::from_str(&next.to_json()).unwrap_or_default());
@@ -148,10 +148,11 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         (None, None, Some(capability)) => Router::by_capability(capability).choose(consumer).await?,
         (None, None, None) => return Err(Error::NotFound { query: "a node without an agent".into() }),
     };
-    Ok(match &node.action {
+    let agent = match &node.action {
         Some(action) => agent.update(Settings::new().action(action)),
         None => agent,
-    })
+    };
+    Ok(if node.sacp { agent.update(Settings::new().sacp_instructions(true)) } else { agent })
 }
 
 /// True if the request of an action is made of its inputs by a template.
@@ -200,11 +201,17 @@ fn message_of(input: &Value, takes_messages: bool) -> Message {
 }
 
 /// Returns the contract for the data of an action's responses; none unless it declares that its output is a response of
-/// SACP.
-fn contract(agent: &Agent, affordance: &Affordance) -> Result<Option<DataContract>> {
-    let Some(action) = agent.description().find(affordance) else { return Ok(None) };
-    DataContract::of_action(action)
-        .map_err(|error| Error::InvalidDescription { id: agent.id().into(), reason: error.to_string() })
+/// SACP, or the node asks for one.
+fn contract(node: &Node, agent: &Agent, affordance: &Affordance) -> Result<Option<DataContract>> {
+    let invalid = |reason: String| Error::InvalidDescription { id: agent.id().into(), reason };
+    let declared = match agent.description().find(affordance) {
+        Some(action) => DataContract::of_action(action).map_err(|error| invalid(error.to_string()))?,
+        None => None,
+    };
+    match declared {
+        None if node.sacp => DataContract::new(true.into()).map(Some).map_err(|error| invalid(error.to_string())),
+        declared => Ok(declared),
+    }
 }
 
 fn response_of(reply: &Reply, contract: Option<&DataContract>) -> Response {

@@ -129,6 +129,11 @@ impl Check<'_> {
         if node.chains.as_ref().is_some_and(Vec::is_empty) {
             self.report(format!("{pointer}/chains"), "chain/unknown-chain", "name at least one chain".into());
         }
+        let calls_agent = node.agent.is_some() || node.thing.is_some() || node.capability.is_some();
+        if node.sacp && !calls_agent {
+            let message = "`sacp` is for a node with an `agent` or a `capability`";
+            self.report(format!("{pointer}/sacp"), "chain/agent", message.into());
+        }
         match &node.each {
             Some(_) if node.chain.is_none() => {
                 self.report(format!("{pointer}/each"), "chain/each", "`each` is for a node with a `chain`".into());

@@ -26,6 +26,10 @@ pub struct Node {
     /// The action to invoke; where there is none, the agent is sent a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
+    /// True if the agent is instructed to answer in SACP (section 3.2): the instructions are appended to its system prompt, and an
+    /// answer that is no response is a failure (section 7.2). Also read as `use_standard_protocol`, as section 5 calls it.
+    #[serde(alias = "use_standard_protocol", skip_serializing_if = "std::ops::Not::not")]
+    pub sacp: bool,
     /// The answer that the node gives by itself: `data`, `message`, `status`, `branch`, with references. Its data is
     /// its input unless it is given.
     #[serde(skip_serializing_if = "Option::is_none")]
