@@ -2,7 +2,9 @@
 
 use anyhow::bail;
 
+use super::output::visible;
 use agentdex_client::RegistryClient;
+use agentdex_consumer::Agent;
 
 /// The id of an agent: what looks like one is taken as it is, also where the agent is gone; a title stands for the only
 /// agent that has it.
@@ -24,5 +26,14 @@ pub(super) async fn id_of(client: &RegistryClient, name: &str) -> anyhow::Result
         [] if client.find(name).await?.is_some() => Ok(name.to_owned()),
         [] => bail!("there is no agent {name:?} at {}\n  `agentdex list` shows what there is", client.url()),
         ids => bail!("{} agents are called {name:?}; give the id of one:\n  {}", ids.len(), ids.join("\n  ")),
+    }
+}
+
+/// The question which property, event, … of an agent is meant, with those that it has.
+pub(super) fn which_of<'n>(agent: &Agent, one: &str, many: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<_> = names.map(visible).collect();
+    match names.as_slice() {
+        [] => format!("{} has no {many}; `agentdex get {}` prints its description", visible(agent.title()), agent.id()),
+        names => format!("which {one} of {}? It has {}", visible(agent.id()), names.join(", ")),
     }
 }

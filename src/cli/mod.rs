@@ -18,6 +18,7 @@ mod data_directory;
 mod demo;
 mod document;
 mod error_message;
+mod events;
 mod examples;
 mod export;
 mod get;
@@ -33,6 +34,7 @@ mod namespaces;
 mod openapi;
 mod output;
 mod patch;
+mod read;
 mod records;
 mod refresh;
 mod register;
@@ -50,6 +52,7 @@ mod terminal;
 mod untrack;
 mod validate;
 mod watch;
+mod write;
 
 use std::{
     env,
@@ -125,6 +128,12 @@ enum RegistryCommand {
     Chat(chat::Arguments),
     /// Invoke an action of an agent.
     Call(call::Arguments),
+    /// Print a property of an agent.
+    Read(read::Arguments),
+    /// Write a property of an agent.
+    Write(write::Arguments),
+    /// Print the events of an agent, or the changes of a property, as they come.
+    Events(events::Arguments),
     /// Run a chain of agents, or an Agent Spec Flow.
     Run(run::Arguments),
     /// Change a part of a description.
@@ -195,6 +204,9 @@ impl RegistryCommand {
             Self::Ask(arguments) => ask::run(&arguments, &registry()?).await,
             Self::Chat(arguments) => chat::run(&arguments, &registry()?).await,
             Self::Call(arguments) => call::run(&arguments, &registry()?).await,
+            Self::Read(arguments) => read::run(&arguments, &registry()?).await,
+            Self::Write(arguments) => write::run(&arguments, &registry()?).await,
+            Self::Events(arguments) => events::run(&arguments, &registry()?).await,
             Self::Run(arguments) => run::run(&arguments, &registry()?).await,
             Self::Patch(arguments) => patch::run(&arguments, &registry()?).await,
             Self::Remove(arguments) => remove::run(&arguments, &registry()?).await,

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::server::{Said, Server};
-use crate::support::{TestRegistry, unreachable_url};
+use crate::support::{TestRegistry, eventually, unreachable_url};
 
 fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
     agentdex_allowing("127.0.0.1", registry, arguments, input)
@@ -49,6 +49,123 @@ fn variables_of_a_url_are_given_beside_the_input() {
         let output = call(&[variable]);
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains(expected), "{output:?}");
     }
+}
+
+/// A Thing with properties and events, registered as `urn:example:station`.
+fn station(registry: &TestRegistry) -> Server {
+    let server = Server::start(|request| match request.line.split(['?', ' ']).nth(1).unwrap_or_default() {
+        "/unit" => Said::json(json!("C")),
+        "/config" => Said::json(json!({"model": "m", "temperature": 0.5})),
+        "/image" => Said::new("200 OK", &["content-type: image/png"], [1, 2, 3]),
+        "/level" => Said::json(json!(request.line)),
+        "/alarm" => {
+            Said::stream("text/event-stream", &["data: {\"level\": 1}\n\n", "data: two\ndata: lines\n\n"]).hanging()
+        }
+        _ => Said::new("404 Not Found", &[], ""),
+    });
+    let form = |path: &str| json!({"href": format!("{}{path}", server.origin)});
+    let stream = |op: &str| json!({"href": format!("{}/alarm", server.origin), "op": op, "subprotocol": "sse"});
+    let mut level = form("/level{?room}");
+    level["op"] = json!(["readproperty", "writeproperty"]);
+    let mut thing = super::thing(json!({
+        "properties": {
+            "unit": {"type": "string", "forms": [form("/unit")]},
+            "config": {"type": "object", "readOnly": true, "forms": [form("/config")]},
+            "image": {"forms": [form("/image")]},
+            "level": {
+                "type": "number", "observable": true, "uriVariables": {"room": {"type": "integer"}},
+                "forms": [level, stream("observeproperty")],
+            },
+        },
+        "events": {"alarm": {"forms": [stream("subscribeevent")]}},
+    }));
+    thing["id"] = "urn:example:station".into();
+    registry.put("/things/urn:example:station", thing.to_string()).expect(201);
+    server
+}
+
+#[test]
+fn properties_are_read_and_written() {
+    let registry = TestRegistry::start();
+    let server = station(&registry);
+    let run = |arguments: &[&str], input: &str| {
+        let output = agentdex(&registry, arguments, input);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let station = "urn:example:station";
+    for (arguments, expected) in [
+        (&["unit"][..], "C\n"),
+        (&["unit", "--json"], "\"C\"\n"),
+        (&["config"], "{\n  \"model\": \"m\",\n  \"temperature\": 0.5\n}\n"),
+        (&["config", "--json"], "{\"model\":\"m\",\"temperature\":0.5}\n"),
+        (&["image"], "[image/png of 3 bytes]\n"),
+        (&["image", "--json"], "{\"bytes\":\"AQID\",\"mediaType\":\"image/png\"}\n"),
+        (&["level", "--variable", "room=7"], "GET /level?room=7\n"),
+    ] {
+        let (code, said, complaint) = run(&[&["read", station], arguments].concat(), "");
+        assert_eq!((code, said.as_str()), (Some(0), expected), "{arguments:?}: {complaint}");
+    }
+    for (arguments, input, line, body) in [
+        (&["unit", "F"][..], "", "PUT /unit", json!("F")),
+        (&["unit", "\"7\""], "", "PUT /unit", json!("7")),
+        (&["unit", "-"], "two words\n", "PUT /unit", json!("two words")),
+        (&["level", "-5.5", "--variable", "room=7"], "", "PUT /level?room=7", json!(-5.5)),
+    ] {
+        let (code, said, complaint) = run(&[&["write", station], arguments].concat(), input);
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{arguments:?}: {complaint}");
+        let sent = server.received().pop().unwrap();
+        assert_eq!((sent.line.as_str(), sent.json()), (line, body));
+    }
+    let before = server.received().len();
+    for (arguments, expected) in [
+        (&["read", station][..], "which property of urn:example:station? It has config, image, level, unit"),
+        (&["write", station], "which property of urn:example:station?"),
+        (&["read", station, "size"], "it has no properties.size; it has config"),
+        (&["write", station, "unit", "7"], "the input of properties.unit is not valid"),
+        (&["write", station, "level", "high"], "the value is not JSON"),
+        (&["write", station, "config", "{}"], "properties.config is `readOnly`"),
+        (&["read", station, "unit", "--variable", "room=7"], "unit has no URI variable \"room\""),
+    ] {
+        let (code, _, complaint) = run(arguments, "");
+        assert!(code == Some(1) && complaint.contains(expected), "{arguments:?}: {complaint}");
+    }
+    assert_eq!(server.received().len(), before, "nothing was sent");
+    let refused = agentdex_allowing("", &registry, &["read", station, "unit"], "");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-fetch 127.0.0.1"), "{refused:?}");
+}
+
+#[test]
+fn events_are_printed_as_they_come() {
+    let registry = TestRegistry::start();
+    let server = station(&registry);
+    let events = |arguments: &[&str]| {
+        let output = agentdex(&registry, &[&["events", "urn:example:station"], arguments].concat(), "");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let both = "{\"level\":1}\ntwo\u{fffd}lines\n";
+    for (arguments, code, expected, complaint) in [
+        (&["alarm", "--count", "2"][..], 0, both, ""),
+        (&["level", "--count", "1", "--json"], 0, "{\"data\":{\"level\":1},\"event\":\"level\"}\n", ""),
+        (&["alarm", "--for", "1"], 0, both, ""),
+        (&["alarm", "--count", "9", "--for", "1"], 1, both, "2 of 9 events came"),
+        (&[], 1, "", "which event of urn:example:station? It has alarm"),
+        (&["flood"], 1, "", "it has no events.flood; it has alarm"),
+        (&["level", "--input", "1"], 1, "", "--input: \"level\" is a property"),
+    ] {
+        let (found, said, complained) = events(arguments);
+        assert_eq!((found, said.as_str()), (Some(code), expected), "{arguments:?}: {complained}");
+        assert!(complained.contains(complaint), "{arguments:?}: {complained}");
+    }
+    // Ctrl-C is how it ends where nothing else is said.
+    let before = server.received().len();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentdex"));
+    command.args(["events", "urn:example:station", "alarm"]).env("AGENTDEX_URL", registry.url(""));
+    let child = command.env("AGENTDEX_ALLOW_FETCH", "127.0.0.1").stdout(Stdio::piped()).spawn().unwrap();
+    eventually("the subscription", || server.received().len() > before);
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
 }
 
 #[test]

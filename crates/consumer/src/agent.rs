@@ -167,23 +167,33 @@ impl Agent {
         self.request(affordance, Request::Resume { task: task.to_owned() }).await
     }
 
-    /// The value of a property.
+    /// The value of a property. [`Agent::read_reply`] also has binary content.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// As [`Agent::ask`]; [`Error::NoForm`] also for a property that is `writeOnly`.
     pub async fn read(&self, property: &str) -> Result<Value> {
-        let affordance = Affordance::Property(property.to_owned());
-        let reply = self.collect(self.request(affordance, Request::Read).await?).await?;
+        let reply = self.read_reply(property).await?;
         let text = || Value::String(reply.message.text());
         Ok(reply.message.data().cloned().unwrap_or_else(|| if reply.message.is_empty() { Value::Null } else { text() }))
+    }
+
+    /// The value of a property as the agent sent it: data, text, or binary content.
+    ///
+    /// # Errors
+    /// As [`Agent::read`].
+    pub async fn read_reply(&self, property: &str) -> Result<Reply> {
+        let affordance = Affordance::Property(property.to_owned());
+        self.refuse_if(&affordance, "writeOnly")?;
+        self.collect(self.request(affordance, Request::Read).await?).await
     }
 
     /// Writes a property.
     ///
     /// # Errors
-    /// As [`Agent::call`].
+    /// As [`Agent::call`]; [`Error::NoForm`] also for a property that is `readOnly`.
     pub async fn write(&self, property: &str, value: impl Into<Value>) -> Result<()> {
         let (affordance, value) = (Affordance::Property(property.to_owned()), value.into());
+        self.refuse_if(&affordance, "readOnly")?;
         if let Some(schema) = self.description.find(&affordance) {
             let violations = schema::check_data(schema, &value, self.id())?;
             if !violations.is_empty() {
@@ -191,6 +201,16 @@ impl Agent {
             }
         }
         self.collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
+    }
+
+    /// Refuses an operation on a property whose description has a flag that rules it out.
+    fn refuse_if(&self, affordance: &Affordance, flag: &str) -> Result<()> {
+        match self.description.find(affordance).and_then(|property| property.get(flag)) {
+            Some(Value::Bool(true)) => {
+                Err(Error::NoForm { id: self.id().into(), reason: format!("{affordance} is `{flag}`") })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Subscribes to an event and returns its notifications. Dropping them ends the subscription.

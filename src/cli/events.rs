@@ -1,0 +1,127 @@
+//! `agentdex events`: prints the events of an agent, or the changes of a property, as they come.
+
+use std::{io::Write, process::ExitCode, time::Duration};
+
+use anyhow::bail;
+use clap::Args;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use super::{
+    affordance_input::{UriVariables, input, with_flag},
+    agent_name::{id_of, which_of},
+    calling::{Calling, lines_visible, print_event},
+    output::{complain, visible},
+    stop,
+    terminal::stdout,
+};
+use agentdex_client::RegistryClient;
+use agentdex_consumer::{Affordance, Content, Event, Notification};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Its id, or its title if no other agent has it
+    id: String,
+    /// The event, or the property whose changes are to be printed; without it the events that there are
+    name: Option<String>,
+    /// Input of the subscription; - for standard input
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    #[command(flatten)]
+    variables: UriVariables,
+    /// End after this many events
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// End after this time; with --count, it is a failure if fewer events have come
+    #[arg(long = "for", value_name = "SECONDS")]
+    duration: Option<u64>,
+    /// Print each event as a JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    calling: Calling,
+}
+
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let input = arguments.input.as_deref().map(input).transpose()?;
+    let consumer = arguments.calling.consumer_of_answers(client).await?;
+    let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
+    let description = agent.description();
+    let Some(name) = &arguments.name else {
+        bail!("{}", which_of(&agent, "event", "events", description.events()));
+    };
+    let property = Affordance::Property(name.clone());
+    let event = Affordance::Event(name.clone());
+    let is_property = description.find(&event).is_none() && description.find(&property).is_some();
+    let affordance = if is_property { property } else { event };
+    let agent = agent.update(arguments.variables.settings(&agent, &affordance)?);
+    let stopped = stop::signal()?;
+    let subscription = async {
+        match is_property {
+            true if input.is_some() => {
+                bail!("--input: {name:?} is a property, whose changes are observed without an input")
+            }
+            true => Ok(agent.observe(name).await?),
+            false => agent.subscribe(name, input).await.map_err(with_flag),
+        }
+    };
+    let until = async {
+        match arguments.duration {
+            Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut printed = 0;
+    let printing = async {
+        let mut events = subscription.await?;
+        while let Some(event) = events.next().await {
+            match event? {
+                Event::Notification(notification) => print(&notification, arguments.json)?,
+                Event::InputRequired(question) => {
+                    complain(&lines_visible(&question.message.to_string()));
+                    return Ok(ExitCode::from(2));
+                }
+                event => {
+                    if print_event(&event)? {
+                        writeln!(stdout())?;
+                    }
+                    continue;
+                }
+            }
+            printed += 1;
+            if arguments.count == Some(printed) {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+        bail!("the agent has ended the subscription")
+    };
+    tokio::select! {
+        code = printing => return code,
+        () = stopped => return Ok(ExitCode::SUCCESS),
+        () = until => {}
+    }
+    match arguments.count {
+        Some(count) => bail!("{printed} of {count} events came"),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Prints a notification on one line.
+fn print(Notification { name, data, media, .. }: &Notification, is_json: bool) -> anyhow::Result<()> {
+    let line = match (is_json, data, media) {
+        (true, data, None) => json!({"event": name, "data": data}).to_string(),
+        (true, data, Some(media)) => json!({"event": name, "data": data, "media": media}).to_string(),
+        (false, Value::String(text), _) => visible(text).into_owned(),
+        (false, Value::Null, Some(media)) => {
+            let kind = visible(media.media_type.as_deref().unwrap_or("content"));
+            match &media.content {
+                Content::Url(url) => format!("[{kind} at {}]", visible(url)),
+                Content::Bytes(bytes) => format!("[{kind} of {} bytes]", bytes.len()),
+            }
+        }
+        (false, data, _) => data.to_string(),
+    };
+    let mut out = stdout();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

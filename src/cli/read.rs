@@ -1,0 +1,63 @@
+//! `agentdex read`: prints a property of an agent.
+
+use std::{io::Write, process::ExitCode};
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    affordance_input::UriVariables,
+    agent_name::{id_of, which_of},
+    calling::{Calling, lines_visible, shown},
+    output::complain,
+    terminal::stdout,
+};
+use agentdex_client::RegistryClient;
+use agentdex_consumer::{Affordance, Message};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Its id, or its title if no other agent has it
+    id: String,
+    /// The property; without it those that there are
+    property: Option<String>,
+    #[command(flatten)]
+    variables: UriVariables,
+    /// Print the value as JSON on one line: a text in quotes, binary content in Base64
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    calling: Calling,
+}
+
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let consumer = arguments.calling.consumer_of_answers(client).await?;
+    let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
+    let Some(property) = &arguments.property else {
+        bail!("{}", which_of(&agent, "property", "properties", agent.description().properties()));
+    };
+    let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Property(property.clone()))?);
+    let reply = agent.read_reply(property).await?;
+    if reply.state.needs_input() {
+        complain(&lines_visible(&reply.message.to_string()));
+        return Ok(ExitCode::from(2));
+    }
+    let mut out = stdout();
+    match (arguments.json, reply.message.data()) {
+        (true, _) => writeln!(out, "{}", value(&reply.message)?)?,
+        (false, Some(data)) => writeln!(out, "{}", serde_json::to_string_pretty(data)?)?,
+        (false, None) => writeln!(out, "{}", shown(&reply.message))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The value of a property as JSON.
+fn value(message: &Message) -> serde_json::Result<Value> {
+    match (message.data(), message.parts.iter().find_map(|part| part.media())) {
+        (Some(data), _) => Ok(data.clone()),
+        (None, Some(media)) => serde_json::to_value(media),
+        (None, None) if message.parts.is_empty() => Ok(Value::Null),
+        (None, None) => Ok(message.text().into()),
+    }
+}

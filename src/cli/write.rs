@@ -1,0 +1,65 @@
+//! `agentdex write`: writes a property of an agent.
+
+use std::{
+    io::{self, Read},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::Value;
+
+use super::{
+    affordance_input::{UriVariables, takes_text},
+    agent_name::{id_of, which_of},
+    calling::Calling,
+};
+use agentdex_client::RegistryClient;
+use agentdex_consumer::Affordance;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Its id, or its title if no other agent has it
+    id: String,
+    /// The property; without it those that there are
+    #[arg(requires = "value")]
+    property: Option<String>,
+    /// The value as JSON; a text needs no quotes unless it is JSON itself. - for standard input
+    #[arg(allow_hyphen_values = true)]
+    value: Option<String>,
+    #[command(flatten)]
+    variables: UriVariables,
+    #[command(flatten)]
+    calling: Calling,
+}
+
+pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    let consumer = arguments.calling.consumer_of_answers(client).await?;
+    let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
+    let (Some(property), Some(value)) = (&arguments.property, &arguments.value) else {
+        bail!("{}", which_of(&agent, "property", "properties", agent.description().properties()));
+    };
+    let affordance = Affordance::Property(property.clone());
+    let value = parse_value(value, agent.description().find(&affordance))?;
+    let agent = agent.update(arguments.variables.settings(&agent, &affordance)?);
+    agent.write(property, value).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a value: JSON, else the text as it is where the property may be a text.
+fn parse_value(text: &str, schema: Option<&Value>) -> anyhow::Result<Value> {
+    let mut read = String::new();
+    let text = match text {
+        "-" => {
+            io::stdin().read_to_string(&mut read)?;
+            read.trim_end_matches(['\r', '\n'])
+        }
+        text => text,
+    };
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        // What begins like JSON was meant to be it.
+        Err(_) if schema.is_none_or(takes_text) && !text.starts_with(['{', '[', '"']) => Ok(text.into()),
+        Err(error) => Err(error).context("the value is not JSON"),
+    }
+}
