@@ -82,7 +82,8 @@ pub struct Settings {
     /// Let no client register, change or remove anything
     #[arg(long)]
     pub read_only: bool,
-    /// Let clients with the role register talk with agents through the server, which calls them: also on the web page
+    /// Let clients with the role register talk with agents through the server, which calls them, read and write their properties,
+    /// and subscribe to their events; also on the web page
     #[arg(long)]
     pub conversations: bool,
     /// Listen on an address that isn't loopback without --auth or without TLS

@@ -80,6 +80,9 @@ const METHODS: &[(&str, &str)] = &[
     ("get /things/{id}/aos", "export"),
     ("get /things/{id}/compatible", "neighbors"),
     ("post /things/{id}/conversation", "ask_agent"),
+    ("get /things/{id}/properties/{name}/value", "read_property"),
+    ("put /things/{id}/properties/{name}/value", "write_property"),
+    ("get /things/{id}/events/{name}/notifications", "subscribe_to_agent"),
     ("get /things/{id}/history", "history"),
     ("get /things/{id}/versions", "versions"),
     ("get /things/{id}/lmos-capabilities", "export"),
@@ -160,6 +163,15 @@ fn methods_return_what_the_registry_answers() {
         let not_offered =
             client.ask_agent("urn:example:a", &Turn { message: "Hello".into(), ..Turn::default() }).await.unwrap_err();
         assert!(not_offered.to_string().contains("--conversations"), "{not_offered}");
+        let none = serde_json::Map::new();
+        for outcome in [
+            client.read_property("urn:example:a", "level", &none).await.map(drop),
+            client.write_property("urn:example:a", "level", 1, &none).await,
+            client.subscribe_to_agent("urn:example:a", "alarm", Some(&json!({}))).connect().await,
+        ] {
+            let refused = outcome.unwrap_err().to_string();
+            assert!(refused.contains("--conversations"), "{refused}");
+        }
 
         let mut answering: Value = serde_json::from_str(&description).unwrap();
         answering["id"] = "urn:example:s".into();

@@ -125,6 +125,8 @@ fn pages_of_other_origins_start_no_search_stream_or_backup() {
         "/search/jsonpath?query=%24..*",
         "/search/sparql?query=ASK%20%7B%7D",
         "/things/urn:example:a/compatible",
+        "/things/urn:example:a/properties/level/value",
+        "/things/urn:example:a/events/alarm/notifications",
         "/changes",
         "/backup",
         "/records",

@@ -2,6 +2,7 @@
 
 mod about;
 mod access;
+mod affordances;
 mod agent_cards;
 mod backpressure;
 mod batch;

@@ -70,7 +70,7 @@ const OWNED: [(&str, &str, u16); 9] = [
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
-const DONE: [(&str, &str, u16); 22] = [
+const DONE: [(&str, &str, u16); 25] = [
     ("GET", "/.well-known/oauth-protected-resource", 404),
     ("POST", "/things", 201),
     ("PUT", "/things/{id}", 204),
@@ -78,6 +78,9 @@ const DONE: [(&str, &str, u16); 22] = [
     ("DELETE", "/things/{id}", 204),
     ("PUT", "/things/{id}/access", 204),
     ("POST", "/things/{id}/conversation", 501),
+    ("GET", "/things/{id}/properties/{name}/value", 501),
+    ("PUT", "/things/{id}/properties/{name}/value", 501),
+    ("GET", "/things/{id}/events/{name}/notifications", 501),
     ("POST", "/import", 201),
     ("POST", "/import/a2a", 201),
     ("POST", "/import/agent-spec", 201),
@@ -248,6 +251,13 @@ impl Doors {
             ("GET", "/imports/{id}" | "/things/{id}/agent-card") => none(path.replace("{id}", "urn:roles:tracked")),
             ("POST", "/things/{id}/conversation") => {
                 (path.replace("{id}", "urn:roles:known"), JSON, json!({"message": "Hello"}).to_string())
+            }
+            ("PUT", "/things/{id}/properties/{name}/value") => {
+                let value = json!({"value": 1}).to_string();
+                ("/things/urn:roles:known/properties/level/value".to_owned(), JSON, value)
+            }
+            ("GET", "/things/{id}/properties/{name}/value" | "/things/{id}/events/{name}/notifications") => {
+                none(path.replace("{id}", "urn:roles:known").replace("{name}", "level"))
             }
             ("POST", "/things/{id}/actions/{name}/sacp") => {
                 let answer = json!({"status": "success", "data": {}}).to_string();

@@ -371,6 +371,9 @@ fn write_others(asking: &mut Asking<'_>, who: Who) {
     asking.json(who, "POST", "/convert", &card(NEWS[1]));
     for id in ["urn:hid:private", "urn:hid:card", "urn:not:there"] {
         asking.json(who, "POST", &format!("/things/{id}/conversation"), &json!({"message": "hello"}));
+        asking.json(who, "PUT", &format!("/things/{id}/properties/merger-desk/value"), &json!({"value": 1}));
+        asking.send(who, "GET", &format!("/things/{id}/properties/merger-desk/value"), &[], "");
+        asking.send(who, "GET", &format!("/things/{id}/events/merger-desk/notifications"), &[], "");
         asking.send(who, "POST", &format!("/things/{id}/refresh"), &[], "");
         asking.send(who, "DELETE", &format!("/imports/{id}"), &[], "");
         let answer = json!({"status": "success", "data": {}});

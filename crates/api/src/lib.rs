@@ -8,7 +8,7 @@
 //! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas, with [`CompatibleResult`], [`ComposeResult`];
 //! - [`Answer`], [`ThingCollection`], [`Summary`]: hits and lists; [`Created`], [`DryRun`], [`BatchResult`]: writes;
 //! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
-//! - [`Turn`], [`Answered`], [`SacpReading`]: conversations;
+//! - [`Turn`], [`Answered`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
 //! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
@@ -16,6 +16,7 @@
 
 mod about;
 pub mod access;
+mod affordance;
 mod answer;
 mod audit;
 mod change;
@@ -47,6 +48,7 @@ pub use self::{
         About, CallerAccess, ClockAccepted, DocumentFormat, Follower, FormatParameter, Live, ProtectedResource, Ready,
         SignIn,
     },
+    affordance::{AgentEvent, NewPropertyValue, PropertyValue},
     answer::{
         Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
         WordScore,

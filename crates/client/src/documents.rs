@@ -2,11 +2,14 @@
 
 use reqwest::Method;
 
-use agentdex_api::{Answered, Converted, Neighbors, SacpReading, Turn, ValidationReport};
+use agentdex_api::{
+    Answered, Converted, Neighbors, NewPropertyValue, PropertyValue, SacpReading, Turn, ValidationReport,
+};
+use serde_json::{Map, Value};
 
 use agentdex_td::Json;
 
-use super::{BatchResult, Pieces, RegistryClient, Result, read, text, thing_path};
+use super::{BatchResult, Events, Pieces, RegistryClient, Result, read, text, thing_path};
 
 impl RegistryClient {
     /// Validates a Thing Description: the report of `POST /validate`.
@@ -88,6 +91,44 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the answer of an agent")
     }
 
+    /// Reads a property of an agent through the registry, where that offers it (`--conversations`). `variables` are the URI
+    /// variables of the property.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
+    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    pub async fn read_property(&self, id: &str, name: &str, variables: &Map<String, Value>) -> Result<PropertyValue> {
+        let path = affordance_path(id, "properties", name, "value");
+        let request = self.request(Method::GET, &path, &[("variables", &variables_of(variables))]);
+        read(&text(self.send(request).await?).await?, "the value of a property")
+    }
+
+    /// Writes a property of an agent through the registry, where that offers it (`--conversations`).
+    ///
+    /// # Errors
+    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    pub async fn write_property(
+        &self,
+        id: &str,
+        name: &str,
+        value: impl Into<Value>,
+        variables: &Map<String, Value>,
+    ) -> Result<()> {
+        let path = affordance_path(id, "properties", name, "value");
+        let request = self.request(Method::PUT, &path, &[("variables", &variables_of(variables))]);
+        self.send(request.json(&NewPropertyValue { value: value.into() })).await.map(drop)
+    }
+
+    /// Subscribes to an event of an agent through the registry, where that offers it (`--conversations`). The data of each is an
+    /// [`AgentEvent`](agentdex_api::AgentEvent), but of those of the kind `error`, which say why the agent's part ended. What
+    /// happens while a connection is made again is missed.
+    pub fn subscribe_to_agent(&self, id: &str, name: &str, input: Option<&Value>) -> Events {
+        let path = affordance_path(id, "events", name, "notifications");
+        let input = input.map(Value::to_string);
+        let parameters: Vec<_> = input.iter().map(|input| ("input", input.as_str())).collect();
+        Events::at(self.clone(), path, &parameters, None)
+    }
+
     /// The instructions that make an agent answer in SACP as one of its actions declares it.
     ///
     /// # Errors
@@ -108,6 +149,15 @@ impl RegistryClient {
 }
 
 fn sacp_path(id: &str, action: &str) -> String {
-    let action = percent_encoding::utf8_percent_encode(action, super::PATH_SEGMENT);
-    format!("{}/actions/{action}/sacp", thing_path(id))
+    affordance_path(id, "actions", action, "sacp")
+}
+
+fn affordance_path(id: &str, list: &str, name: &str, end: &str) -> String {
+    let name = percent_encoding::utf8_percent_encode(name, super::PATH_SEGMENT);
+    format!("{}/{list}/{name}/{end}", thing_path(id))
+}
+
+fn variables_of(variables: &Map<String, Value>) -> String {
+    // Its members have a JSON form.
+    serde_json::to_string(variables).unwrap_or_default()
 }

@@ -38,7 +38,7 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 24] = [
+const EXCEPTIONS: [(&str, Exception); 26] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
@@ -64,6 +64,9 @@ const EXCEPTIONS: [(&str, Exception); 24] = [
     ("/search/sparql", PostReads),
     ("/search/{language}", PostReads),
     ("/things/{id}/actions/{name}/sacp", PostReads),
+    // Reads call agents, as conversations do.
+    ("/things/{id}/properties/{name}/value", Of(Role::Register)),
+    ("/things/{id}/events/{name}/notifications", Of(Role::Register)),
     // A path that isn't served: 404 says nothing that the documentation doesn't.
     ("other", Open),
 ];

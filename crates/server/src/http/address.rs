@@ -103,12 +103,12 @@ pub(super) fn thing_id_before(request: &HttpRequest, options: &Options, end: &st
     id_of(request, options, path.strip_suffix(end).unwrap_or(path))
 }
 
-/// Returns the end of a path that addresses something of an action of a Thing, such as `/actions/<name>/sacp`, and the
-/// decoded name of the action; none for other paths.
-pub(super) fn action_before<'a>(path: &'a str, end: &str) -> Option<(&'a str, Result<String, Error>)> {
+/// Returns the end of a path that addresses something of an affordance of a Thing, such as `/actions/<name>/sacp` with the list
+/// `/actions/`, and the decoded name of the affordance; none for other paths.
+pub(super) fn affordance_before<'a>(path: &'a str, list: &str, end: &str) -> Option<(&'a str, Result<String, Error>)> {
     let before = path.strip_suffix(end)?;
-    let start = before.rfind("/actions/").filter(|start| *start > 0)?;
-    let name = before.get(start + "/actions/".len()..).filter(|name| !name.is_empty() && !name.contains('/'))?;
+    let start = before.rfind(list).filter(|start| *start > 0)?;
+    let name = before.get(start + list.len()..).filter(|name| !name.is_empty() && !name.contains('/'))?;
     Some((path.get(start..)?, decode(name).map(Cow::into_owned)))
 }
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{address::thing_id_before, blocking::blocking, compatible::json_body, context::Context, problem::Problem};
 use crate::{
     Error,
-    consumer::{self, Settings},
+    consumer::{self, Agent, Settings},
 };
 
 /// Path suffix after the id of a Thing.
@@ -47,11 +47,7 @@ pub(super) async fn any(
         (status = 200, description = "What the agent answers", body = Answered),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
-        (status = 404, description = "There is no such agent", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The description says of no way to call the agent that could be used here", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 501, description = "This registry doesn't offer it", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 502, description = "The agent can't be reached, or answered with an error", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 504, description = "The agent didn't answer in time", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::CallRefusals,
     )
 ))]
 pub(super) async fn ask(
@@ -61,14 +57,8 @@ pub(super) async fn ask(
 ) -> Result<HttpResponse, Problem> {
     let id = thing_id_before(&request, &context.options, END)?;
     let Turn { message, action, conversation } = json_body(&context, &request, payload, &[]).await?;
-    let Some(consumer) = context.options.conversations.clone() else {
-        let detail = "this registry calls no agents; it does where it is started with --conversations";
-        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "conversations-not-offered", detail.to_owned()));
-    };
-    let registry = context.registry(&request);
-    let found = blocking(move || registry.find(&id)?.ok_or(Error::NotFound { id })).await?;
+    let mut agent = called_agent(&context, &request, id).await?;
     let _place = context.streams.take_for_stream(&request)?;
-    let mut agent = consumer.agent_of(found.text()).map_err(problem)?;
     if let Some(action) = action {
         agent = agent.update(Settings::new().action(action));
     }
@@ -88,7 +78,19 @@ pub(super) async fn ask(
     }))
 }
 
-fn problem(error: consumer::Error) -> Problem {
+/// The agent that the registry calls for a client, where it offers that.
+pub(super) async fn called_agent(context: &Data<Context>, request: &HttpRequest, id: String) -> Result<Agent, Problem> {
+    let Some(consumer) = &context.options.conversations else {
+        let detail = "this registry calls no agents; it does where it is started with --conversations";
+        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "conversations-not-offered", detail.to_owned()));
+    };
+    let registry = context.registry(request);
+    let found = blocking(move || registry.find(&id)?.ok_or(Error::NotFound { id })).await?;
+    consumer.agent_of(found.text()).map_err(problem)
+}
+
+/// The problem of a call that failed.
+pub(super) fn problem(error: consumer::Error) -> Problem {
     use consumer::Error as E;
     let (status, code) = match &error {
         E::InvalidInput { .. } => (StatusCode::BAD_REQUEST, "invalid-input"),

@@ -15,14 +15,16 @@ use actix_web::{
 
 use super::{host::Hosts, options::Options, problem::Problem};
 
-/// Routes whose reads take more than a lookup: searches, streams, and everything that is stored.
-const COSTLY: [&str; 12] = [
+/// Routes whose reads take more than a lookup: searches, streams, calls of agents, and everything that is stored.
+const COSTLY: [&str; 14] = [
     "/search",
     "/search/jsonpath",
     "/search/sparql",
     "/search/compatible",
     "/search/compose",
     "/things/{id}/compatible",
+    "/things/{id}/properties/{name}/value",
+    "/things/{id}/events/{name}/notifications",
     "/changes",
     "/events",
     "/events/{kind}",

@@ -7,6 +7,8 @@
 
 mod access;
 mod address;
+mod agent_events;
+mod agent_property;
 mod aos;
 mod audit;
 mod backpressure;

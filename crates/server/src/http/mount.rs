@@ -12,8 +12,8 @@ use super::conversation;
 use super::mqtt;
 use super::sacp;
 use super::{
-    address::action_before,
-    audit, backup, batch, changes, clock, compatible, compose,
+    address::affordance_before,
+    agent_events, agent_property, audit, backup, batch, changes, clock, compatible, compose,
     compression::CompressIfAsked,
     context::Context,
     convert, cors, demo, docs, events, exposition,
@@ -94,7 +94,11 @@ impl Mount<'_> {
         self.of_thing(config, "/things/{id}/conversation", conversation::END, web::to(conversation::any));
         self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
-        self.below(config, "/things", "/things/{id}/actions/{name}/sacp", is_sacp, web::to(sacp::any));
+        self.of_affordance(config, "/things/{id}/actions/{name}/sacp", sacp::ENDS, web::to(sacp::any));
+        let value = web::to(agent_property::any);
+        self.of_affordance(config, "/things/{id}/properties/{name}/value", agent_property::ENDS, value);
+        let notifications = alone("GET, HEAD", agent_events::subscribe);
+        self.of_affordance(config, "/things/{id}/events/{name}/notifications", agent_events::ENDS, notifications);
         self.resource(config, "/convert", "/convert", vec![on(POST, convert::document)]);
         self.resource(config, "/validate", "/validate", vec![on(POST, validate::document)]);
         self.resource(config, "/search", "/search", vec![read(search::things)]);
@@ -214,6 +218,17 @@ impl Mount<'_> {
         self.below(config, "/things", path, move |path| end_of(path) == Some(end), route);
     }
 
+    /// Registers a resource that an affordance of a Thing has.
+    fn of_affordance(
+        &self,
+        config: &mut ServiceConfig,
+        path: &'static str,
+        ends: (&'static str, &'static str),
+        route: Route,
+    ) {
+        self.below(config, "/things", path, move |path| is_of_affordance(path, ends), route);
+    }
+
     /// One resource below `/things` or `/imports`, for the paths that are its own.
     ///
     /// An id is the rest of the path, whatever it is made of. A pattern for that would be a regular
@@ -248,6 +263,7 @@ impl Mount<'_> {
                     | "/mqtt"
                     | "/queries/{name}/events"
                     | "/aos/events"
+                    | "/things/{id}/events/{name}/notifications"
                     | "/demo/agents/clock/hour"
                     | "/demo/agents/units"
                     | "/demo/agents/dice"
@@ -281,12 +297,13 @@ fn is_batch(path: &str) -> bool {
 
 /// True if a path is that of a Thing itself.
 fn is_thing(path: &str) -> bool {
-    !is_batch(path) && end_of(path).is_none() && !is_sacp(path)
+    let of_affordances = [sacp::ENDS, agent_property::ENDS, agent_events::ENDS];
+    !is_batch(path) && end_of(path).is_none() && !of_affordances.into_iter().any(|ends| is_of_affordance(path, ends))
 }
 
-/// True if a path is that of the answers of an action.
-fn is_sacp(path: &str) -> bool {
-    action_before(path, "/sacp")
+/// True if a path is that of a resource of an affordance.
+fn is_of_affordance(path: &str, (list, suffix): (&str, &str)) -> bool {
+    affordance_before(path, list, suffix)
         .is_some_and(|(end, _)| !path.strip_suffix(end).is_some_and(|thing| thing.ends_with("/things")))
 }
 

@@ -7,7 +7,7 @@ use actix_web::{
 use serde_json::json;
 
 use super::{
-    address::{action_before, path_below, thing_id_before},
+    address::{affordance_before, path_below, thing_id_before},
     blocking::blocking,
     body,
     context::Context,
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::sacp;
 
-/// Path suffix after the name of an action.
-pub(super) const END: &str = "/sacp";
+/// Path segment before the name of an action, and suffix after it.
+pub(super) const ENDS: (&str, &str) = ("/actions/", "/sacp");
 /// Media types of an answer: also text, since what an agent writes often isn't the JSON that it should be.
 const ANSWERS: [&str; 2] = ["text/plain", "application/json"];
 
@@ -94,6 +94,6 @@ pub(super) async fn check(
 /// The id of the Thing and the name of the action in the path.
 fn addressed(context: &Context, request: &HttpRequest) -> Result<(String, String), Problem> {
     let unknown = || Problem::unknown_path(request.path());
-    let (end, action) = action_before(path_below(request), END).ok_or_else(unknown)?;
+    let (end, action) = affordance_before(path_below(request), ENDS.0, ENDS.1).ok_or_else(unknown)?;
     Ok((thing_id_before(request, &context.options, end)?, action?))
 }

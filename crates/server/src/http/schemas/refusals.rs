@@ -46,6 +46,26 @@ pub(in crate::http) enum ThingRefusals {
     PreconditionFailed(Problem),
 }
 
+/// Refusals and failures of operations that call an agent.
+#[derive(IntoResponses)]
+pub(in crate::http) enum CallRefusals {
+    /// There is no such agent.
+    #[response(status = 404, content_type = "application/problem+json")]
+    NotFound(Problem),
+    /// The description says of no way to call the agent that could be used here.
+    #[response(status = 422, content_type = "application/problem+json")]
+    NotCallable(Problem),
+    /// This registry doesn't offer it.
+    #[response(status = 501, content_type = "application/problem+json")]
+    NotOffered(Problem),
+    /// The agent can't be reached, or answered with an error.
+    #[response(status = 502, content_type = "application/problem+json")]
+    AgentFailed(Problem),
+    /// The agent didn't answer in time.
+    #[response(status = 504, content_type = "application/problem+json")]
+    TimedOut(Problem),
+}
+
 /// Refusals of imports.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ConflictRefusals {

@@ -1,0 +1,39 @@
+//! Properties and events of agents through the registry.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The value of a property of an agent: the answer of `GET /things/{id}/properties/{name}/value`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PropertyValue {
+    /// The value; null for binary content.
+    pub value: Value,
+    /// Binary content: its `bytes` in Base64, or its `url`, and its `mediaType`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, Value>>))]
+    pub media: Option<Value>,
+}
+
+/// A value for a property of an agent: the body of `PUT /things/{id}/properties/{name}/value`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct NewPropertyValue {
+    /// The value.
+    pub value: Value,
+}
+
+/// A notification of an event of an agent: the data of one event of `GET /things/{id}/events/{name}/notifications`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct AgentEvent {
+    /// The name of the event.
+    pub event: String,
+    /// Its data; null for binary content.
+    pub data: Value,
+    /// Binary content: its `bytes` in Base64, or its `url`, and its `mediaType`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, Value>>))]
+    pub media: Option<Value>,
+}
