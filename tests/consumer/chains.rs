@@ -319,6 +319,36 @@ fn another_try_has_the_input_and_the_instruction() {
 }
 
 #[test]
+fn another_try_is_a_text_beside_the_data_of_a_message() {
+    let server = Server::start(|request| match request.json().get("jsonrpc") {
+        Some(_) => {
+            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": request.body}]});
+            Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": {"message": message}}))
+        }
+        None if request.body.contains("German") => Said::json(json!("Good.")),
+        None => Said::json(
+            json!({"thought": "", "status": "retry_with_instruction", "data": {}, "message": "Say it in German."}),
+        ),
+    });
+    let form =
+        json!({"href": &server.origin, "subprotocol": "a2a", "a2a:binding": "JSONRPC", "a2a:protocolVersion": "1.0"});
+    let writer = thing(json!({"actions": {"ask": {"forms": [form]}}}));
+    let description = json!({
+        "start": "writer", "max_steps": 6,
+        "nodes": {"writer": {"thing": writer, "input": {"city": "Bonn", "days": 2}}, "judge": {"thing": asking(&server.origin), "input": {"text": "{{writer.message}}"}}},
+        "edges": [{"from": "writer", "to": "judge"}],
+    });
+    run(async {
+        let mut run = consumer().run(chain(description), "x");
+        run.finish().await;
+        assert_eq!(done(&run).message, "Good.");
+        let parts = &server.received()[2].json()["params"]["message"]["parts"];
+        assert_eq!(parts[0]["data"], json!({"city": "Bonn", "days": 2}), "{parts}");
+        assert_eq!(parts[1]["text"], "Say it in German.", "{parts}");
+    });
+}
+
+#[test]
 fn agents_that_are_configured_for_sacp_are_told_so() {
     let server = Server::start(|_| Said::json(json!("It is far.")));
     let mut thing = asking(&server.origin);
