@@ -265,6 +265,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("pem", "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ\n-----END CERTIFICATE-----"),
     ("pem", "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQ\n-----END PUBLIC KEY-----"),
     ("protected", "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ"),
+    ("jws", "eyJhbGciOiJFZERTQSIsImI2NCI6ZmFsc2V9..a1b2c3d4e5f6g7h8i9j0k1l2"),
     ("signature", "MEUCIQDx9Zr0bM3v1kQ2mE5uJ7Tn4wXyZ8LrQpAsDfGhJkLzXc"),
     // Addresses.
     ("contact", "Email:support@acme.com"),
@@ -280,6 +281,8 @@ const HARMLESS: &[(&str, &str)] = &[
     ("url", "https://host/x?api_key=${API_KEY}"),
     ("url", "https://{{user}}:{{password}}@host/x"),
     ("url", "https://user:${PASSWORD}@host/x"),
+    ("url", "https://%7Buser%7D:%7Bpassword%7D@host/x?api_key=%7Bkey%7D"),
+    ("url", "https://host/x?to=https%3A%2F%2Fhost%3A8080%2F%40joe%3Fq%3D1"),
     ("url", "https://joe@host/x"),
     ("url", "https://host:8080/a@b"),
     ("url", "http://[::1]:8080/x"),
@@ -621,12 +624,18 @@ fn nothing_of_a_secret_is_left_and_all_around_it_is() {
         ("Server=db;Password=PASS;x=1", "Server=db;Password=[redacted];x=1"),
         ("Authorization: Bearer PASS99PASS99", "Authorization: Bearer [redacted]"),
         ("jdbc:oracle:thin:joe/PASS@//host:1521/x", "jdbc:oracle:thin://host:1521/x"),
+        ("GET /x?api_key=PASS&q=1", "GET /x?api_key=redacted&q=1"),
+        ("https://h/x?api%5Fkey=PASS&q=%41#top", "https://h/x?api%5Fkey=redacted&q=%41#top"),
+        ("https://h/x?to=https%3A%2F%2Fjoe%3APASS%40h2%2Fy&q=%C3%A4", "https://h/x?to=https%3A%2F%2Fh2%2Fy&q=%C3%A4"),
+        ("https://h/x?api_key=PASS%26PASS&q=1", "https://h/x?api_key=redacted&q=1"),
         ("amqp://h1,amqp://joe:PASS@h2/q", "amqp://h1,amqp://h2/q"),
     ] {
         assert_eq!(without_credentials(&text.replace("PASS", &password)), clean);
     }
     let key = &keys()[0];
     assert_eq!(without_credentials(&format!("the key is {key}.")), "the key is [redacted].");
+    let encoded: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    assert_eq!(without_credentials(&format!("https://h/{encoded}/x")), "https://h/redacted/x");
 }
 
 #[test]
@@ -639,7 +648,9 @@ fn redacted_documents_have_nothing_more_to_hide() {
 
 #[test]
 fn hostile_texts_take_no_longer_than_their_length() {
-    for part in ["eyJ.", "key=key", "://:@/", "-----BEGIN ", "hvs.", "jdbc:oracle:", "a:b//", "sk-", "{{$%<"] {
+    for part in
+        ["eyJ.", "key=key", "://:@/", "-----BEGIN ", "hvs.", "jdbc:oracle:", "a:b//", "sk-", "{{$%<", "%41%3a//"]
+    {
         let short = part.repeat(400_000 / part.len());
         assert!(credentials(&short).len() < short.len());
     }

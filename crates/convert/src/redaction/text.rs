@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
+use memchr::memchr_iter;
+
 use super::{
     names::{Secrecy, is_secret_word, secrecy_of_parameter},
     providers::{Charset, PROVIDERS, Provider},
@@ -104,11 +106,65 @@ pub(super) fn replaced(text: &str, found: &[Found]) -> String {
     out
 }
 
-/// All credentials in a text, in its order.
+/// All credentials in a text, in its order, also those that are percent-encoded.
 pub(super) fn credentials(text: &str) -> Vec<Found> {
     if text.len() < 8 {
         return Vec::new();
     }
+    let found = literal_credentials(text);
+    let Some(decoded) = Decoded::of(text) else { return found };
+    let encoded = literal_credentials(&decoded.text).into_iter().map(|found| decoded.in_original(found));
+    let mut all: Vec<Found> = found.into_iter().chain(encoded).collect();
+    all.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
+    let mut merged: Vec<Found> = Vec::with_capacity(all.len());
+    for found in all {
+        match merged.last_mut() {
+            Some(last) if found.range.start < last.range.end => last.range.end = last.range.end.max(found.range.end),
+            _ => merged.push(found),
+        }
+    }
+    merged
+}
+
+/// A text with its percent-encoded ASCII characters decoded (RFC 3986, section 2.1).
+struct Decoded {
+    text: String,
+    /// Positions of the decoded characters.
+    decoded: Vec<usize>,
+}
+
+impl Decoded {
+    /// `None` for a text in which nothing is encoded.
+    fn of(text: &str) -> Option<Decoded> {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        let code = |at: usize| {
+            let [high, low] = text.as_bytes().get(at + 1..at + 3)? else { return None };
+            char::from_u32(digit(high)? * 16 + digit(low)?).filter(char::is_ascii)
+        };
+        let (mut out, mut decoded, mut end) = (String::new(), Vec::new(), 0);
+        for at in memchr_iter(b'%', text.as_bytes()) {
+            let Some(code) = code(at) else { continue };
+            out.push_str(&text[end..at]);
+            decoded.push(out.len());
+            out.push(code);
+            end = at + 3;
+        }
+        if decoded.is_empty() {
+            return None;
+        }
+        out.push_str(&text[end..]);
+        Some(Decoded { text: out, decoded })
+    }
+
+    /// The same finding by its range in the original.
+    fn in_original(&self, found: Found) -> Found {
+        let original = |position: usize| position + 2 * self.decoded.partition_point(|decoded| *decoded < position);
+        Found { range: original(found.range.start)..original(found.range.end), ..found }
+    }
+}
+
+/// The credentials in a text as it is written.
+fn literal_credentials(text: &str) -> Vec<Found> {
     let mut finder = Finder { text, found: Vec::new(), end_of_keys: 0, runs: [0; Charset::COUNT], end_of_value: 0 };
     finder.scan();
     let mut found = finder.found;
@@ -201,12 +257,15 @@ impl Finder<'_> {
         }
     }
 
-    /// A JSON Web Token: three or five parts (RFC 7519, RFC 7516).
+    /// A JSON Web Token: three or five parts (RFC 7519, RFC 7516). Without a second part, three are a signature of something
+    /// else (RFC 7515, appendix F).
     fn web_token(&mut self, position: usize) {
         let length = self.length(position, Charset::Dotted);
         let token = self.text[position..position + length].trim_end_matches('.');
         let parts: Vec<&str> = token.splitn(6, '.').collect();
+        let is_detached = matches!(parts[..], [_, "", _]);
         let is_token = matches!(parts.len(), 3 | 5)
+            && !is_detached
             && parts.first().is_some_and(|header| header.len() >= 10)
             && parts.last().is_some_and(|signature| signature.len() >= 4);
         if is_token {
@@ -290,7 +349,10 @@ impl Finder<'_> {
         let Some(at) = at else { return };
         let user_info = &word[..at];
         let is_secret = match user_info.split_once(':') {
-            Some((_, password)) => !password.is_empty() && !is_placeholder(password),
+            Some((_, password)) => {
+                let password = percent_encoding::percent_decode_str(password).decode_utf8_lossy();
+                !password.is_empty() && !is_placeholder(&password)
+            }
             None => user_info.len() >= 16 && is_random(user_info),
         };
         if is_secret {
@@ -378,8 +440,9 @@ impl Finder<'_> {
 
     fn hide(&mut self, range: Range<usize>, rule: Rule) {
         let before = &self.text[self.text.floor_char_boundary(range.start.saturating_sub(LONGEST_WORD))..range.start];
-        let word = before.rfind(char::is_whitespace).map_or(before, |space| &before[space..]);
-        let stand_in = if word.contains("://") { REDACTED_IN_URL } else { REDACTED };
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_in_url = word.contains("://") || word.contains('?') || word.starts_with('/');
+        let stand_in = if is_in_url { REDACTED_IN_URL } else { REDACTED };
         self.found.push(Found { range, stand_in, rule });
     }
 }
