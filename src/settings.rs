@@ -11,7 +11,7 @@ use anyhow::bail;
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 
 pub use self::layers::{Flags, add_flags, read_toml, unknown_variables};
-use agentdex::{access::RoleMapping, td::Strictness};
+use agentdex::{access::RoleMapping, registry::Redaction, td::Strictness};
 
 /// The data directory of the registry, by default.
 pub const DEFAULT_DATA: &str = "./agentdex-data";
@@ -57,6 +57,10 @@ pub struct Settings {
     /// Treatment of descriptions that need a fix: lenient fixes them, strict refuses them
     #[arg(long, value_name = "lenient|strict", default_value = "lenient", hide_possible_values = true)]
     pub validation: Validation,
+    /// Treatment of credentials in Thing Descriptions that are sent: flag stores them, with a warning and a flag; replace
+    /// stores [redacted] in their place, with a warning; refuse answers 400. Other formats are always stored without
+    #[arg(long, value_name = "flag|replace|refuse", default_value = "flag", hide_possible_values = true)]
+    pub redact: Redact,
     /// Time to live of agents that request none [default: for ever]
     #[arg(long, value_name = "SECONDS")]
     pub default_ttl: Option<u64>,
@@ -313,6 +317,27 @@ impl From<Validation> for Strictness {
         match validation {
             Validation::Lenient => Strictness::Lenient,
             Validation::Strict => Strictness::Strict,
+        }
+    }
+}
+
+/// The treatment of credentials in Thing Descriptions that are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Redact {
+    /// They are stored, with a warning and a flag.
+    Flag,
+    /// They are replaced, with a warning.
+    Replace,
+    /// Descriptions that have some are refused.
+    Refuse,
+}
+
+impl From<Redact> for Redaction {
+    fn from(redact: Redact) -> Redaction {
+        match redact {
+            Redact::Flag => Redaction::Flag,
+            Redact::Replace => Redaction::Replace,
+            Redact::Refuse => Redaction::Refuse,
         }
     }
 }

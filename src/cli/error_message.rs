@@ -67,6 +67,10 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
         Some(problem) => {
             let what = match problem.code.as_str() {
                 "invalid-document" => "the document is not valid",
+                "credential-in-description" => {
+                    "the description has credentials in it: take them out, revoke them, since they were sent, and say in \
+                     `securityDefinitions` how to authenticate"
+                }
                 _ => "the Thing Description is not valid",
             };
             format!("{what} (status {}){}", problem.status, validation_errors(problem))

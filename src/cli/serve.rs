@@ -154,6 +154,7 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
     };
     let options = registry::Options::default()
         .strictness(settings.validation.into())
+        .redaction(settings.redact.into())
         .default_ttl(settings.default_ttl)
         .min_ttl(settings.min_ttl)
         .max_ttl(settings.max_ttl)

@@ -22,7 +22,7 @@ use super::{
 };
 use agentdex::{
     Error,
-    convert::Format,
+    convert::{Credentials, Format},
     td::{self, Layers, Report, Strictness, Version, Violation},
 };
 
@@ -136,7 +136,10 @@ fn check_thing(arguments: &Arguments, thing: td::Document) -> Report {
     if arguments.schema_only {
         return td::validate(&thing, Layers::Schema);
     }
-    td::assess(thing, if arguments.strict { Strictness::Strict } else { Strictness::Lenient })
+    let credentials = Credentials::find(thing.text(), thing.value());
+    let mut report = td::assess(thing, if arguments.strict { Strictness::Strict } else { Strictness::Lenient });
+    report.warnings.extend(credentials.warnings());
+    report
 }
 
 fn report_of(error: Error) -> Report {

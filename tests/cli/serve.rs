@@ -116,6 +116,24 @@ fn settings_come_from_file_and_variables() {
 }
 
 #[test]
+fn credentials_are_treated_as_the_setting_says() {
+    let text = super::agent("urn:a", "A");
+    let text = text.replace("\"title\"", "\"support\": \"https://joe:hunter2@h.example/\", \"title\"");
+    for (setting, is_taken, is_shown) in [("", true, true), ("replace", true, false), ("refuse", false, false)] {
+        let data = tempfile::tempdir().unwrap();
+        let server = ServerProcess::start_with_variables(data.path(), &[], &[("AGENTDEX_REDACT", setting)]);
+        let registered = super::run_with_input(&["register", "-", "--url", server.url()], &text);
+        assert_eq!(registered.status.success(), is_taken, "{setting}: {}", stderr(&registered));
+        let told = format!("{}{}", stdout(&registered), stderr(&registered));
+        assert!(told.contains("support") && !told.contains("hunter2"), "{setting}: {told}");
+        let read = run(&["get", "urn:a", "--url", server.url()]);
+        assert_eq!(stdout(&read).contains("hunter2"), is_shown, "{setting}");
+        let found = stdout(&run(&["search", "greet", "--url", server.url()]));
+        assert_eq!(found.contains("Caution, credential at /support: user-info"), is_shown, "{setting}: {found}");
+    }
+}
+
+#[test]
 fn settings_of_fetching_that_can_not_be_right_end_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

@@ -68,6 +68,7 @@ fn values_of_the_wrong_type_are_told_with_their_origin() {
         ("mqtt_url = [\"mqtt://me:secret@broker\"]", "mqtt_url: it is not a text in quotes; write mqtt_url = \"…\""),
         ("cors_origin = \"*\"", "cors_origin: it is not a list of texts; write cors_origin = [\"…\"]"),
         ("validation = \"lax\"", "validation: \"lax\" is none of `lenient`, `strict`"),
+        ("redact = \"hide\"", "redact: \"hide\" is none of `flag`, `replace`, `refuse`"),
         ("data = \"\"", "data: it is empty"),
         ("fetch_timeout = 0", "fetch_timeout: 0 is not between 1 and 600"),
         ("auth = true\nauth = true", "duplicate key"),

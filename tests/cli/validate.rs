@@ -64,6 +64,15 @@ fn one_invalid_file_fails_the_run_and_the_others_are_still_checked() {
 }
 
 #[test]
+fn credentials_in_a_description_are_warned_of() {
+    let text = agent("urn:a", "A").replace("\"title\"", "\"support\": \"https://joe:hunter2@h.example/\", \"title\"");
+    let verdict = verdict_of(&text, &[]);
+    assert_eq!((rules(&verdict["warnings"]), &verdict["valid"]), (vec!["credential"], &Value::Bool(true)));
+    assert_eq!(verdict["warnings"][0]["pointer"], "/support");
+    assert!(!verdict.to_string().contains("hunter2"), "{verdict}");
+}
+
+#[test]
 fn malformed_json_is_invalid_with_its_place() {
     let verdict = verdict_of("{\n  \"title\": }", &[]);
     assert_eq!(rules(&verdict["violations"]), ["malformed-json"]);

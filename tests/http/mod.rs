@@ -14,6 +14,7 @@ mod composed_corpus;
 mod conversation;
 mod convert;
 mod corpus;
+mod credentials;
 mod declarations;
 mod events;
 mod flags;

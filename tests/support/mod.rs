@@ -82,6 +82,19 @@ impl TestRegistry {
 
     /// The same with changes.
     pub fn tracking_with(change: impl FnOnce(Tracking) -> Tracking, http_options: http::Options) -> TestRegistry {
+        TestRegistry::tracking_in(registry::Options::default(), change, http_options)
+    }
+
+    /// The same with options of the registry.
+    pub fn tracking_under(options: registry::Options) -> TestRegistry {
+        TestRegistry::tracking_in(options, |tracking| tracking, http::Options::default())
+    }
+
+    fn tracking_in(
+        registry: registry::Options,
+        change: impl FnOnce(Tracking) -> Tracking,
+        http_options: http::Options,
+    ) -> TestRegistry {
         let options = fetch::Options::default()
             .allowed(AllowList::parse(["127.0.0.0/8"]).unwrap())
             .timeout(Duration::from_secs(20))
@@ -89,7 +102,7 @@ impl TestRegistry {
         let fetcher = Fetcher::with_resolver(options, Answers::of(&[&["127.0.0.1"]])).unwrap();
         let tracking = change(Tracking::new(fetcher).in_background(false));
         let directory = tempfile::tempdir().unwrap();
-        let registry = Registry::builder(directory.path()).tracking(tracking).open().unwrap();
+        let registry = Registry::builder(directory.path()).options(registry).tracking(tracking).open().unwrap();
         TestRegistry::serve(registry, directory, http_options)
     }
 

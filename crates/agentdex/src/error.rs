@@ -71,6 +71,13 @@ pub enum Error {
     /// The document is not a valid Thing Description.
     #[error("the Thing Description is invalid: {0}")]
     Invalid(Report),
+    /// The description has credentials in it, and the registry refuses those
+    /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)), or can't replace them, as in an id.
+    #[error(
+        "the description has credentials in it; take them out, revoke them, since they were sent, and say in \
+         `securityDefinitions` how to authenticate: {0}"
+    )]
+    CredentialInDescription(Report),
     /// The document in another format is invalid by the rules of that format, or gives no Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
@@ -486,6 +493,7 @@ impl Error {
             Error::DocumentTooLarge { .. } => "body-too-large",
             Error::LimitExceeded { .. } => "limit-exceeded",
             Error::Invalid(_) => "invalid-thing-description",
+            Error::CredentialInDescription(_) => "credential-in-description",
             Error::InvalidSource { .. } | Error::OtherFormat { .. } => "invalid-document",
             Error::UnclearFormat { .. } => "unclear-format",
             Error::NotExpressible { .. } => "not-expressible",
@@ -560,6 +568,7 @@ impl Error {
                 | Error::DocumentTooLarge { .. }
                 | Error::LimitExceeded { .. }
                 | Error::Invalid(_)
+                | Error::CredentialInDescription(_)
                 | Error::InvalidSource { .. }
                 | Error::OtherFormat { .. }
                 | Error::UnclearFormat { .. }
@@ -607,7 +616,9 @@ impl Error {
     /// The violations and warnings of a document that is refused as invalid.
     pub fn report(&self) -> Option<&Report> {
         match self {
-            Error::Invalid(report) | Error::InvalidSource { report, .. } => Some(report),
+            Error::Invalid(report) | Error::CredentialInDescription(report) | Error::InvalidSource { report, .. } => {
+                Some(report)
+            }
             Error::OtherFormat { source, .. } => source.report(),
             _ => None,
         }

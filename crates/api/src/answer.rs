@@ -125,7 +125,7 @@ pub struct Hit {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
     pub more_capabilities: usize,
-    /// Parts of its description that may be there to deceive; the registry adds them.
+    /// Parts of its description that may be there to deceive, and credentials in it; the registry adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
     /// The link to its description. The server adds it.

@@ -24,6 +24,7 @@ mod canonical_url;
 #[doc(hidden)]
 pub mod casting;
 mod conversion;
+mod credentials;
 mod data_schema;
 mod descriptor;
 mod detect;
@@ -63,6 +64,7 @@ pub use self::json_text::JsonText;
 pub use self::search_term::{SearchContent, SearchTerm};
 pub use self::{
     conversion::{Conversion, ConvertedThing, Rendition, Source, json_of},
+    credentials::Credentials,
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,
     error::{Error, Result},

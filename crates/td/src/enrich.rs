@@ -8,7 +8,7 @@ use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 /// Notes of a registry on a description, beside its registration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Notes<'a> {
-    /// Signs that something in it is there to deceive: `agentdex:flags`.
+    /// Signs that something in it is there to deceive, and credentials in it: `agentdex:flags`.
     pub flags: &'a [Flag],
     /// The ids of the Things of the documents that it is a part of: `agentdex:partOf`.
     pub part_of: &'a [String],

@@ -55,7 +55,7 @@ const INSTRUCTIONS: &str = r"(?ix)
   | ~/\. (?:ssh|aws|cursor|config) | /etc/passwd | \b id_rsa \b
 ";
 
-/// Something in a description that may be there to deceive.
+/// Something in a description that may be there to deceive, or a credential, which shouldn't be there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Flag {
@@ -63,7 +63,7 @@ pub struct Flag {
     pub kind: FlagKind,
     /// The JSON Pointer of the text.
     pub pointer: String,
-    /// The finding: the code points, the words, or the id of the other agent.
+    /// The finding: the code points, the words, the id of the other agent, or the kind of the credential.
     pub found: String,
 }
 

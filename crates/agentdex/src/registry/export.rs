@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Registry;
 use crate::{
     Error, Result,
-    convert::{Format, ImportOptions, Input, Syntax, json_of},
+    convert::{Credentials, Format, ImportOptions, Input, Syntax, json_of},
     store::{Original, Record},
     td::{self, Document, Violation},
 };
@@ -20,8 +20,8 @@ pub struct Exported {
     pub media_type: String,
     /// The document.
     pub bytes: Vec<u8>,
-    /// Members of the Thing that the document lacks or changes, and values that were removed from an original. `None` for
-    /// Thing Descriptions, and for an original from which nothing was removed.
+    /// Members of the Thing that the document lacks or changes, and values that were removed from an original or from an edit. `None`
+    /// for Thing Descriptions, and for an original from which nothing was removed.
     pub warnings: Option<Vec<Violation>>,
 }
 
@@ -95,11 +95,14 @@ impl Registry {
         let mut lost = Vec::new();
         if let Some(base) = source.unedited {
             let (base, edited) = (Document::parse(base.as_bytes())?, Document::parse(source.text.as_bytes())?);
+            // Importing the document would replace them.
+            let credentials = Credentials::find(edited.text(), edited.value());
+            let edited = credentials.replaced(edited.text())?;
             let syntax = if original.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
             let with_id = ImportOptions::of_fetched(Some(&id), None);
             let input = Input { bytes: &original.bytes, syntax, components: &[] };
             let made = export.with_edits(&input, &with_id, base.value(), edited.value())?;
-            lost = made.warnings;
+            lost = made.warnings.into_iter().chain(credentials.replacements()).collect();
             original.bytes = made.bytes;
         }
         let converted = version.map(|version| export.in_version(&original.bytes, version)).transpose()?;

@@ -244,7 +244,8 @@ impl Registry {
             Some(ttl) => td::merge_patch::apply(&text, &serde_json::json!({"registration": {"ttl": ttl}}).to_string())?,
             None => text,
         };
-        let descriptions = if import.dry_run { vec![text.clone()] } else { Vec::new() };
+        let stored = |text: &str| self.options().redaction.stored_text(&Document::parse(text.as_bytes())?);
+        let descriptions = if import.dry_run { vec![stored(&text)?] } else { Vec::new() };
         let write = Write::put_at(&id, text).when(Precondition::Seq(seq)).dry_run(import.dry_run);
         let write = write.actor(import.actor.clone()).with_access(import.access.clone());
         let written = self.write(write).await?;

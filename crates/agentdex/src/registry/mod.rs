@@ -50,6 +50,7 @@ mod queries;
 mod rdf;
 mod reads;
 mod records;
+mod redaction;
 mod remarks;
 #[cfg(feature = "guardian")]
 mod responses;
@@ -107,6 +108,7 @@ pub use self::{
     },
     reads::Changes,
     records::FullRecords,
+    redaction::Redaction,
     searches::Matching,
     status::Status,
     subscription::{Event, Since, Subscription, SubscriptionStream},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::guardian;
+use super::{guardian, redaction::Redaction};
 use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 
 /// Registry options. The default suits a directory on one machine.
@@ -25,6 +25,8 @@ use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 pub struct Options {
     /// Treatment of documents that need a fix: they are fixed or refused.
     pub strictness: Strictness,
+    /// Treatment of credentials in descriptions that are sent by hand.
+    pub redaction: Redaction,
     /// Time to live in seconds of Things that ask for none; none: they live until they are removed.
     pub default_ttl: Option<u64>,
     /// The shortest time to live in seconds; a shorter one is raised, with a warning.
@@ -52,6 +54,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             strictness: Strictness::Lenient,
+            redaction: Redaction::Flag,
             default_ttl: None,
             min_ttl: None,
             max_ttl: None,
@@ -69,6 +72,12 @@ impl Options {
     /// Sets [`Options::strictness`].
     pub fn strictness(mut self, strictness: Strictness) -> Options {
         self.strictness = strictness;
+        self
+    }
+
+    /// Sets [`Options::redaction`].
+    pub fn redaction(mut self, redaction: Redaction) -> Options {
+        self.redaction = redaction;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Turns an admitted document into a store write, with its expiry and without the members that only the registry sets.
 
-use super::{Registry, expiry::forgets_expiry, own_members};
+use super::{Registry, expiry::forgets_expiry, own_members, redaction::Redaction};
 use crate::{
     Result,
     change::Precondition,
@@ -35,7 +35,8 @@ impl Registry {
         identity: Identity<'_>,
         precondition: Precondition,
     ) -> Result<Prepared> {
-        let admission = td::admit(document, identity, self.options().strictness)?;
+        let (strictness, redaction) = (self.options().strictness, self.options().redaction);
+        let admission = redaction.apply(td::admit(document, identity, strictness)?, strictness)?;
         Ok(self.prepare_put(admission, None, precondition))
     }
 
@@ -119,7 +120,13 @@ impl Registry {
         Ok(prepared)
     }
 
-    pub(super) fn prepare_patch(&self, record: &Record, patch: &Document) -> Result<Prepared> {
+    /// Prepares a merge patch. Credentials are treated in one that is sent by hand; without a treatment it is the registry's own.
+    pub(super) fn prepare_patch(
+        &self,
+        record: &Record,
+        patch: &Document,
+        redaction: Option<Redaction>,
+    ) -> Result<Prepared> {
         let unchanged = Precondition::Seq(record.seq);
         if patch.value().as_object().is_some_and(serde_json::Map::is_empty) {
             let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
@@ -128,7 +135,11 @@ impl Registry {
             return Ok(Prepared { write, warnings: warning.into_iter().collect(), has_own_members: false });
         }
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
-        let admission = td::admit(patched, Identity::Addressed(&record.id), self.options().strictness)?;
+        let strictness = self.options().strictness;
+        let mut admission = td::admit(patched, Identity::Addressed(&record.id), strictness)?;
+        if let Some(redaction) = redaction {
+            admission = redaction.apply(admission, strictness)?;
+        }
         let before = if forgets_expiry(patch) { None } else { Some(record.expiry) };
         Ok(self.prepare_put(admission, before, unchanged))
     }

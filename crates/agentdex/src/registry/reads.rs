@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Registry, Thing, Things, presence::Presence};
+use super::{Redaction, Registry, Thing, Things, presence::Presence};
 #[cfg(doc)]
 use crate::Error;
 use crate::{
     Result,
     change::{Change, Seq, Timestamp},
+    convert::Credentials,
     store::LoggedChange,
     store::{Logged, Original, Part, Record},
     td::{self, Document, Json, Report},
@@ -239,7 +240,15 @@ impl Registry {
     /// # Errors
     /// [`Error::MalformedJson`], [`Error::LimitExceeded`].
     pub fn validate(&self, document: impl Into<Json>) -> Result<Report> {
-        Ok(td::assess(Document::parse(document.into().as_bytes())?, self.options().strictness))
+        let document = Document::parse(document.into().as_bytes())?;
+        let credentials = Credentials::find(document.text(), document.value());
+        let mut report = td::assess(document, self.options().strictness);
+        match self.options().redaction {
+            Redaction::Flag => report.warnings.extend(credentials.warnings()),
+            Redaction::Replace => report.warnings.extend(credentials.replacements()),
+            Redaction::Refuse => report.violations.extend(credentials.violations()),
+        }
+        Ok(report)
     }
 
     /// Returns the number of Things that the caller saw, and that have expired and aren't purged yet. Where all Things are

@@ -200,7 +200,7 @@ impl Registry {
     /// # Errors
     /// What is wrong with the document: [`Error::MalformedJson`], [`Error::LimitExceeded`],
     /// [`Error::Invalid`], [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`],
-    /// [`Error::UnexpectedId`], [`Error::IdMismatch`]. What is there already or isn't:
+    /// [`Error::UnexpectedId`], [`Error::IdMismatch`], [`Error::CredentialInDescription`]. What is there already or isn't:
     /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
     /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
@@ -423,6 +423,7 @@ impl Registry {
     ) -> Result<Written> {
         let id = td::normalize_id(id)?;
         let patch = Document::parse(patch)?;
+        let redaction = Some(self.options().redaction);
         for _ in 0..PATCH_ATTEMPTS {
             let record = self.find_record(&id)?;
             let record = match (record, precondition) {
@@ -435,7 +436,7 @@ impl Registry {
             if let Some(expected) = precondition {
                 check(&id, expected, Some(record.seq))?;
             }
-            let prepared = self.without_foreign_members(self.prepare_patch(&record, &patch)?)?;
+            let prepared = self.without_foreign_members(self.prepare_patch(&record, &patch, redaction)?)?;
             let Prepared { mut write, warnings, .. } = prepared;
             write.actor = actor.clone();
             let was_tracked = self.is_tracked(&id)?;

@@ -15,6 +15,7 @@
 
 mod names;
 mod node;
+mod presence;
 mod providers;
 mod rule;
 mod text;
@@ -28,6 +29,7 @@ use std::ops::Range;
 pub(crate) use self::{
     names::{Secrecy, secrecy_of},
     node::Node,
+    presence::may_have_secrets,
     rule::Rule,
     text::without_credentials,
     words::is_template,
@@ -74,6 +76,11 @@ pub(crate) trait Marks {
     fn stand_in(&self, place: &Place<'_, '_>, rule: Rule) -> String {
         let _ = (place, rule);
         stand_in()
+    }
+
+    /// True if an object is a JSON Schema, whose names and example values are no secrets.
+    fn is_schema(&self, place: &Place<'_, '_>) -> bool {
+        is_schema(place.value)
     }
 
     /// True if a value that is marked gives nothing away, such as a reference.
@@ -154,6 +161,11 @@ impl Redacted {
         redactor.redacted
     }
 
+    /// True if nothing was hidden.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
     /// True if nothing was hidden, prompts aside.
     pub(crate) fn has_no_secrets(&self) -> bool {
         self.edits.iter().all(|(_, _, rule)| *rule == Rule::Prompt)
@@ -215,7 +227,7 @@ impl<M: Marks> Redactor<'_, M> {
                     flag = argument.and_then(|name| secrecy_of(name.trim_start_matches('-')));
                 }
             }
-            Kind::Object(_) if is_schema(place.value) => self.described(place),
+            Kind::Object(_) if self.marks.is_schema(place) => self.described(place),
             Kind::Object(members) => {
                 let list = members;
                 let called = || {
@@ -347,8 +359,8 @@ impl<M: Marks> Redactor<'_, M> {
     }
 }
 
-/// True if an object is a JSON Schema: it only describes values.
-fn is_schema(value: &Node<'_>) -> bool {
+/// True if an object looks like a JSON Schema: it only describes values.
+pub(crate) fn is_schema(value: &Node<'_>) -> bool {
     let is_type = |value: &Node<'_>| value.text().is_some_and(|name| TYPES.contains(&name));
     let of_type = |value: &Node<'_>| is_type(value) || value.elements().first().is_some_and(is_type);
     value.get("type").is_some_and(of_type)

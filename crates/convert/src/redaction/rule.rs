@@ -24,6 +24,18 @@ impl Rule {
         }
     }
 
+    /// Noun phrase for what the rule finds.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Rule::Field => "a secret by the format's specification",
+            Rule::Value => "a key, a token, or a password",
+            Rule::UserInfo => "the user and password in a URL",
+            Rule::Parameter => "the value of a parameter that by its name and its looks is a secret",
+            Rule::Name => "a value that by its name and its looks is a secret",
+            Rule::Prompt => "a prompt",
+        }
+    }
+
     /// Returns the message of its warnings.
     pub(crate) fn message(self) -> &'static str {
         match self {

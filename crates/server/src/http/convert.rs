@@ -130,17 +130,20 @@ fn thing(registry: &Registry, json: &[u8], id: Option<&str>) -> crate::Result<(R
         (None, Some(id)) => td::Identity::Assigned(id),
         (None, None) => {
             let report = registry.validate(document.text().as_bytes())?;
-            let things = if report.is_valid() { vec![raw(document.text())?] } else { Vec::new() };
+            let stored = registry.options().redaction.stored_text(&document)?;
+            let things = if report.is_valid() { vec![raw(&stored)?] } else { Vec::new() };
             return Ok((report, things));
         }
     };
-    match td::admit(document, identity, registry.options().strictness) {
+    let (strictness, redaction) = (registry.options().strictness, registry.options().redaction);
+    let admitted = td::admit(document, identity, strictness).map_err(Error::from);
+    match admitted.and_then(|admission| redaction.apply(admission, strictness)) {
         Ok(admission) => {
             let report = Report { warnings: admission.warnings, ..Report::default() };
             Ok((report, vec![raw(admission.thing.text())?]))
         }
-        Err(td::Error::Invalid(report)) => Ok((report, Vec::new())),
-        Err(error) => Err(error.into()),
+        Err(Error::Invalid(report) | Error::CredentialInDescription(report)) => Ok((report, Vec::new())),
+        Err(error) => Err(error),
     }
 }
 

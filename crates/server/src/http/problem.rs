@@ -219,6 +219,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "malformed-yaml"
         | "limit-exceeded"
         | "invalid-thing-description"
+        | "credential-in-description"
         | "invalid-document"
         | "unclear-format"
         | "invalid-merge-patch"
@@ -260,10 +261,12 @@ impl Problem {
             }
             Error::DocumentTooLarge { maximum } => json!({"maximum": maximum}),
             Error::LimitExceeded { what, maximum } => json!({"limit": what, "maximum": maximum}),
-            Error::Invalid(report) | Error::InvalidSource { report, .. } => json!({
-                "validationErrors": validation_errors(&report.violations),
-                "warnings": report.warnings,
-            }),
+            Error::Invalid(report) | Error::CredentialInDescription(report) | Error::InvalidSource { report, .. } => {
+                json!({
+                    "validationErrors": validation_errors(&report.violations),
+                    "warnings": report.warnings,
+                })
+            }
             Error::SignatureRequired { status, .. } => json!({"signature": status}),
             Error::NotTracked { id } => json!({"id": id}),
             Error::NoSuchAction { id, action, .. } => json!({"id": id, "action": action}),

@@ -28,6 +28,8 @@ pub enum FlagKind {
     Instructions,
     /// It is easily taken for the name of another agent.
     ConfusableName,
+    /// It has a key, a token, or a password in it.
+    Credential,
     /// A reason that only a newer registry knows.
     #[serde(other, skip_serializing)]
     Other,
@@ -35,12 +37,13 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// All kinds that this version finds.
-    pub const ALL: [FlagKind; 5] = [
+    pub const ALL: [FlagKind; 6] = [
         FlagKind::BidiControl,
         FlagKind::ControlCharacter,
         FlagKind::InvisibleCharacter,
         FlagKind::Instructions,
         FlagKind::ConfusableName,
+        FlagKind::Credential,
     ];
 
     /// The name in JSON.
@@ -51,6 +54,7 @@ impl FlagKind {
             FlagKind::InvisibleCharacter => "invisible-character",
             FlagKind::Instructions => "instructions",
             FlagKind::ConfusableName => "confusable-name",
+            FlagKind::Credential => "credential",
             FlagKind::Other => "other",
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     Result,
     access::Visibility,
     change::{Position, Seq},
+    convert::Credentials,
     registry::{
         names::{Named, Names},
         own_members::SIGNATURE,
@@ -117,6 +118,6 @@ fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
             .get(SIGNATURE)
             .and_then(|signature| signature.get("status"))
             .is_some_and(|status| status == "valid"),
-        flags: td::flags(&thing),
+        flags: [td::flags(&thing), Credentials::find(&record.text, &thing).flags()].concat(),
     });
 }

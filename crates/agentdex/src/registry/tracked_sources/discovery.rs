@@ -200,7 +200,8 @@ impl Registry {
         let mut written = self.write(write).await?;
         let message = "a Thing Description is registered as it is now: its URL is not polled";
         written.warnings.push(Violation::new("", "not-tracked", message));
-        let descriptions = if request.dry_run { vec![text] } else { Vec::new() };
+        let stored = |text: &str| self.options().redaction.stored_text(&Document::parse(text.as_bytes())?);
+        let descriptions = if request.dry_run { vec![stored(&text)?] } else { Vec::new() };
         Ok(Imported { things: vec![written], warnings: Vec::new(), descriptions })
     }
 }

@@ -50,7 +50,7 @@ impl Registry {
                 if let Some(record) = self.0.store.find(id)?.filter(|record| record.expiry.ttl.is_some())
                     && self.is_tracked(id)?
                 {
-                    tickets.push(self.0.store.submit(vec![self.prepare_patch(&record, &nothing)?.write]));
+                    tickets.push(self.0.store.submit(vec![self.prepare_patch(&record, &nothing, None)?.write]));
                 }
             }
             for ticket in tickets {

@@ -209,7 +209,7 @@ impl Registry {
             return Ok(Vec::new());
         }
         let patch = Document::parse(Value::Object(patch).to_string().as_bytes())?;
-        let Prepared { mut write, .. } = self.prepare_patch(&loaded.record, &patch)?;
+        let Prepared { mut write, .. } = self.prepare_patch(&loaded.record, &patch, None)?;
         if let Operation::Put { original, declares, .. } = &mut write.operation {
             *original = Some(loaded.original.clone());
             *declares =

@@ -73,7 +73,8 @@ pub(super) struct Registration {
     expires: Option<String>,
     /// Time to live in seconds.
     ttl: Option<u64>,
-    /// Parts of the description that may be there to deceive; absent if there are none, ignored from clients.
+    /// Parts of the description that may be there to deceive, and credentials in it; absent if there are none, ignored from
+    /// clients.
     #[schema(rename = "agentdex:flags")]
     flags: Option<Vec<Flag>>,
 }

@@ -1,0 +1,75 @@
+//! Credentials in descriptions that are sent by hand: they are flagged, replaced, or refused.
+
+use crate::{
+    Error, Result,
+    convert::Credentials,
+    td::{self, Admission, Document, Identity, Report, Strictness},
+};
+
+/// Treatment of credentials in descriptions that are sent by hand, edits of imported agents included. Those in documents of
+/// other formats are replaced when they are imported.
+///
+/// ```
+/// use agentdex::{Error, Registry, registry::{Options, Redaction}, td::Description};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let options = Options::default().redaction(Redaction::Refuse);
+/// let registry = Registry::builder(directory.path()).options(options).open()?;
+/// let agent = Description::new("Rates").id("urn:example:rates").description("GET https://joe:hunter2@rates.example/");
+/// match registry.register(agent) {
+///     Err(Error::CredentialInDescription(report)) => assert_eq!(report.violations[0].pointer, "/description"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Redaction {
+    /// They are stored as they were sent, each with a warning; the description has the flag `credential`.
+    #[default]
+    Flag,
+    /// They are replaced before anything is stored, each with a warning.
+    Replace,
+    /// A description with one is refused.
+    Refuse,
+}
+
+impl Redaction {
+    /// Treats the credentials of a description that is about to be stored.
+    ///
+    /// # Errors
+    /// [`Error::CredentialInDescription`] where they are refused, or where the description would be invalid or another one without
+    /// them.
+    #[doc(hidden)]
+    pub fn apply(self, mut admission: Admission, strictness: Strictness) -> Result<Admission> {
+        let credentials = Credentials::find(admission.thing.text(), admission.thing.value());
+        match self {
+            _ if credentials.is_empty() => {}
+            Redaction::Flag => admission.warnings.extend(credentials.warnings()),
+            Redaction::Replace => {
+                let replaced = credentials.replaced(admission.thing.text())?;
+                let replaced = td::admit(replaced, Identity::Addressed(admission.thing.id()), strictness);
+                admission.thing = replaced.map_err(|_| refusal(&credentials))?.thing;
+                admission.warnings.extend(credentials.replacements());
+            }
+            Redaction::Refuse => return Err(refusal(&credentials)),
+        }
+        Ok(admission)
+    }
+
+    /// The text of a description as it is stored.
+    ///
+    /// # Errors
+    /// Those of [`Document::parse`].
+    #[doc(hidden)]
+    pub fn stored_text(self, description: &Document) -> Result<String> {
+        let text = description.text();
+        match self {
+            Redaction::Replace => Ok(Credentials::find(text, description.value()).replaced(text)?.text().to_owned()),
+            Redaction::Flag | Redaction::Refuse => Ok(text.to_owned()),
+        }
+    }
+}
+
+fn refusal(credentials: &Credentials) -> Error {
+    Error::CredentialInDescription(Report { violations: credentials.violations().collect(), ..Report::default() })
+}

@@ -1,0 +1,52 @@
+//! `may_have_secrets`: most documents have none, and a walk through their values shows it without reading their text again.
+
+use serde_json::Value;
+
+use super::{
+    names::{is_named_secret, is_secret_word, secrecy_of},
+    text::credentials,
+};
+
+/// Members whose value may be that of a name beside it or above it.
+const VALUES: [&str; 3] = ["value", "default", "htv:fieldValue"];
+
+/// False for a document in which nothing is to be hidden that no format marks. True for some others as well.
+pub(crate) fn may_have_secrets(document: &Value) -> bool {
+    match document {
+        Value::String(text) => !credentials(text).is_empty(),
+        Value::Array(elements) => elements.iter().any(|element| is_argument(element) || may_have_secrets(element)),
+        Value::Object(members) => {
+            let is_named = |value: &str| members.contains_key(value) && members.values().any(is_name);
+            VALUES.into_iter().any(is_named)
+                || members.iter().any(|(name, value)| {
+                    !credentials(name).is_empty() || names_secret(name, value) || may_have_secrets(value)
+                })
+        }
+        _ => false,
+    }
+}
+
+/// True if a name and what it names may be a secret.
+fn names_secret(name: &str, value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            secrecy_of(name).is_some_and(|secrecy| is_secret_word(text, secrecy) || is_named_secret(text))
+        }
+        Value::Array(elements) => !elements.is_empty() && secrecy_of(name).is_some(),
+        Value::Object(members) => {
+            VALUES.into_iter().any(|value| members.contains_key(value)) && secrecy_of(name).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// True for a text that may name the value beside it.
+fn is_name(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| secrecy_of(text).is_some())
+}
+
+/// True for the name of an argument whose value may be the next element: `--api-key`.
+fn is_argument(value: &Value) -> bool {
+    let name = value.as_str().filter(|text| text.starts_with('-'));
+    name.is_some_and(|name| secrecy_of(name.trim_start_matches('-')).is_some())
+}
