@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    may_be_secret_text,
     names::{is_named_secret, is_secret_word, secrecy_of},
     text::credentials,
 };
@@ -16,11 +17,12 @@ pub(crate) fn may_have_secrets(document: &Value) -> bool {
         Value::String(text) => !credentials(text).is_empty(),
         Value::Array(elements) => elements.iter().any(|element| is_argument(element) || may_have_secrets(element)),
         Value::Object(members) => {
-            let is_named = |value: &str| members.contains_key(value) && members.values().any(is_name);
-            VALUES.into_iter().any(is_named)
-                || members.iter().any(|(name, value)| {
-                    !credentials(name).is_empty() || names_secret(name, value) || may_have_secrets(value)
-                })
+            let mut has_named_value = false;
+            let has_secret = |(name, value): (&String, &Value)| {
+                has_named_value |= VALUES.contains(&name.as_str());
+                names_secret(name, value) || may_have_secrets(value) || !credentials(name).is_empty()
+            };
+            members.iter().any(has_secret) || has_named_value && members.values().any(is_name)
         }
         _ => false,
     }
@@ -29,12 +31,12 @@ pub(crate) fn may_have_secrets(document: &Value) -> bool {
 /// True if a name and what it names may be a secret.
 fn names_secret(name: &str, value: &Value) -> bool {
     match value {
-        Value::String(text) => {
+        Value::String(text) if may_be_secret_text(text) => {
             secrecy_of(name).is_some_and(|secrecy| is_secret_word(text, secrecy) || is_named_secret(text))
         }
         Value::Array(elements) => !elements.is_empty() && secrecy_of(name).is_some(),
         Value::Object(members) => {
-            VALUES.into_iter().any(|value| members.contains_key(value)) && secrecy_of(name).is_some()
+            secrecy_of(name).is_some() && VALUES.into_iter().any(|value| members.contains_key(value))
         }
         _ => false,
     }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::{
     names::{Secrecy, is_secret_word, secrecy_of_parameter},
@@ -108,7 +108,7 @@ pub(super) fn replaced(text: &str, found: &[Found]) -> String {
 
 /// All credentials in a text, in its order, also those that are percent-encoded.
 pub(super) fn credentials(text: &str) -> Vec<Found> {
-    if text.len() < 8 {
+    if text.len() < 8 || text.len() < SHORTEST_TOKEN && !has_separator(text) {
         return Vec::new();
     }
     let found = literal_credentials(text);
@@ -124,6 +124,14 @@ pub(super) fn credentials(text: &str) -> Vec<Found> {
         }
     }
     merged
+}
+
+/// The shortest credential without a name or a scheme before it, a JSON Web Token.
+const SHORTEST_TOKEN: usize = 17;
+
+/// True for a text that may have a name or a scheme in it with what follows them.
+fn has_separator(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, b':' | b'=' | b' ' | b'%'))
 }
 
 /// A text with its percent-encoded ASCII characters decoded (RFC 3986, section 2.1).
@@ -339,6 +347,9 @@ impl Finder<'_> {
     /// `user:password@` after the slashes of a URL, or a token in the place of the user.
     fn user_info(&mut self, start: usize) {
         let rest = self.beginning(start);
+        if memchr(b'@', rest.as_bytes()).is_none() {
+            return;
+        }
         let ends = |character: char| character.is_whitespace() || "\"<>`\\,".contains(character);
         let word = &rest[..rest.find(ends).unwrap_or(rest.len())];
         let authority = &word[..word.find(['/', '?', '#']).unwrap_or(word.len())];
