@@ -77,8 +77,7 @@ fn no_format_drops_what_came_in_another() {
             let before = state(&registry, &id);
             let last = registry.registry().last_seq();
             if is_own {
-                let id = if *to == "mcp-server" { format!("?id={id}") } else { String::new() };
-                let answer = import(&registry, to, &id, &exported.body).expect(200).json();
+                let answer = import(&registry, to, "", &exported.body).expect(200).json();
                 assert_eq!(answer["ids"].as_array().map(Vec::len), Some(1), "{from} to {to}: {answer}");
                 let same = (state(&registry, answer["ids"][0].as_str().unwrap()), registry.registry().last_seq());
                 assert_eq!(same, (before.clone(), last), "{from} to {to}");
@@ -126,6 +125,32 @@ fn no_format_drops_what_came_in_another() {
 fn lost(before: &[String], after: &[String]) -> bool {
     let parse = |state: &[String]| serde_json::from_str::<Value>(&state[0]).unwrap();
     !agentdex::td::Losses::between(&parse(before), &parse(after)).is_empty()
+}
+
+#[test]
+fn server_made_of_a_description_comes_back_as_that_description() {
+    let registry = TestRegistry::start();
+    let id = "urn:example:tides";
+    let thing = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"mcp": "urn:agentdex:mcp:"}], "id": id, "title": "Tides",
+        "description": "When the water is high", "version": {"instance": "1.0.0"}, "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "actions": {"tide": {"forms": [{"href": "https://tides.example/mcp", "subprotocol": "mcp", "mcp:tool": "tide"}]}},
+    });
+    registry.put(&path(id), thing.to_string()).expect(201);
+    let before = state(&registry, id);
+    for version in ["server.json", "server-card"] {
+        let file = registry.get(&format!("{}/mcp-server?version={version}", path(id))).expect(200).body;
+        let answer = import(&registry, "mcp-server", "", &file).expect(200).json();
+        assert_eq!(answer["ids"], json!([id]), "{answer}");
+        assert_eq!(state(&registry, id), before, "{version}");
+        let edited = String::from_utf8(file.clone()).unwrap().replacen("water is high", "sea is high", 1);
+        let answer = import(&registry, "mcp-server", "?dry_run=true", edited.as_bytes()).expect(200).json();
+        assert_eq!(answer["updated"], json!([id]), "{answer}");
+        // Whoever serves a document decides nothing about the Things of others.
+        let fetched = "?dry_run=true&base=https://elsewhere.example/server-card";
+        let answer = import(&registry, "mcp-server", fetched, &file).expect(200).json();
+        assert_eq!(answer["created"], json!(["urn:agentdex:mcp:example.tides/tides"]), "{answer}");
+    }
 }
 
 #[test]

@@ -6,9 +6,11 @@ use fluent_uri::Uri;
 use serde_json::{Map, Value, json};
 
 use super::{
-    DocumentKind, MCP_NAMESPACE,
+    DocumentKind, MCP_NAMESPACE, THING_ID,
     input::{is_secret, objects, text, variables_in},
+    publisher_metadata::note,
     terms::{own_name, unprefixed},
+    thing::id_of,
     tool::{move_to_meta, write_tools},
 };
 use crate::{
@@ -81,6 +83,7 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
         return Err(not_expressible("/actions: an MCP server has forms with the subprotocol mcp, or packages"));
     }
     add_metadata(members, &mut server, &mut findings);
+    add_id(members, &mut server);
     let made = as_kind(server, kind);
     Ok(Rendition { warnings: findings.into_list(), ..made })
 }
@@ -153,6 +156,14 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
     let icons: Vec<Value> = related(&["icon"]).filter_map(icon).collect();
     if !icons.is_empty() {
         server.insert("icons".to_owned(), icons.into());
+    }
+}
+
+/// Notes the id, unless the name of the server says it.
+fn add_id(thing: &Object, server: &mut Object) {
+    let id_of_name = text(server, "name").map(id_of);
+    if let Some(id) = text(thing, "id").filter(|id| id_of_name.as_deref() != Some(*id)) {
+        note(server, THING_ID, id.into());
     }
 }
 

@@ -21,6 +21,7 @@ mod envelope;
 mod export;
 mod format;
 mod input;
+mod publisher_metadata;
 mod read;
 mod redaction;
 mod remote;
@@ -36,10 +37,15 @@ pub use self::{export::from_thing, read::Server};
 /// The namespace that the prefix `mcp` stands for in descriptions.
 pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
 
+/// The member of publisher-provided metadata with the id of the Thing that a document was made of. Without it the document
+/// would come back as that of another server. In a document that was fetched it is ignored.
+pub const THING_ID: &str = "urn:agentdex:mcp:thing";
+
 /// Options for converting a document to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; without one it is made of the name of the server.
+    /// The id of the Thing; without one it is that of the Thing that the document was made of, else it is made of the name of
+    /// the server.
     pub id: Option<String>,
 }
 

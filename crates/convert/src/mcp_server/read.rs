@@ -28,6 +28,7 @@ pub struct Server {
     members: Object,
     kind: DocumentKind,
     is_reshaped: bool,
+    is_fetched: bool,
     warnings: Vec<Violation>,
 }
 
@@ -90,7 +91,7 @@ impl Server {
         let is_card = schema.contains("server-card") || (is_reshaped && !members.contains_key("packages"));
         let kind = if is_card { DocumentKind::ServerCard } else { DocumentKind::ServerJson };
         warnings.extend(findings.into_list());
-        Ok(Server { bytes, members, kind, is_reshaped, warnings })
+        Ok(Server { bytes, members, kind, is_reshaped, is_fetched: base.is_some(), warnings })
     }
 
     /// True if the document has the shape of the schema of its kind.
@@ -106,6 +107,11 @@ impl Server {
     /// Returns the warnings of reading the document; pointers are into it.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
+    }
+
+    /// True if the document is that of a URL.
+    pub(super) fn is_fetched(&self) -> bool {
+        self.is_fetched
     }
 
     pub(super) fn members(&self) -> &Object {

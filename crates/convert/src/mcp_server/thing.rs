@@ -7,6 +7,7 @@ use super::{
     MCP_NAMESPACE, Options, Server,
     envelope::status,
     input::objects,
+    publisher_metadata::thing_id,
     remote::{Remote, remotes},
     run::command,
     terms::prefixed,
@@ -29,7 +30,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 const PLACED: [&str; 6] = ["title", "description", "version", "websiteUrl", "packages", "icons"];
 
 /// The id that a server of this name has.
-fn id_of(name: &str) -> String {
+pub(super) fn id_of(name: &str) -> String {
     format!("{MCP_NAMESPACE}{}", utf8_percent_encode(name, RESERVED))
 }
 
@@ -49,7 +50,11 @@ fn to_thing(server: &Server, options: &Options) -> Result<Conversion> {
     let name = server.text("name").unwrap_or_default();
     let id = match &options.id {
         Some(id) => normalize_id(id)?.into_owned(),
-        None => id_of(name),
+        // Whoever serves a document decides nothing about the Things of others.
+        None => match thing_id(server.members()).filter(|_| !server.is_fetched()) {
+            Some(id) => normalize_id(id)?.into_owned(),
+            None => id_of(name),
+        },
     };
     let mut findings = Findings::default();
     let mut thing = ThingBuilder::new(LmosKind::Tool, id, server.text("title").unwrap_or(name));

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     input::{objects, text},
+    publisher_metadata::note,
     remote::Remote,
 };
 use crate::{
@@ -26,8 +27,6 @@ const SCHEMAS: [(&str, &str); 2] = [("inputSchema", "input"), ("outputSchema", "
 const HINTS: [(&str, &str); 2] = [("readOnlyHint", "safe"), ("idempotentHint", "idempotent")];
 /// Members of an action that a tool says.
 const OF_TOOL: [&str; 6] = ["title", "description", "safe", "idempotent", "input", "output"];
-/// The member of `_meta` that publishers put their own data in.
-const PUBLISHER: &str = "io.modelcontextprotocol.registry/publisher-provided";
 
 /// A tool and its name.
 #[derive(Clone, Copy)]
@@ -184,23 +183,14 @@ pub(super) fn write_tools(thing: &Object, server: &mut Object, findings: &mut Fi
     if server.contains_key("tools") {
         server.insert("tools".to_owned(), written.into());
     } else if !written.is_empty() {
-        note(server, written.into());
+        note(server, "tools", written.into());
     }
 }
 
 /// Moves the tools of a server to `_meta`, for documents that have no other place for them.
 pub(super) fn move_to_meta(server: &mut Object) {
     if let Some(tools) = server.remove("tools").filter(|tools| *tools != json!([])) {
-        note(server, tools);
-    }
-}
-
-fn note(server: &mut Object, tools: Value) {
-    let empty = || Value::Object(Object::new());
-    let meta = server.entry("_meta").or_insert_with(empty).as_object_mut();
-    let noted = meta.and_then(|meta| meta.entry(PUBLISHER).or_insert_with(empty).as_object_mut());
-    if let Some(noted) = noted {
-        noted.insert("tools".to_owned(), tools);
+        note(server, "tools", tools);
     }
 }
 
