@@ -11,7 +11,7 @@ use super::{
     terminal::{is_changed, stdout},
 };
 use agentdex::{
-    convert::{Format, Supply},
+    convert::{Format, Supply, Syntax},
     td::Violation,
 };
 use agentdex_client::{ExportedDocument, RegistryClient};
@@ -27,9 +27,12 @@ pub(super) struct Arguments {
     /// Leave out what was edited by hand since it was imported: the original as it came
     #[arg(long)]
     without_edits: bool,
-    /// Write it to this file
+    /// Write it to this file; in JSON if that is what the name ends in
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// In JSON, also where it was imported in YAML
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -42,7 +45,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let id = id_of(client, &arguments.id).await?;
     let edits = arguments.without_edits.then_some(("edits", "false"));
     let parameters: Vec<(&str, &str)> = version.map(|version| ("version", version)).into_iter().chain(edits).collect();
-    let Some(exported) = client.export_with_warnings(&id, export.path, &parameters).await? else {
+    let names_json = arguments.out.as_ref().is_some_and(|path| path.extension().is_some_and(|name| name == "json"));
+    let media_type = (arguments.json || names_json).then(|| Syntax::Json.media_type());
+    let Some(exported) = client.export_with_warnings(&id, export.path, &parameters, media_type).await? else {
         bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
     };
     let ExportedDocument { media_type, document, warnings } = exported;

@@ -309,6 +309,31 @@ fn registered_configuration_is_exported_again() {
 }
 
 #[test]
+fn original_in_yaml_is_exported_in_json_when_asked() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let text = "# Mine\ncomponent_type: RemoteTool\nagentspec_version: 25.4.1\nid: clock\nname: clock\n\
+        url: https://tools.example/time\nhttp_method: GET\nheaders: {}\ndata: {}\nquery_params: {}\ninputs: []\noutputs: []\n";
+    let file = write(folder.path(), "clock.yaml", text);
+    assert!(run(&["register", &file, "--url", server.url()]).status.success());
+    let export = |flags: &[&str]| {
+        let command =
+            [&["export", "--format", "agent-spec", "urn:agentspec:local:clock", "--url", server.url()], flags];
+        run(&command.concat())
+    };
+    let own = stdout(&export(&[]));
+    assert!(own.starts_with("component_type: RemoteTool"), "{own}");
+    let name = |json: &str| serde_json::from_str::<Value>(json).unwrap()["name"].clone();
+    assert_eq!(name(&stdout(&export(&["--json"]))), "clock");
+    for (file, is_json) in [("out.json", true), ("out.yaml", false)] {
+        let out = folder.path().join(file);
+        export(&["--out", out.to_str().unwrap()]);
+        let written = fs::read_to_string(out).unwrap();
+        assert_eq!((written == own, is_json && name(&written) == "clock"), (!is_json, is_json), "{written}");
+    }
+}
+
+#[test]
 fn what_can_not_be_exported_says_why() {
     let (_data, server) = server();
     let td = super::agent("urn:test:c", "C");

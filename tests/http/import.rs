@@ -171,6 +171,44 @@ fn original_comes_back_in_its_own_format() {
 }
 
 #[test]
+fn original_in_yaml_is_given_in_json_too() {
+    let registry = TestRegistry::start();
+    post(&registry, "?publish_prompts=true", "application/yaml", agent_in_yaml("a", "A")).expect(201);
+    import(&registry, "?publish_prompts=true", agent("b", "B")).expect(201);
+    let ask = |id: &str, accept: &str| {
+        registry.call("GET", &format!("/things/urn:agentspec:local:{id}/agent-spec")).header("accept", accept)
+    };
+    let own = original(&registry, "urn:agentspec:local:a").expect(200);
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for (accept, media_type) in [
+        ("*/*", "application/yaml"),
+        (browser, "application/yaml"),
+        ("application/json;q=0.5, application/yaml", "application/yaml"),
+        ("text/yaml", "text/yaml"),
+    ] {
+        let answer = ask("a", accept).send().expect(200);
+        assert_eq!((answer.header("content-type").as_str(), answer.text()), (media_type, own.text()), "{accept}");
+    }
+    for media_type in ["application/json", "application/vnd.agentspec+json"] {
+        let answer = ask("a", &format!("{media_type}, */*;q=0.1")).send().expect(200);
+        assert_eq!(answer.header("content-type"), media_type);
+        assert_ne!(answer.header("etag"), own.header("etag"));
+        assert_eq!(answer.json()["name"], "A");
+        let again = import(&registry, "?publish_prompts=true&dry_run=true", answer.json()).expect(200).json();
+        assert_eq!((&again["updated"], &again["created"]), (&json!([]), &json!([])), "{again}");
+    }
+    let with_warnings = ask("a", "application/json").header("prefer", "return=effect").send().expect(200).json();
+    assert_eq!(with_warnings["mediaType"], "application/json", "{with_warnings}");
+    assert!(serde_json::from_str::<Value>(with_warnings["document"].as_str().unwrap()).is_ok());
+    let problem = ask("a", "application/xml").send().problem(406, "not-acceptable");
+    for offered in ["application/yaml", "application/json"] {
+        assert!(problem["offered"].as_array().unwrap().contains(&json!(offered)), "{problem}");
+    }
+    let problem = ask("b", "application/yaml").send().problem(406, "not-acceptable");
+    assert_eq!(problem["offered"], json!(["application/json", "application/vnd.agentspec+json"]));
+}
+
+#[test]
 fn json_without_anything_to_hide_comes_back_byte_for_byte() {
     let registry = TestRegistry::start();
     let text = agent("a", "A")

@@ -56,6 +56,12 @@ fn a_server_card_is_for_those_who_ask() {
     let path = "/things/urn:agentdex:mcp:com.example%2Ftides/mcp-server";
     let by_type = registry.call("GET", path).header("accept", "application/mcp-server-card+json").send().expect(200);
     let by_version = registry.get(&format!("{path}?version=server-card")).expect(200);
+    // The page and other clients name no type of a protocol.
+    let in_json =
+        registry.call("GET", &format!("{path}?version=server-card")).header("accept", "application/json").send();
+    assert_eq!(in_json.expect(200).header("content-type"), "application/json");
+    let asked = registry.call("GET", &format!("{path}?version=server.json"));
+    asked.header("accept", "application/mcp-server-card+json").send().problem(406, "not-acceptable");
     for card in [by_type, by_version] {
         assert_eq!(card.header("content-type"), "application/mcp-server-card+json");
         assert!(card.json()["$schema"].as_str().unwrap().contains("server-card"));

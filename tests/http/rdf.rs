@@ -26,7 +26,8 @@ fn a_thing_is_given_in_the_syntax_that_is_preferred() {
         ("*/*", "application/td+json"),
         ("application/td+json;q=0.9, text/*;q=0.3", "application/td+json"),
         ("text/*", "text/turtle"),
-        ("text/html", "application/td+json"),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/td+json"),
+        ("application/*", "application/td+json"),
     ] {
         let answer = call(&registry, "GET", &[("accept", accept)]).expect(200);
         assert_eq!(answer.header("content-type"), media_type, "{accept}");
@@ -41,6 +42,40 @@ fn a_thing_is_given_in_the_syntax_that_is_preferred() {
     let turtle = answer.text();
     assert!(turtle.contains("@prefix td: <https://www.w3.org/2019/wot/td#>"), "{turtle}");
     assert!(turtle.contains("td:title \"Weather\""), "{turtle}");
+}
+
+#[test]
+fn what_is_not_offered_is_refused_with_what_is() {
+    let registry = registry();
+    for accept in ["application/rdf+xml", "application/trig", "application/n-triples", "text/html", "*/*;q=0"] {
+        let problem = call(&registry, "GET", &[("accept", accept)]).problem(406, "not-acceptable");
+        let offered =
+            ["application/td+json", "application/ld+json", "application/json", "application/n-quads", "text/turtle"];
+        assert_eq!(problem["offered"], json!(offered), "{accept}");
+        assert!(problem["detail"].as_str().unwrap().contains(&offered.join(", ")), "{problem}");
+    }
+    let absent = registry.call("GET", "/things/urn:example:none").header("accept", "application/trig").send();
+    absent.problem(404, "not-found");
+    // What was written isn't refused for the sake of the answer.
+    let patch = registry.call("PATCH", "/things/urn:example:a").header("accept", "text/html");
+    let patch =
+        patch.header("prefer", "return=representation").body("application/json", r#"{"title": "Rain"}"#.to_owned());
+    patch.send().expect(200);
+    for path in ["/", "/things", "/things?format=array", "/.well-known/wot"] {
+        let ask = |accept: &str| registry.call("GET", path).header("accept", accept).send();
+        assert!(ask("application/trig").problem(406, "not-acceptable")["offered"].is_array(), "{path}");
+        for accept in ["*/*", "application/json", "application/*;q=0.1", "application/trig, application/json;q=0.2"] {
+            ask(accept).expect(200);
+        }
+    }
+    registry.call("GET", "/things?format=ndjson").header("accept", "application/json").send().expect(200);
+    for (accept, media_type) in [
+        ("application/x-ndjson, application/json;q=0.9", "application/x-ndjson"),
+        ("application/x-ndjson;q=0.5, application/json", "application/json"),
+    ] {
+        let answer = registry.call("GET", "/things").header("accept", accept).send().expect(200);
+        assert_eq!(answer.header("content-type"), media_type, "{accept}");
+    }
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn results_are_written_as_they_are_asked_for() {
     for (query, accept, media_type, part) in [
         (TITLES, "*/*", "application/sparql-results+json", "\"Weather\""),
         (TITLES, "application/json", "application/sparql-results+json", "\"Weather\""),
+        (TITLES, "application/json, text/csv;q=0.1", "application/sparql-results+json", "\"Weather\""),
         (TITLES, "application/sparql-results+xml", "application/sparql-results+xml", "<literal>Weather</literal>"),
         (TITLES, "text/csv", "text/csv", "urn:example:a,Weather"),
         (TITLES, "text/tab-separated-values", "text/tab-separated-values", "<urn:example:a>\t\"Weather\""),

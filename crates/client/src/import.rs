@@ -98,7 +98,7 @@ impl RegistryClient {
     /// # Errors
     /// Those of [`RegistryClient::export`].
     pub async fn export_with(&self, id: &str, format: &str, parameters: &[(&str, &str)]) -> Result<Option<Document>> {
-        let Some(response) = self.send_export(id, format, parameters, None).await? else { return Ok(None) };
+        let Some(response) = self.send_export(id, format, parameters, &[]).await? else { return Ok(None) };
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let media_type = kind.unwrap_or("application/octet-stream").to_owned();
         let url = response.url().to_string();
@@ -106,7 +106,8 @@ impl RegistryClient {
         Ok(Some(Document { media_type, bytes }))
     }
 
-    /// The same with what of the Thing the document doesn't say, and what was left out of it.
+    /// The same with what of the Thing the document doesn't say, and what was left out of it; in a media type where one is
+    /// named, such as `application/json` for an original in YAML.
     ///
     /// # Errors
     /// Those of [`RegistryClient::export`].
@@ -115,9 +116,11 @@ impl RegistryClient {
         id: &str,
         format: &str,
         parameters: &[(&str, &str)],
+        media_type: Option<&str>,
     ) -> Result<Option<ExportedDocument>> {
-        let prefer = Some("return=effect");
-        let Some(response) = self.send_export(id, format, parameters, prefer).await? else { return Ok(None) };
+        let accept = media_type.map(|media_type| ("accept", media_type));
+        let headers: Vec<_> = [("prefer", "return=effect")].into_iter().chain(accept).collect();
+        let Some(response) = self.send_export(id, format, parameters, &headers).await? else { return Ok(None) };
         read(&text(response).await?, "an exported document").map(Some)
     }
 
@@ -126,13 +129,13 @@ impl RegistryClient {
         id: &str,
         format: &str,
         parameters: &[(&str, &str)],
-        prefer: Option<&str>,
+        headers: &[(&str, &str)],
     ) -> Result<Option<Response>> {
         // The one path that isn't the name of its format.
         let name = if format == "a2a" { "agent-card" } else { format };
         let mut request = self.request(Method::GET, &format!("{}/{name}", thing_path(id)), parameters);
-        if let Some(preference) = prefer {
-            request = request.header("prefer", preference);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         match self.send(request).await {
             Ok(response) => Ok(Some(response)),

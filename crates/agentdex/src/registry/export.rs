@@ -30,6 +30,23 @@ impl Exported {
     pub(super) fn to_json(&self) -> Option<Value> {
         json_of(&self.media_type, &self.bytes)
     }
+
+    /// The document in JSON, where it is an original in YAML. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Syntax::to_json`].
+    pub fn into_json(self) -> Result<Exported> {
+        let bytes = match syntax_of(&self.media_type) {
+            Syntax::Json => self.bytes,
+            yaml => yaml.to_json(&self.bytes)?.into_owned().into_bytes(),
+        };
+        Ok(Exported { media_type: Syntax::Json.media_type().to_owned(), bytes, ..self })
+    }
+}
+
+/// The syntax of an original.
+fn syntax_of(media_type: &str) -> Syntax {
+    if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json }
 }
 
 /// Options of an export.
@@ -98,7 +115,7 @@ impl Registry {
             // Importing the document would replace them.
             let credentials = Credentials::find(edited.text(), edited.value());
             let edited = credentials.replaced(edited.text())?;
-            let syntax = if original.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+            let syntax = syntax_of(&original.media_type);
             let with_id = ImportOptions::of_fetched(Some(&id), None);
             let input = Input { bytes: &original.bytes, syntax, components: &[] };
             let made = export.with_edits(&input, &with_id, base.value(), edited.value())?;

@@ -19,7 +19,7 @@ use super::{
     blocking::blocking,
     body::NDJSON,
     context::Context,
-    negotiation::accepts,
+    negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
 };
@@ -58,6 +58,7 @@ const NOTED: [(&str, &str, AuditChain); 6] = [
     responses(
         (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
     )
 ))]
 pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -66,6 +67,7 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let registry = context.admin(&request)?;
+    let media_type = negotiate(&request, &["application/json", NDJSON])?;
     let audited = blocking(move || registry.audit(since, limit)).await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((CACHE_CONTROL, "no-store"));
@@ -73,7 +75,7 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
         let base = base_path(&request, &context.options, "/audit");
         response.insert_header((LINK, format!("<{base}/audit?since={}&limit={limit}>; rel=\"next\"", read.number)));
     }
-    if !accepts(&request, NDJSON) {
+    if media_type != NDJSON {
         return Ok(response.json(audited));
     }
     let mut lines = String::new();

@@ -16,11 +16,14 @@ use super::{
     conditions::{Conditions, Verdict},
     context::Context,
     formats::ExportPath,
-    negotiation::accepts,
+    negotiation::negotiate,
     parameters::Parameters,
     problem::Problem,
 };
-use crate::registry::{ExportOptions, Exported};
+use crate::{
+    convert::Syntax,
+    registry::{ExportOptions, Exported},
+};
 
 /// A media type, and the version that it stands for.
 type MediaType = (&'static str, Option<&'static str>);
@@ -40,8 +43,8 @@ impl ExportPath {
         let of_thing = parameters.version("thing_version")?.map(str::to_owned);
         let version = parameters.text("version").map(|asked| self.export.version(asked)).transpose();
         let version = version.map_err(|message| Problem::invalid_parameter("version", message))?;
-        let media_type = self.media_type(&request, version);
-        let version = version.or(media_type.and_then(|(_, version)| version));
+        let chosen = self.media_type(&request, version)?;
+        let version = version.or(chosen.and_then(|(_, version)| version));
         let conditions = Conditions::of(&request);
         let id = thing_id_before(&request, &context.options, &self.end)?;
         let registry = context.registry(&request);
@@ -49,28 +52,46 @@ impl ExportPath {
             let options = ExportOptions { format_version: version, version: of_thing.as_deref(), edits };
             registry.export_with(&id, self.format, options)
         };
-        let mut exported = blocking(export).await?;
-        if let Some((media_type, _)) = media_type {
-            exported.media_type = media_type.to_owned();
-        }
+        let exported = blocking(export).await?;
+        let exported = match chosen {
+            Some((media_type, _)) => Exported { media_type: media_type.to_owned(), ..exported },
+            None => self.in_syntax(&request, exported).await?,
+        };
         if body::prefers(&request, RETURN_EFFECT) {
             return Ok(with_warnings(exported));
         }
         let mut response = answer(exported, &conditions, self.export.max_age)?;
-        if media_type.is_some() {
-            response.headers_mut().insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
-        }
+        response.headers_mut().insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         Ok(response)
     }
 
-    /// The media type of the answer, with the version that it stands for: that of a version that is asked for,
-    /// else one that the client names, else the first; none where there is one only.
-    fn media_type(&self, request: &HttpRequest, version: Option<&str>) -> Option<MediaType> {
-        let (first, others) = self.export.media_types.split_first().filter(|(_, others)| !others.is_empty())?;
-        let of_version = |of: &&MediaType| version.is_some() && of.1 == version;
-        let is_named = |named: &&MediaType| (version.is_none() || named.1.is_none()) && accepts(request, named.0);
-        let chosen = others.iter().find(of_version).or_else(|| others.iter().find(is_named));
-        Some(*chosen.unwrap_or(first))
+    /// The media type of the answer, with the version that it stands for; `None` where there is one only. A version that is
+    /// asked for is also given as what the first media type says.
+    fn media_type(&self, request: &HttpRequest, version: Option<&str>) -> Result<Option<MediaType>, Problem> {
+        let types = self.export.media_types;
+        if types.len() < 2 {
+            return Ok(None);
+        }
+        let is_of_version = |of: &&MediaType| version.is_none() || of.1.is_none() || of.1 == version;
+        let mut offered: Vec<MediaType> = types.iter().filter(is_of_version).copied().collect();
+        offered.sort_by_key(|(_, of)| version.is_some() && *of != version);
+        let names: Vec<&str> = offered.iter().map(|(name, _)| *name).collect();
+        let chosen = negotiate(request, &names)?;
+        Ok(offered.into_iter().find(|(name, _)| *name == chosen))
+    }
+
+    /// The document in the syntax that the client prefers: what is in YAML is given in JSON too.
+    async fn in_syntax(&self, request: &HttpRequest, exported: Exported) -> Result<Exported, Problem> {
+        let known = self.format.import().map_or(&[][..], |import| import.media_types);
+        let is_yaml = known.iter().any(|(name, syntax)| *name == exported.media_type && *syntax == Syntax::Yaml);
+        let of_syntax = |of: Syntax| known.iter().filter(move |(_, syntax)| *syntax == of).map(|(name, _)| *name);
+        let yaml = of_syntax(Syntax::Yaml).filter(|_| is_yaml);
+        let others = yaml.chain(of_syntax(Syntax::Json)).filter(|name| *name != exported.media_type);
+        let offered: Vec<&str> = [exported.media_type.as_str()].into_iter().chain(others).collect();
+        let media_type = negotiate(request, &offered)?.to_owned();
+        let is_wanted = of_syntax(Syntax::Json).any(|name| name == media_type);
+        let exported = if is_yaml && is_wanted { blocking(move || exported.into_json()).await? } else { exported };
+        Ok(Exported { media_type, ..exported })
     }
 }
 

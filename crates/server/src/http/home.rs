@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use actix_web::{HttpRequest, HttpResponse, http::header::VARY, web::Data};
 use agentdex_api::About;
 
-use super::{access, address::base_path, context::Context, formats, page, parameters::Parameters, problem::Problem};
+use super::{
+    access, address::base_path, context::Context, formats, negotiation::negotiate, page, parameters::Parameters,
+    problem::Problem,
+};
 
 const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are \
     found by what they can do";
@@ -37,7 +40,9 @@ const LINKS: [(&str, &str); 16] = [
     operation_id = "home_page",
     tag = "about",
     responses(
-        (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))), super::schemas::Refusals,
+        (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))),
+        super::schemas::Refusals,
+        super::schemas::TypeRefusals,
     )
 ))]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -45,6 +50,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         return Ok(page::document(&context, &request));
     }
     Parameters::parse(&request, &[])?;
+    negotiate(&request, &page::OFFERED)?;
     let base = base_path(&request, &context.options, "/");
     let mut links: BTreeMap<String, String> =
         LINKS.map(|(name, path)| (name.to_owned(), format!("{base}{path}"))).into();

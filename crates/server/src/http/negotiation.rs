@@ -2,8 +2,13 @@
 
 use actix_web::{
     HttpRequest,
-    http::header::{ACCEPT, HeaderName, HeaderValue, VARY},
+    http::{
+        StatusCode,
+        header::{ACCEPT, HeaderName, HeaderValue, VARY},
+    },
 };
+
+use super::problem::Problem;
 
 /// The `Vary` header of descriptions: the headers of a request that they depend on.
 pub(super) const VARY_BY_TYPE: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept, accept-encoding"));
@@ -15,27 +20,35 @@ struct Range<'a> {
 }
 
 /// The offered media type that the client prefers. Among equals one that it names comes before one that a
-/// wildcard matches, then the order of `offered` decides. A client that accepts none gets the first.
-pub(super) fn negotiate(request: &HttpRequest, offered: &[&'static str]) -> &'static str {
-    let first = offered.first().copied().unwrap_or_default();
-    if !request.headers().contains_key(ACCEPT) {
-        return first;
-    }
-    let ranges = ranges(request);
-    let best = offered.iter().rev().max_by_key(|offer| preference(&ranges, offer));
-    best.copied().filter(|best| preference(&ranges, best).0 > 0).unwrap_or(first)
+/// wildcard matches, then the order of `offered` decides. A client that names no media range gets the first.
+///
+/// # Errors
+/// 406 with what is offered, where the client accepts none of it.
+pub(super) fn negotiate<'o>(request: &HttpRequest, offered: &[&'o str]) -> Result<&'o str, Problem> {
+    preferred(request, offered).ok_or_else(|| {
+        let detail = format!("`Accept` excludes all that is offered here: {}", offered.join(", "));
+        Problem::new(StatusCode::NOT_ACCEPTABLE, "not-acceptable", detail)
+            .with("offered", offered)
+            .with_header(VARY, "accept")
+    })
 }
 
-/// True if the client names a media type among those that it accepts; wildcards do not count.
-pub(super) fn accepts(request: &HttpRequest, media_type: &str) -> bool {
-    ranges(request).iter().any(|range| range.weight > 0 && range.media_type.eq_ignore_ascii_case(media_type))
+/// [`negotiate`], but `None` for a client that accepts none.
+pub(super) fn preferred<'o>(request: &HttpRequest, offered: &[&'o str]) -> Option<&'o str> {
+    let ranges = ranges(request);
+    if ranges.is_empty() {
+        return offered.first().copied();
+    }
+    let best = offered.iter().rev().max_by_key(|offer| preference(&ranges, offer))?;
+    Some(*best).filter(|best| preference(&ranges, best).0 > 0)
 }
 
 /// The weight that the client gives a media type, and how specific the range is that says so.
 fn preference(ranges: &[Range<'_>], offer: &str) -> (u16, u8) {
     let specificity = |range: &Range<'_>| match range.media_type.split_once('/') {
         _ if range.media_type.eq_ignore_ascii_case(offer) => Some(2),
-        Some(("*", "*")) => Some(0),
+        // Some clients abbreviate it.
+        None | Some(("*", "*")) => Some(0),
         Some((kind, "*")) if offer.split('/').next().is_some_and(|own| own.eq_ignore_ascii_case(kind)) => Some(1),
         _ => None,
     };
@@ -46,7 +59,12 @@ fn preference(ranges: &[Range<'_>], offer: &str) -> (u16, u8) {
 fn ranges(request: &HttpRequest) -> Vec<Range<'_>> {
     let values = request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
     let ranges = values.flat_map(|value| value.split(','));
-    ranges.map(range).filter(|range| !range.media_type.is_empty()).collect()
+    ranges.map(range).filter(|range| is_range(range.media_type)).collect()
+}
+
+/// True for a media range, and for `*`.
+fn is_range(text: &str) -> bool {
+    text == "*" || text.split_once('/').is_some_and(|(kind, name)| !kind.is_empty() && !name.is_empty())
 }
 
 fn range(text: &str) -> Range<'_> {
@@ -87,20 +105,24 @@ mod tests {
             ("application/*;q=0.2, application/json;q=0.1", "application/td+json"),
             ("*/*;q=0.1, APPLICATION/JSON;charset=utf-8;q=0.3", "application/json"),
             ("application/json;Q=0.2,application/ld+json;q=0.2", "application/ld+json"),
-            ("text/html", "application/td+json"),
-            ("application/json;q=0", "application/td+json"),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "application/td+json"),
+            ("text/html, *; q=.2", "application/td+json"),
+            ("application/*", "application/td+json"),
             ("", "application/td+json"),
             (",;q=1,/", "application/td+json"),
         ] {
-            assert_eq!(negotiate(&request(accept), &OFFERED), chosen, "{accept}");
+            assert_eq!(negotiate(&request(accept), &OFFERED).unwrap(), chosen, "{accept}");
         }
-        assert_eq!(negotiate(&TestRequest::default().to_http_request(), &OFFERED), OFFERED[0]);
+        assert_eq!(negotiate(&TestRequest::default().to_http_request(), &OFFERED).unwrap(), OFFERED[0]);
     }
 
     #[test]
-    fn only_what_is_named_with_a_weight_is_accepted() {
-        assert!(accepts(&request("text/html, application/json;q=0.1"), "application/json"));
-        assert!(!accepts(&request("*/*"), "application/json"));
-        assert!(!accepts(&request("application/json;q=0"), "application/json"));
+    fn what_is_not_offered_is_not_acceptable() {
+        for accept in ["text/html", "text/*, application/json;q=0", "*/*;q=0", "application/rdf+xml, application/trig"]
+        {
+            let problem = negotiate(&request(accept), &OFFERED).unwrap_err();
+            assert_eq!(problem.status(), StatusCode::NOT_ACCEPTABLE, "{accept}");
+            assert_eq!(problem.document().members["offered"], serde_json::json!(OFFERED), "{accept}");
+        }
     }
 }

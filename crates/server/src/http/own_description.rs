@@ -31,6 +31,7 @@ use crate::ChangeKind;
         (status = 200, description = "A `ThingDirectory`", body = super::schemas::ThingDescription, content_type = "application/td+json"),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
     )
 ))]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -49,10 +50,11 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         }
         Verdict::Failed => return Err(Problem::precondition_failed(&etag.1)),
     }
+    let media_type = negotiate(&request, &body::DESCRIPTIONS)?;
     let link = format!("<{base}/.well-known/wot>; rel=\"describedby\"; type=\"application/td+json\"");
     let mut response = HttpResponse::Ok();
     response.insert_header(etag).insert_header((LINK, link)).insert_header(VARY_BY);
-    Ok(response.content_type(negotiate(&request, &body::DESCRIPTIONS)).body(document))
+    Ok(response.content_type(media_type).body(document))
 }
 
 /// The `Vary` header of the description: the headers of a request that it depends on.

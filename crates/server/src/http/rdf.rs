@@ -18,11 +18,14 @@ use crate::{registry::Thing, search::rdf::Syntax};
 const SYNTAXES: [Syntax; 2] = [Syntax::NQuads, Syntax::Turtle];
 
 /// The syntax that a client prefers to the description as JSON.
-pub(super) fn wanted(request: &HttpRequest) -> Option<Syntax> {
+///
+/// # Errors
+/// 406 where it accepts neither.
+pub(super) fn wanted(request: &HttpRequest) -> Result<Option<Syntax>, Problem> {
     let [first, second, third] = DESCRIPTIONS;
     let [n_quads, turtle] = SYNTAXES.map(Syntax::media_type);
-    let chosen = negotiate(request, &[first, second, third, n_quads, turtle]);
-    SYNTAXES.into_iter().find(|syntax| syntax.media_type() == chosen)
+    let chosen = negotiate(request, &[first, second, third, n_quads, turtle])?;
+    Ok(SYNTAXES.into_iter().find(|syntax| syntax.media_type() == chosen))
 }
 
 /// The response. The entity tag is that of the description with the name of the syntax at its end.

@@ -21,6 +21,7 @@ const KNOWN: [&str; 2] = ["query", "consistent"];
 /// Media types of a query in a body.
 const QUERIES: [&str; 2] = ["application/sparql-query", FORM];
 const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json";
 /// The largest body: a query of the greatest length, every byte of it encoded, and a flag.
 const MAX_BODY_BYTES: usize = 32 * 1024;
 
@@ -41,6 +42,7 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
     responses(
         (status = 200, description = "Results of SELECT and ASK, or the statements of CONSTRUCT and DESCRIBE", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -64,6 +66,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
     responses(
         (status = 200, description = "As GET", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -105,9 +108,11 @@ async fn respond(
     let text = text.to_owned();
     let query = blocking(move || Query::parse(&text)).await?;
     let formats: Vec<(Format, &'static str)> = Format::all_for(query.kind()).collect();
-    let media_types: Vec<&'static str> = formats.iter().map(|(_, media_type)| *media_type).collect();
-    let media_type = negotiate(request, &media_types);
-    let format = formats.iter().find(|(_, own)| *own == media_type).map_or(Format::Json, |(format, _)| *format);
+    // The first is JSON, and known as that to clients of other queries.
+    let media_types: Vec<&str> = formats.iter().map(|(_, media_type)| *media_type).chain([JSON]).collect();
+    let chosen = negotiate(request, &media_types)?;
+    let chosen = formats.iter().find(|(_, own)| *own == chosen).or(formats.first());
+    let (format, media_type) = chosen.copied().unwrap_or((Format::Json, JSON));
     let written = blocking(move || registry.query_sparql(&query, format)).await?;
     let mut response = HttpResponse::Ok();
     response.insert_header((VARY, "accept, accept-encoding")).content_type(media_type);

@@ -18,7 +18,7 @@ use super::{
     conditions::{Conditions, Verdict},
     context::Context,
     formats::explain,
-    negotiation::{VARY_BY_TYPE, negotiate},
+    negotiation::{VARY_BY_TYPE, preferred},
     parameters::Parameters,
     problem::Problem,
 };
@@ -68,6 +68,7 @@ pub(super) async fn any(
         (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
         super::schemas::ThingRefusals,
     )
 ))]
@@ -81,7 +82,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     };
     let Some(thing) = found else { return Err(Error::NotFound { id }.into()) };
     let etag = tag(&thing);
-    if let Some(syntax) = super::rdf::wanted(&request) {
+    if let Some(syntax) = super::rdf::wanted(&request)? {
         return super::rdf::respond(&context, &request, thing, etag, syntax).await;
     }
     match Conditions::of(&request).verdict(etag.trim_matches('"')) {
@@ -333,10 +334,12 @@ fn representation(
     etag: String,
     thing: &Thing,
 ) -> HttpResponse {
+    // What was written isn't refused for the sake of the answer.
+    let media_type = preferred(request, &body::DESCRIPTIONS).unwrap_or(body::DESCRIPTIONS[0]);
     response
         .insert_header((ETAG, etag))
         .insert_header(VARY_BY_TYPE)
-        .insert_header((CONTENT_TYPE, HeaderValue::from_static(negotiate(request, &body::DESCRIPTIONS))))
+        .insert_header((CONTENT_TYPE, HeaderValue::from_static(media_type)))
         .body(thing.enriched())
 }
 

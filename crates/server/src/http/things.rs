@@ -18,7 +18,7 @@ use super::{
     context::Context,
     formats::explain,
     listing::{Empty, Form, Listing, View},
-    negotiation::{accepts, negotiate},
+    negotiation::negotiate,
     page_token,
     parameters::{PERIODS, Parameters},
     problem::Problem,
@@ -102,14 +102,21 @@ pub(super) async fn create(
         (status = 200, description = "In ascending order of id", content((super::schemas::ThingList = "application/ld+json"), (super::schemas::ThingList = "application/json"), (super::schemas::ThingDescription = "application/x-ndjson")), headers(("Agentdex-Seq" = u64, description = "Log position from before the list was made"), ("Agentdex-Position", description = "The same as `<epoch>-<position>`, for `GET /changes?since=`"), ("Link" = String, description = "`canonical` with the etag of the collection, and `next`"), ("ETag" = String, description = "The entity tag of the collection"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
     )
 ))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse_with_filters(&request, &[&KNOWN[..], &PERIODS].concat())?;
     let selection = Selection::of(&parameters, &context.registry(&request))?;
     let forms = [("array", Form::Array), ("collection", Form::Collection), ("ndjson", Form::Lines)];
-    let by_header = if accepts(&request, body::NDJSON) { Form::Lines } else { Form::default() };
-    let form = parameters.choice("format", &forms)?.unwrap_or(by_header);
+    let chosen = parameters.choice("format", &forms)?;
+    let media_type = match chosen {
+        Some(Form::Lines) => body::NDJSON,
+        Some(_) => negotiate(&request, &KINDS)?,
+        None => negotiate(&request, &[KINDS[0], KINDS[1], body::NDJSON])?,
+    };
+    let by_header = if media_type == body::NDJSON { Form::Lines } else { Form::default() };
+    let form = chosen.unwrap_or(by_header);
     let view = parameters.choice("view", &[("full", View::Full), ("summary", View::Summary)])?.unwrap_or_default();
     let path = format!("{}/things", base_path(&request, &context.options, "/things"));
     let registry = context.registry(&request);
@@ -148,7 +155,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     if let Some(next) = &next {
         response.append_header((LINK, format!("<{next}>; rel=\"next\"")));
     }
-    response.content_type(if matches!(form, Form::Lines) { body::NDJSON } else { negotiate(&request, &KINDS) });
+    response.content_type(media_type);
     if *request.method() == Method::HEAD {
         return Ok(response.body(Empty));
     }

@@ -25,7 +25,7 @@ use actix_web::{
 use super::{
     conditions::{Conditions, Verdict},
     context::Context,
-    negotiation::negotiate,
+    negotiation::preferred,
     parameters::Parameters,
     problem::Problem,
 };
@@ -128,9 +128,12 @@ fn without_comments(text: &str) -> String {
     lines.filter(|line| !line.is_empty() && !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
+/// The media types at the root of the API.
+pub(super) const OFFERED: [&str; 2] = ["application/json", "text/html"];
+
 /// True if a client prefers a page for people: browsers name `text/html`, programs don't.
 pub(super) fn is_preferred(request: &HttpRequest) -> bool {
-    negotiate(request, &["application/json", "text/html"]) == "text/html"
+    preferred(request, &OFFERED) == Some("text/html")
 }
 
 /// The document.

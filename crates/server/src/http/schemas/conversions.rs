@@ -12,7 +12,7 @@ use super::{
     super::documents::media_types,
     super::formats::{EXPORTS, ExportPath, IMPORTS, ImportPath},
     super::import,
-    BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, WriteRefusals,
+    BodyRefusals, ConflictRefusals, FetchRefusals, FormRefusals, Refusals, ThingRefusals, TypeRefusals, WriteRefusals,
     constraints::VERSION,
 };
 use crate::convert::{Parameter, ParameterKind};
@@ -230,7 +230,7 @@ impl ExportPath {
         }
         parameters.push(json!({
             "name": "Prefer", "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "`return=effect`: answer with the document as a text, and with the warnings, in JSON",
+            "description": "`return=effect`: answer with the document, of the media type that `Accept` chooses, as a text, and with the warnings, in JSON",
         }));
         headers["Agentdex-Warnings"] =
             header("Of what was made or converted: how much the document can't say", "integer");
@@ -256,6 +256,7 @@ impl ExportPath {
         });
         refusals::<Refusals>(&mut responses);
         refusals::<ThingRefusals>(&mut responses);
+        refusals::<TypeRefusals>(&mut responses);
         json!({
             "tags": ["import"], "operationId": format!("export_{}", self.format.name().replace('-', "_")),
             "summary": self.export.summary, "parameters": parameters, "responses": responses,

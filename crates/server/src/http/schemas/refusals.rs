@@ -27,6 +27,14 @@ pub(in crate::http) enum Refusals {
     Unavailable(Problem),
 }
 
+/// Refusals of operations that answer in one of several media types.
+#[derive(IntoResponses)]
+pub(in crate::http) enum TypeRefusals {
+    /// `Accept` excludes all that is offered, which the member `offered` lists.
+    #[response(status = 406, content_type = "application/problem+json")]
+    NotAcceptable(Problem),
+}
+
 /// Failures of operations that write.
 #[derive(IntoResponses)]
 pub(in crate::http) enum WriteRefusals {
