@@ -104,6 +104,9 @@ fn unknown_fields_are_kept_with_a_warning() {
     for profile in [Spec, Sdk] {
         assert_eq!(errors(&document, profile), [""; 0]);
         assert_eq!(warnings(&document, profile), ["unknown-field /colour"]);
+        // The SDK writes these into whatever it has read.
+        let bounded = with(agent(), "/min_agentspec_version", json!("25.4.1"));
+        assert_eq!(warnings(&bounded, profile), [""; 0]);
     }
 }
 

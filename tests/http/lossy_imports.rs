@@ -154,6 +154,21 @@ fn server_made_of_a_description_comes_back_as_that_description() {
 }
 
 #[test]
+fn export_has_nothing_that_only_the_registry_says() {
+    let registry = TestRegistry::start();
+    let id = register(&registry, "a2a");
+    let before = state(&registry, &id);
+    assert!(before[0].contains("agentdex:signature"), "{}", before[0]);
+    let file = export(&registry, &id, "agent-spec").expect(200).text().to_owned();
+    assert!(!file.contains("agentdex:signature"), "{file}");
+    for (registry, status) in [(&registry, 200), (&TestRegistry::start(), 201)] {
+        let answer = import(registry, "agent-spec", "", file.as_bytes()).expect(status).json();
+        assert!(!answer.to_string().contains("registry-owned-member"), "{answer}");
+    }
+    assert_eq!(state(&registry, &id), before);
+}
+
+#[test]
 fn edit_of_an_export_is_an_edit_of_the_import() {
     for (from, to, was, is) in [
         ("a2a", "lmos-capabilities", "Proposes recipes", "Proposes good recipes"),

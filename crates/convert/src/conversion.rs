@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     Format, Syntax,
+    edits::spelled_like,
     td::{Document, Violation},
 };
 
@@ -40,13 +41,18 @@ pub struct Source {
 
 impl Source {
     /// The document as a JSON value; `None` if it is neither JSON nor YAML.
-    pub fn to_json(&self) -> Option<Value> {
+    pub(crate) fn to_json(&self) -> Option<Value> {
         json_of(&self.media_type, &self.bytes)
+    }
+
+    /// True if a document of the same format says the same. The order of members doesn't count, nor how numbers are written.
+    pub fn is_same_document(&self, media_type: &str, bytes: &[u8]) -> bool {
+        let both = json_of(media_type, bytes).zip(self.to_json());
+        both.is_some_and(|(other, own)| spelled_like(&other, own) == other)
     }
 }
 
-/// A document in JSON or YAML as a JSON value.
-pub fn json_of(media_type: &str, bytes: &[u8]) -> Option<Value> {
+fn json_of(media_type: &str, bytes: &[u8]) -> Option<Value> {
     let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
     serde_json::from_str(&syntax.to_json(bytes).ok()?).ok()
 }

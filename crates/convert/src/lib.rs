@@ -63,7 +63,7 @@ pub use self::json_text::JsonText;
 #[doc(hidden)]
 pub use self::search_term::{SearchContent, SearchTerm};
 pub use self::{
-    conversion::{Conversion, ConvertedThing, Rendition, Source, json_of},
+    conversion::{Conversion, ConvertedThing, Rendition, Source},
     credentials::Credentials,
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,

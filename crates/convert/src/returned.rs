@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     ConvertedThing, Export, Format, Source,
     agent_spec::DESCRIPTION,
-    edits::{ExportSearch, distance},
+    edits::{ExportSearch, distance, spelled_like},
     td::{Document, Identity, Strictness, admit},
     thing_builder::described,
 };
@@ -50,15 +50,18 @@ impl Export {
         // A configuration has the whole description in it, in which its edits were made when it was read.
         if is_with_description(source, &sent) {
             let description = &converted.description;
-            let is_read =
-                exported(description.value(), None).map(without_description) == Some(without_description(sent));
-            return match description.value() == thing {
+            let is_read = exported(description.value(), None).map(without_description).is_some_and(|exported| {
+                let sent = spelled_like(&exported, without_description(sent));
+                exported == sent
+            });
+            return match spelled_like(thing, description.value().clone()) == *thing {
                 _ if !is_read => Returned::Other,
                 true => Returned::Unchanged,
                 false => Returned::Edited(description.clone()),
             };
         }
         let Some((version, made)) = self.nearest(thing, &sent) else { return Returned::Other };
+        let sent = spelled_like(&made, sent);
         if made == sent {
             return Returned::Unchanged;
         }
@@ -75,9 +78,10 @@ impl Export {
     pub fn distance(&self, thing: &Value, converted: &ConvertedThing) -> Option<usize> {
         let sent = converted.source.to_json()?;
         if is_with_description(&converted.source, &sent) {
-            return Some(distance(thing, converted.description.value()));
+            return Some(distance(thing, &spelled_like(thing, converted.description.value().clone())));
         }
-        Some(distance(&self.nearest(thing, &sent)?.1, &sent))
+        let (_, exported) = self.nearest(thing, &sent)?;
+        Some(distance(&exported, &spelled_like(&exported, sent)))
     }
 
     /// The export of a Thing that is nearest to a document, and its version.

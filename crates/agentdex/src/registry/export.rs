@@ -1,11 +1,9 @@
 //! Exporting: a Thing in the format that it was imported in, or as near as that format comes to it.
 
-use serde_json::Value;
-
-use super::Registry;
+use super::{Registry, own_members};
 use crate::{
     Error, Result,
-    convert::{Credentials, Format, ImportOptions, Input, Syntax, json_of},
+    convert::{Credentials, Format, ImportOptions, Input, Syntax},
     store::{Original, Record},
     td::{self, Document, Violation},
 };
@@ -26,11 +24,6 @@ pub struct Exported {
 }
 
 impl Exported {
-    /// The document as a JSON value; `None` if it is none.
-    pub(super) fn to_json(&self) -> Option<Value> {
-        json_of(&self.media_type, &self.bytes)
-    }
-
     /// The document in JSON, where it is an original in YAML. Blocks.
     ///
     /// # Errors
@@ -103,7 +96,11 @@ impl Registry {
         let version = options.format_version.map(|asked| export.version(asked)).transpose();
         let version = version.map_err(|reason| Error::NotExpressible { format: format.name(), reason })?;
         let Some(mut original) = source.original.filter(|original| original.format == format.name()) else {
-            let thing = Document::parse(source.text.as_bytes())?;
+            let mut thing = Document::parse(source.text.as_bytes())?;
+            // What this registry says of a Thing isn't said by the Thing.
+            if own_members::are_in(thing.value()) {
+                thing = Document::parse(own_members::leave_out(thing.text())?.0.as_bytes())?;
+            }
             let media_type = export.media_types.first().map_or("application/json", |(name, _)| *name);
             let made = export.from_thing(thing.value(), version)?;
             let warnings = Some(made.warnings);

@@ -50,6 +50,16 @@ pub(super) fn with_status_of(before: &str, description: String) -> Result<String
     }
 }
 
+/// A description with those of another.
+pub(super) fn with_those_of(other: &str, description: &str) -> Result<String> {
+    let members: Map<String, Value> =
+        ALL.iter().filter_map(|name| Some(((*name).to_owned(), member(other, name)?))).collect();
+    match members.is_empty() {
+        true => Ok(description.to_owned()),
+        false => Ok(merge_patch::apply(description, &Value::Object(members).to_string())?),
+    }
+}
+
 fn member(description: &str, name: &str) -> Option<Value> {
     if !description.contains(name) {
         return None;

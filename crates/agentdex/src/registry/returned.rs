@@ -11,7 +11,7 @@ use super::{IfExists, Registry, export::ExportOptions, import::Import};
 use crate::{
     Result,
     change::{ChangeKind, Seq},
-    convert::{ConvertedThing, Export, Returned, json_of},
+    convert::{ConvertedThing, Export, Returned},
     store::{Declarer, Record},
     td::{self, Document, Losses, Violation, merge_patch},
 };
@@ -56,15 +56,13 @@ impl Registry {
         thing: &ConvertedThing,
         record: Record,
     ) -> Result<Option<ReturnedThing>> {
-        let Some(sent) = thing.source.to_json() else { return Ok(None) };
         let format = thing.source.format;
         let Some(declared) = self.0.store.declared(&record.id)? else { return Ok(None) };
         let Some((declaration, unedited, original)) = declared.declarations.into_iter().next() else {
             return Ok(None);
         };
         let is_part = matches!(declaration.by, Declarer::Document(_));
-        let original = original.and_then(|original| json_of(&original.media_type, &original.bytes));
-        let is_original = original.as_ref() == Some(&sent);
+        let is_original = original.is_some_and(|it| thing.source.is_same_document(&it.media_type, &it.bytes));
         if is_original && !is_part {
             let (before, after) = (Document::parse(unedited.as_bytes())?, thing.description.value());
             let is_withdrawn = |thing: &Value| thing.get(WITHDRAWN).is_some();
@@ -81,7 +79,7 @@ impl Registry {
             let options = ExportOptions { format_version, ..ExportOptions::default() };
             // What can't be exported isn't what came.
             let exported = self.export_with(&record.id, format, options).ok();
-            exported.and_then(|exported| exported.to_json()).is_some_and(|exported| exported == sent)
+            exported.is_some_and(|it| thing.source.is_same_document(&it.media_type, &it.bytes))
         };
         let is_same = is_original || std::iter::once(None).chain(versions).any(is_exported);
         Ok(is_same.then(|| unchanged(record, None)))
@@ -93,13 +91,13 @@ impl Registry {
         thing: &ConvertedThing,
         record: Record,
     ) -> Result<Option<ReturnedThing>> {
-        let served = Document::parse(record.text.as_bytes())?;
+        let served = without_own_members(&record.text)?;
         let Some(distance) = export.distance(served.value(), thing) else { return Ok(None) };
         if distance == 0 {
             return Ok(Some(unchanged(record, None)));
         }
         for text in self.other_texts(&record)? {
-            let other = Document::parse(text.as_bytes())?;
+            let other = without_own_members(&text)?;
             match export.distance(other.value(), thing) {
                 Some(0) => {
                     let message = "the document is the export of another version of the Thing, or of one of before: it changes \
@@ -114,7 +112,9 @@ impl Registry {
         Ok(match export.returned(served.value(), thing) {
             Returned::Unchanged => Some(unchanged(record, None)),
             Returned::Edited(edited) => {
-                Some(ReturnedThing { text: edited.text().to_owned(), ..unchanged(record, None) })
+                // An export has none of them.
+                let text = own_members::with_those_of(&record.text, edited.text())?;
+                Some(ReturnedThing { text, ..unchanged(record, None) })
             }
             Returned::Other => None,
         })
@@ -158,6 +158,15 @@ impl Registry {
 
 /// The member of an MCP server that its registry has withdrawn, which its own document doesn't have.
 const WITHDRAWN: &str = "mcp:withdrawn";
+
+/// A description as exports are made of it.
+fn without_own_members(text: &str) -> Result<Document> {
+    let document = Document::parse(text.as_bytes())?;
+    match own_members::are_in(document.value()) {
+        true => Ok(Document::parse(own_members::leave_out(text)?.0.as_bytes())?),
+        false => Ok(document),
+    }
+}
 
 fn unchanged(record: Record, warning: Option<Violation>) -> ReturnedThing {
     ReturnedThing { id: record.id, seq: record.seq, text: record.text, warning }

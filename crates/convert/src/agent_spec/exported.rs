@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     ConvertedThing, Result,
-    edits::ExportSearch,
+    edits::{ExportSearch, spelled_like},
     returned::{is_valid, without_description},
     td::{self, Document},
     thing_builder::described,
@@ -49,9 +49,11 @@ impl Configuration {
         if let Some((_, rest)) = &edits {
             sent["metadata"] = rest.clone().into();
         }
-        let description = match from_thing(description.value()) {
-            Ok(exported) if exported == sent => description,
-            Ok(exported) if is_of(&exported, &sent) => {
+        let Ok(exported) = from_thing(description.value()) else { return Ok(None) };
+        let sent = spelled_like(&exported, sent);
+        let description = match exported {
+            exported if exported == sent => description,
+            exported if is_of(&exported, &sent) => {
                 match description_of(description.value(), exported, &sent, findings) {
                     Some(description) => description,
                     None => return Ok(None),

@@ -8,6 +8,7 @@ mod change;
 mod export_search;
 mod merge;
 mod removed_texts;
+mod spelling;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub(crate) use self::{
     export_search::ExportSearch,
     merge::merged,
     removed_texts::RemovedTexts,
+    spelling::spelled_like,
 };
 use crate::{
     Error, Format, ImportOptions, Input, MAX_SOURCE_BYTES, Rendition, Result,

@@ -546,6 +546,52 @@ fn what_the_description_of_an_export_has_not_is_warned_of() {
     assert_eq!(conversion.things[0].id, "urn:agentspec:local:other");
 }
 
+/// A configuration as other programs write it: `jq` shortens numbers, the SDK says what a component has by default.
+fn written_again(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 => (float as i64).into(),
+            _ => number.into(),
+        },
+        Value::Array(elements) => elements.into_iter().map(written_again).collect(),
+        Value::Object(mut members) => {
+            if members.contains_key("component_type") {
+                members.entry("metadata").or_insert_with(|| json!({}));
+                members.entry("description").or_insert(Value::Null);
+            }
+            members
+                .into_iter()
+                .map(|(name, value)| (name, written_again(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn configuration_that_another_program_wrote_again_is_that_export() {
+    let card = imported(Format::A2a, CARD_1.as_bytes(), &options());
+    let form = |href: &str| json!([{"href": href}]);
+    let tools = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1"], "id": "urn:example:edited", "title": "Tools",
+        "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "actions": {
+            "heat": {"input": {"type": "number", "minimum": 1.0}, "forms": form("https://t.example/heat")},
+            "cool": {"forms": form("https://t.example/cool")},
+        },
+    });
+    let (import, export) = (Format::AgentSpec.import().unwrap(), Format::AgentSpec.export().unwrap());
+    for thing in [card, tools] {
+        let configuration = export.from_thing(&thing, None).unwrap();
+        let document = written_again(serde_json::from_slice(&configuration.bytes).unwrap()).to_string();
+        let conversion = import.to_things(&Input::json(document.as_bytes()), &ImportOptions::default()).unwrap();
+        assert_eq!(conversion.warnings, [], "{document}");
+        let returned = export.returned(&thing, &conversion.things[0]);
+        assert!(matches!(returned, crate::Returned::Unchanged), "{returned:?}");
+    }
+}
+
 #[test]
 fn edits_that_do_not_fit_are_passed_over() {
     let base = imported(Format::AgentSpec, AGENT.as_bytes(), &options());

@@ -15,7 +15,15 @@ use super::{
 };
 
 /// Members of a component that are no fields.
-const STRUCTURE: [&str; 4] = ["component_type", DEFINITIONS, "component_plugin_name", "component_plugin_version"];
+const STRUCTURE: [&str; 6] = [
+    "component_type",
+    DEFINITIONS,
+    "component_plugin_name",
+    "component_plugin_version",
+    // The SDK writes them into whatever it has read, and reads them as fields.
+    "min_agentspec_version",
+    "max_agentspec_version",
+];
 
 /// Members of a property that the SDK takes from an object that isn't said to be one.
 const PLAIN_PROPERTY: [&str; 4] = ["title", "description", "default", "type"];
