@@ -50,6 +50,22 @@ fn comes_back(value: &Value) {
 }
 
 #[test]
+fn key_in_the_url_of_an_interface_is_a_security_scheme() {
+    let url = "https://x.example/a2a?token=x1v9Qw7Lm2Rt5&v=1";
+    for document in [old(json!({"url": url})), new(json!({"supportedInterfaces": [interface(url)]}))] {
+        let (thing, _) = thing_with(&card(&document), &Options::default());
+        for form in
+            thing["actions"].as_object().unwrap().values().flat_map(|action| action["forms"].as_array().unwrap())
+        {
+            let security = (&form["href"], &form["security"]);
+            assert_eq!(security, (&json!("https://x.example/a2a?v=1"), &json!(["token_sc"])), "{thing}");
+        }
+        let key = json!({"scheme": "apikey", "in": "query", "name": "token"});
+        assert_eq!(thing["securityDefinitions"]["token_sc"], key);
+    }
+}
+
+#[test]
 fn scopes_that_repeat_leave_room_for_others() {
     let flows = json!({"clientCredentials": {"tokenUrl": "https://l.example/t", "scopes": {}}});
     let with_security = |alternatives: Vec<Value>| {

@@ -31,6 +31,7 @@ mod detect;
 mod edits;
 mod error;
 mod format;
+mod hidden_keys;
 mod import_options;
 #[cfg(feature = "yaml")]
 mod json_text;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::ConvertedThing;
 use crate::{
     Result, Source,
+    hidden_keys::require_hidden_keys,
     td::{CONTEXT_1_1, Document, LMOS_NAMESPACE, LmosKind, MAX_DOCUMENT_BYTES},
 };
 
@@ -97,6 +98,7 @@ impl ThingBuilder {
             self.members.insert("securityDefinitions".to_owned(), json!({"auto_sc": {"scheme": "auto"}}));
             self.members.insert("security".to_owned(), "auto_sc".into());
         }
+        require_hidden_keys(&mut self.members);
         let description = described(Value::Object(self.members))?;
         Ok(ConvertedThing { id: self.id, description, source })
     }
