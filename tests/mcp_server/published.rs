@@ -143,15 +143,22 @@ fn transports_in_other_spellings_are_read_with_a_warning() {
 
 #[test]
 fn variable_may_be_the_whole_origin() {
-    let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [
-        {"type": "streamable-http", "url": "{base_url}/api/mcp", "variables": {"base_url": {"isRequired": true}}}]});
-    let (thing, warnings) = thing(server.to_string().as_bytes());
-    assert_eq!(rules(&warnings), []);
-    let action = &thing["actions"]["a"];
-    assert_eq!(
-        (&action["forms"][0]["href"], &action["uriVariables"]["base_url"]["type"]),
-        (&json!("{base_url}/api/mcp"), &json!("string"))
-    );
+    let of_variable = |variable: Value| {
+        json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [
+            {"type": "streamable-http", "url": "{base_url}/api/mcp", "variables": {"base_url": variable}}]})
+    };
+    let default = json!({"isRequired": true, "default": "https://a.example"});
+    for (variable, expected) in [(json!({"isRequired": true}), &[("open-host", "/remotes/0/url")][..]), (default, &[])]
+    {
+        let (thing, warnings) = thing(of_variable(variable.clone()).to_string().as_bytes());
+        assert_eq!(rules(&warnings), expected);
+        let action = &thing["actions"]["a"];
+        assert_eq!(
+            (&action["forms"][0]["href"], &action["uriVariables"]["base_url"]["type"]),
+            (&json!("{base_url}/api/mcp"), &json!("string"))
+        );
+        assert_eq!(action["uriVariables"]["base_url"].get("default"), variable.get("default"));
+    }
 }
 
 #[test]

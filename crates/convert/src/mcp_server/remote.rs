@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::input::{is, is_secret, objects, text, uri_variables, variables_in};
 use crate::{
     shape::Findings,
-    td::internal::{McpTransport, Path},
+    td::internal::{McpTransport, Path, origin_variable},
     thing_builder::form,
 };
 
@@ -62,6 +62,15 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                         )
                     });
                 }
+                let variable = origin_variable(url).filter(|name| !has_default(remote, name));
+                if let Some(name) = variable {
+                    findings.add(&path.member("url"), "open-host", || {
+                        format!(
+                            "the variable {name:?} decides which server is called and has no default: whoever calls a tool \
+                             gives it (`agentdex call --variable {name}=URL`)"
+                        )
+                    });
+                }
                 let transport = transport.map_or(written, |transport| transport.name());
                 remotes.push(Remote::of(remote, url, transport, &mut definitions));
             }
@@ -71,6 +80,11 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
         }
     }
     (remotes, definitions)
+}
+
+fn has_default(remote: &Object, variable: &str) -> bool {
+    let declared = remote.get("variables").and_then(|variables| variables.get(variable));
+    declared.is_some_and(|declared| declared.get("default").is_some_and(|default| !default.is_null()))
 }
 
 /// True if a template is a URL of the web, whatever its variables are.
