@@ -164,6 +164,25 @@ fn media_type_of_the_protocol_is_for_those_who_ask() {
     let plain = ask("*/*");
     assert_eq!((plain.header("content-type").as_str(), plain.text()), ("application/json", NEW));
     assert_ne!(other.header("etag"), plain.header("etag"));
+    let refused = registry.call("GET", "/things/urn:card/agent-card").header("accept", "text/turtle").send();
+    let problem = refused.problem(406, "not-acceptable");
+    assert_eq!(problem["offered"], json!(["application/json", "application/a2a+json"]));
+}
+
+#[test]
+fn number_that_stands_for_a_text_is_read_as_it_is_written() {
+    let registry = TestRegistry::start();
+    let yaml = "name: Weather\ndescription: d\nversion: 1.10\nurl: https://w.example/a2a\ncapabilities: {}\n\
+        defaultInputModes: [text/plain]\ndefaultOutputModes: [text/plain]\nskills:\n- {id: s, name: 2.50, description: d, tags: []}\n";
+    let card = NEW.replacen("\"version\": \"", "\"version\": 1.10, \"x\": \"", 1);
+    assert_ne!(card, NEW);
+    for (id, media_type, document) in [("yaml", "application/yaml", yaml), ("json", "application/json", &card)] {
+        let call = registry.call("POST", &format!("/import/a2a?id=urn:{id}")).body(media_type, document);
+        let answer = call.send().expect(201).json();
+        assert!(answer.to_string().contains("1.10 is read as a text"), "{answer}");
+        assert_eq!(registry.get(&format!("/things/urn:{id}")).json()["version"]["instance"], "1.10");
+    }
+    assert_eq!(registry.get("/things/urn:yaml").json()["actions"]["s"]["title"], "2.50");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     descriptor::repeated,
-    redaction::{Marks, Node, Redacted},
+    redaction::{Marks, Node, Redacted, WrittenNumbers},
     signs,
 };
 use crate::{
@@ -17,6 +17,7 @@ pub(super) struct RedactedJson {
     /// The document as it came, but for the secrets that it had.
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
+    pub(super) numbers: WrittenNumbers,
     /// Warnings about hidden values and repeated names.
     pub(super) warnings: Vec<Violation>,
 }
@@ -28,11 +29,12 @@ impl RedactedJson {
     /// Those of [`Document::parse`], with what a text looks like that is not JSON.
     pub(super) fn parse(json: &[u8], marks: &impl Marks) -> Result<RedactedJson> {
         let document = signs::parse(json)?;
-        let redacted = Redacted::of(&Node::parse(document.text()), marks);
+        let node = Node::parse(document.text());
+        let (redacted, numbers) = (Redacted::of(&node, marks), WrittenNumbers::of(&node, document.text()));
         let text = redacted.text(document.text());
         let clean = text.as_ref().map(|text| Document::parse(text.as_bytes())).transpose()?;
         let (value, duplicates) = clean.unwrap_or(document).into_parts();
         let warnings = duplicates.into_iter().map(repeated).chain(redacted.warnings()).collect();
-        Ok(RedactedJson { bytes: text.map_or_else(|| json.to_vec(), String::into_bytes), value, warnings })
+        Ok(RedactedJson { bytes: text.map_or_else(|| json.to_vec(), String::into_bytes), value, numbers, warnings })
     }
 }

@@ -7,7 +7,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::td::{Violation, internal::Path};
+use crate::{
+    redaction::WrittenNumbers,
+    td::{Violation, internal::Path},
+};
 
 type Object = Map<String, Value>;
 
@@ -264,11 +267,13 @@ fn fix_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) ->
 fn fix_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outcome {
     let text = match value {
         Value::String(_) => return Outcome::Usable,
-        Value::Number(number) => number.to_string(),
+        Value::Number(number) => {
+            findings.numbers.find(|| path.to_pointer(), number).unwrap_or_else(|| number.to_string())
+        }
         Value::Bool(flag) => flag.to_string(),
         _ => return findings.unusable(value, "a text", path),
     };
-    findings.add(path, "member-type", || format!("{value} is read as a text"));
+    findings.add(path, "member-type", || format!("{text} is read as a text"));
     *value = Value::String(text);
     Outcome::Usable
 }
@@ -319,9 +324,16 @@ const MOST_FINDING_BYTES: usize = 256 * 1024;
 pub(super) struct Findings {
     list: Vec<Violation>,
     bytes: usize,
+    /// Numbers of the document.
+    numbers: WrittenNumbers,
 }
 
 impl Findings {
+    /// Warnings about a document with these numbers.
+    pub(super) fn with_numbers(numbers: WrittenNumbers) -> Findings {
+        Findings { numbers, ..Findings::default() }
+    }
+
     pub(super) fn add(&mut self, path: &Path<'_>, rule: &'static str, message: impl FnOnce() -> String) {
         self.push(|| Violation::new(path.to_pointer(), rule, message()));
     }

@@ -50,20 +50,24 @@ impl Card {
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
     /// those of [`Document::parse`](crate::td::Document::parse): 1 MiB and 64 levels of nesting are the limits.
     pub fn parse(json: &[u8]) -> Result<Card> {
-        let RedactedJson { bytes, value, warnings } = RedactedJson::parse(json, &CardMarks)?;
+        let RedactedJson { bytes, value, numbers, warnings } = RedactedJson::parse(json, &CardMarks)?;
         let Value::Object(members) = value else {
             return Err(invalid(vec![diagnosis::no_object(&value)], warnings));
         };
-        Card::read(bytes, members, warnings)
+        Card::read(bytes, members, Findings::with_numbers(numbers), warnings)
     }
 
     /// A card of these members, which nobody has written as it is.
     pub(super) fn of_members(members: Map<String, Value>) -> Result<Card> {
-        Card::read(Vec::new(), members, Vec::new())
+        Card::read(Vec::new(), members, Findings::default(), Vec::new())
     }
 
-    fn read(bytes: Vec<u8>, mut members: Map<String, Value>, mut warnings: Vec<Violation>) -> Result<Card> {
-        let mut findings = Findings::default();
+    fn read(
+        bytes: Vec<u8>,
+        mut members: Map<String, Value>,
+        mut findings: Findings,
+        mut warnings: Vec<Violation>,
+    ) -> Result<Card> {
         // The tables of both generations agree on all names but the one that decides.
         for table in members::of_card(Generation::V1) {
             shape::respell(&mut members, table, &Path::ROOT, &mut findings);

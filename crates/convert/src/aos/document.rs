@@ -42,7 +42,7 @@ impl AgentDocument {
     /// [`Error::InvalidSource`] with everything that is wrong with it, and those of
     /// [`Document::parse`](crate::td::Document::parse).
     pub fn parse(json: &[u8], publish_prompts: bool) -> Result<AgentDocument> {
-        let RedactedJson { bytes, value, warnings } = RedactedJson::parse(json, &AgentMarks { publish_prompts })?;
+        let RedactedJson { bytes, value, warnings, .. } = RedactedJson::parse(json, &AgentMarks { publish_prompts })?;
         let violations = match Agent::read(&value) {
             Ok(_) => Vec::new(),
             Err(violations) => violations,

@@ -143,11 +143,11 @@ pub struct Options {
 /// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`normalize_id`] and of
 /// [`Document::parse`](crate::td::Document::parse).
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
-    let RedactedJson { bytes, value, mut warnings } = RedactedJson::parse(json, &NoMarks)?;
+    let RedactedJson { bytes, value, numbers, mut warnings } = RedactedJson::parse(json, &NoMarks)?;
     let Value::Object(mut members) = value else {
         return Err(invalid("not-a-capability-file", "not an LMOS capability file: it is not an object"));
     };
-    let mut findings = Findings::default();
+    let mut findings = Findings::with_numbers(numbers);
     shape::respell(&mut members, FILE, &Path::ROOT, &mut findings);
     diagnose(&members)?;
     shape::fix(&mut members, FILE, &Path::ROOT, &mut findings);

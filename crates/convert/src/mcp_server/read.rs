@@ -61,11 +61,11 @@ impl Server {
     /// As [`Server::parse`].
     pub fn parse_at(json: &[u8], base: Option<&str>) -> Result<Server> {
         let text = td::internal::text_of(json)?;
-        let RedactedJson { mut bytes, value, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
+        let RedactedJson { mut bytes, value, numbers, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
         let Value::Object(mut members) = value else {
             return Err(invalid("not-an-mcp-server", "it is not an object"));
         };
-        let mut findings = Findings::default();
+        let mut findings = Findings::with_numbers(numbers);
         let is_enclosed = envelope::open(&mut members, &mut findings);
         let is_enclosed = is_enclosed.map_err(|message| invalid("several-servers", &message))?;
         if envelope::is_answer(&members) {

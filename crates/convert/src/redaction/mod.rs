@@ -15,6 +15,7 @@
 
 mod names;
 mod node;
+mod numbers;
 mod presence;
 mod providers;
 mod rule;
@@ -29,15 +30,16 @@ use std::ops::Range;
 pub(crate) use self::{
     names::{Secrecy, secrecy_of},
     node::Node,
+    numbers::WrittenNumbers,
     presence::may_have_secrets,
     rule::Rule,
-    text::without_credentials,
+    text::{REDACTED, without_credentials},
     words::is_template,
 };
 use self::{
     names::{is_named_secret, is_secret_word},
     node::Kind,
-    text::{REDACTED, credentials, replaced},
+    text::{credentials, replaced},
 };
 use super::keywords::TYPES;
 use crate::td::{

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Replacement for a credential in a text. In a URL it is [`REDACTED_IN_URL`], as URLs can't have brackets there.
-pub(super) const REDACTED: &str = "[redacted]";
+pub(crate) const REDACTED: &str = "[redacted]";
 pub(super) const REDACTED_IN_URL: &str = "redacted";
 
 /// A credential in a text.
