@@ -14,6 +14,33 @@ fn malformed_json_is_located() {
 }
 
 #[test]
+fn body_that_is_no_text_is_named_for_what_it_is() {
+    let registry = TestRegistry::start();
+    let utf_16: Vec<u8> = "{\"id\": 1}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let with_mark = [&[0xff, 0xfe][..], &utf_16].concat();
+    let gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab, 0xff];
+    for (body, word) in [
+        (Vec::new(), "is empty"),
+        (b" \n".to_vec(), "is empty"),
+        (utf_16, "UTF-16"),
+        (with_mark, "UTF-16"),
+        (gzip, "gzip"),
+    ] {
+        for (method, path, media_type, code) in [
+            ("PUT", "/things/urn:example:a", "application/json", "malformed-json"),
+            ("POST", "/import/a2a", "application/json", "malformed-json"),
+            ("POST", "/import/mcp-server", "application/json", "malformed-json"),
+            ("POST", "/import/agent-spec", "application/json", "malformed-json"),
+            ("POST", "/import/agent-spec", "application/yaml", "malformed-yaml"),
+        ] {
+            let problem = registry.call(method, path).body(media_type, body.clone()).send().problem(400, code);
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains(word), "{path} {media_type}: {detail}");
+        }
+    }
+}
+
+#[test]
 fn validation_errors_name_fields() {
     let registry = TestRegistry::start();
     let td = agent("urn:example:a", "A").replace(

@@ -26,9 +26,10 @@ pub(super) fn explain(error: Error, text: &str) -> Error {
     let Error::MalformedJson { line, column, message } = error else { return error };
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let begins = |tag: &str| text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
-    let looks = if text.is_empty() {
-        "the document is empty"
-    } else if begins("<!doctype html") || begins("<html") {
+    if text.is_empty() {
+        return Error::MalformedJson { line, column, message: "the document is empty".to_owned() };
+    }
+    let looks = if begins("<!doctype html") || begins("<html") {
         "the document is a web page (HTML)"
     } else if begins("<") {
         "the document looks like XML or HTML"

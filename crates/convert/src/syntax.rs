@@ -72,6 +72,10 @@ impl Syntax {
                     Error::MalformedJson { line, column, message } => Error::MalformedYaml { line, column, message },
                     error => error,
                 })?;
+                if text.trim().is_empty() {
+                    let message = "the document is empty".to_owned();
+                    return Err(Error::MalformedYaml { line: 1, column: 1, message });
+                }
                 to_json(text).map(Cow::Owned).map_err(|error| signs::explain_yaml(error, text))
             }
         }

@@ -123,6 +123,10 @@ fn is_nested_within(value: &Value, levels: usize) -> bool {
 /// [`Error::MalformedJson`] where they aren't UTF-8.
 pub fn text_of(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|error| malformed_utf8(bytes, error.valid_up_to()))?;
+    // Of JSON and YAML the first characters are of ASCII, and none is a zero.
+    if matches!(bytes, [0, ..] | [_, 0, ..]) {
+        return Err(malformed_utf8(bytes, 0));
+    }
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
@@ -132,7 +136,18 @@ fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
     Error::MalformedJson {
         line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
         column: valid_up_to - line_start + 1,
-        message: "the text is not UTF-8".into(),
+        message: encoding(json).unwrap_or("the text is not UTF-8").into(),
+    }
+}
+
+/// Says what bytes are that aren't a text in UTF-8, if that is known.
+fn encoding(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some("it is compressed by gzip: send it with `Content-Encoding: gzip`, or unpack it"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..] => {
+            Some("the text is in UTF-16 or UTF-32, but must be in UTF-8")
+        }
+        _ => None,
     }
 }
 
@@ -142,6 +157,9 @@ fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
     value.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
         if findings.too_deep.get() {
             return limit("JSON nesting depth", MAX_NESTING);
+        }
+        if text.trim().is_empty() {
+            return Error::MalformedJson { line: 1, column: 1, message: "the document is empty".into() };
         }
         malformed_json(&error)
     })
