@@ -96,9 +96,10 @@ fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
             Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => {}
             part => lines.extend(part.media().map(|media| {
                 let kind = media.media_type.as_deref().unwrap_or("content");
-                match &media.content {
-                    Content::Url(url) => format!("[{} at {}]", visible(kind), visible(url)),
-                    Content::Bytes(bytes) => format!("[{} of {} bytes]", visible(kind), bytes.len()),
+                match (&media.content, media.text()) {
+                    (_, Some(text)) => lines_visible(text),
+                    (Content::Url(url), None) => format!("[{} at {}]", visible(kind), visible(url)),
+                    (Content::Bytes(bytes), None) => format!("[{} of {} bytes]", visible(kind), bytes.len()),
                 }
             })),
         }
@@ -146,7 +147,26 @@ pub(super) fn print_event(event: &Event) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use agentdex_consumer::Media;
+
     use super::*;
+
+    #[test]
+    fn embedded_text_is_shown_as_text() {
+        for (media_type, bytes, expected) in [
+            ("text/plain", "tide\u{1b} table", "tide\u{fffd} table"),
+            ("text/markdown; charset=utf-8", "# Tides", "# Tides"),
+            ("application/json", "[1]", "[1]"),
+            ("application/ld+json", "{}", "{}"),
+            ("image/svg+xml", "<svg/>", "<svg/>"),
+            ("application/pdf", "%PDF", "[application/pdf of 4 bytes]"),
+        ] {
+            let part = Part::of_media(Media::bytes(media_type, bytes));
+            assert_eq!(shown(&Message::agent([part])), expected, "{media_type}");
+        }
+        let latin = Part::of_media(Media::bytes("text/plain", [b'a', 0xe9]));
+        assert_eq!(shown(&Message::agent([latin])), "[text/plain of 2 bytes]");
+    }
 
     #[test]
     fn only_registries_on_loopback_may_be_demos() {

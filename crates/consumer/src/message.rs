@@ -272,6 +272,17 @@ impl Media {
         Media { content: Content::Bytes(bytes.into()), media_type: Some(media_type.into()), name: None }
     }
 
+    /// The content as text, if its bytes are some by their media type.
+    pub fn text(&self) -> Option<&str> {
+        let Content::Bytes(bytes) = &self.content else { return None };
+        let kind = self.media_type.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let is_text = kind.starts_with("text/")
+            || ["json", "xml", "yaml"].iter().any(|syntax| {
+                kind.strip_suffix(syntax).is_some_and(|start| start == "application/" || start.ends_with('+'))
+            });
+        str::from_utf8(bytes).ok().filter(|_| is_text)
+    }
+
     /// The content of a file; its media type is that of the name's ending.
     ///
     /// # Errors
