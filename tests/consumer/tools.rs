@@ -357,6 +357,47 @@ fn a_credential_takes_the_place_of_a_header_that_grants_access() {
     assert_eq!(server.only().header("authorization"), "Bearer s3cret");
     let error = run(agent(&thing).call("t", Some(json!({"a": "x"})))).unwrap_err();
     assert!(error.to_string().contains("AGENTDEX_CREDENTIAL_BEARER_SC"), "{error}");
+    assert!(error.to_string().contains("or for the input token"), "{error}");
+    let given = Settings::new().variable("token", "t0ken");
+    assert_eq!(run(agent(&thing).update(given).explain()).unwrap().credentials, [""; 0]);
+    let error = run(agent(&thing).explain()).unwrap_err();
+    assert!(error.to_string().contains("or for the input token"), "{error}");
+}
+
+#[test]
+fn credential_that_was_hidden_in_the_body_is_one_of_the_caller() {
+    let server = echo();
+    let secret = "sk-proj-Zq8Lw2Xv9Rt4Ym7Kp3Nd6Hs1";
+    let data = json!({
+        "auth": {"api_key": secret, "user": "u"}, "a": "{{a}}", "list": [{"token": secret}, 1],
+        "callback": format!("https://b.example/?token={secret}"),
+    });
+    let thing = described(&tool(&server, &[input("a", "string")], json!({"data": data})));
+    assert!(!thing.to_string().contains("redacted") && !thing.to_string().contains("component_ref"), "{thing}");
+    let places: Vec<&Value> =
+        thing["securityDefinitions"].as_object().unwrap().values().map(|scheme| &scheme["name"]).collect();
+    assert_eq!(places, ["/callback", "/list/0/token", "/auth/api_key"]);
+    let error = run(agent(&thing).call("t", Some(json!({"a": "x"})))).unwrap_err();
+    assert!(error.to_string().contains("AGENTDEX_CREDENTIAL_APIKEY_SC"), "{error}");
+    let names = thing["securityDefinitions"].as_object().unwrap().keys();
+    let settings = names.fold(Settings::new(), |settings, name| settings.credential(name, Credential::new("s3cret")));
+    run(agent(&thing).update(settings).call("t", Some(json!({"a": "x"})))).unwrap();
+    let expected = json!({
+        "auth": {"api_key": "s3cret", "user": "u"}, "a": "x", "list": [{"token": "s3cret"}, 1], "callback": "s3cret",
+    });
+    assert_eq!(server.only().json(), expected);
+    // Beside an input no credential of the caller can take its place.
+    for (data, place) in [
+        (json!({"note": format!("{{{{a}}}} {secret}")}), "data/note"),
+        (json!({"u": format!("https://b.example/{{{{a}}}}?token={secret}")}), "data/u"),
+        (json!(format!("key {secret}")), "data of"),
+    ] {
+        let thing =
+            described(&tool(&server, &[input("a", "string")], json!({"data": data, "headers": {"X-Id": "{{a}}"}})));
+        let error = run(agent(&thing).call("t", Some(json!({"a": "x"})))).unwrap_err();
+        assert!(error.to_string().contains(place), "{data}: {error}");
+    }
+    assert_eq!(server.received().len(), 1);
 }
 
 #[test]

@@ -23,6 +23,10 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 const OF_CONNECTION: [&str; 8] =
     ["host", "connection", "content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"];
 
+/// What stands for a credential that a description doesn't have: in a text, and the name of the only member of a reference.
+const STAND_IN: &str = "[redacted]";
+const REFERENCE: &str = "$component_ref";
+
 /// The inputs of a tool, by name.
 type Inputs = Map<String, Value>;
 
@@ -106,6 +110,9 @@ impl<'f> RequestTemplate<'f> {
                 let filled = |(index, item)| self.filled_data(item, inputs, &format!("{pointer}/{index}"));
                 items.iter().enumerate().map(filled).collect::<Result<_>>()?
             }
+            Value::Object(members) if members.len() == 1 && members.get(REFERENCE).is_some_and(Value::is_string) => {
+                return Err(self.left_out(pointer));
+            }
             Value::Object(members) => {
                 let mut filled = Map::with_capacity(members.len());
                 for (name, member) in members {
@@ -133,6 +140,9 @@ impl<'f> RequestTemplate<'f> {
 
     /// A text with the inputs in place of their names.
     fn filled(&self, text: &str, inputs: &Inputs, pointer: &str) -> Result<String> {
+        if text.contains(STAND_IN) {
+            return Err(self.left_out(pointer));
+        }
         let mut filled = String::with_capacity(text.len());
         let mut end = 0;
         for found in PLACEHOLDER.captures_iter(text) {
@@ -146,6 +156,13 @@ impl<'f> RequestTemplate<'f> {
         }
         filled.push_str(&text[end..]);
         Ok(filled)
+    }
+
+    fn left_out(&self, pointer: &str) -> Error {
+        self.refused(
+            pointer,
+            "a credential was removed from it when the tool was registered: make it an input of the tool",
+        )
     }
 
     fn refused(&self, pointer: &str, reason: &str) -> Error {

@@ -21,13 +21,15 @@ const NO_URI_CHARACTER: &AsciiSet =
 /// Characters that must be percent-encoded in the name of a variable in a URI template (RFC 6570, section 2.3).
 const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 
-/// Credentials in a URL.
+/// Credentials in a URL, and in the body that is sent to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
     /// True if there is user-info.
     pub user_info: bool,
     /// The names of the parameters whose values are secrets.
     pub parameters: Vec<String>,
+    /// JSON Pointers to the values of the body that are secrets.
+    pub members: Vec<String>,
 }
 
 /// A URL without its credentials, as a URI template.

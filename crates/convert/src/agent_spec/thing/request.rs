@@ -26,10 +26,11 @@ use crate::{
         graph::Key,
         inference::Side,
         placeholders::{Collected, Piece, Within, names, pieces},
+        references::REFERENCE,
         types::Call,
     },
-    redaction::{is_stand_in, secrecy_of},
-    td::internal::origin_variable,
+    redaction::{REDACTED, is_stand_in, secrecy_of},
+    td::internal::{origin_variable, push_token},
     thing_builder::form,
 };
 
@@ -43,6 +44,7 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(Value::Object(parameters)) = self.field(key, "query_params") {
             endpoint.add_parameters(parameters);
         }
+        endpoint.credentials.members = self.shown_body(key).map(|(_, members)| members).unwrap_or_default();
         Some(endpoint)
     }
 
@@ -134,11 +136,22 @@ impl<'d> Mapper<'_, 'd> {
         if !open.is_empty() {
             template.insert("headers".to_owned(), open.into());
         }
-        if let Some(data) = self.request_body(key) {
-            template.insert("data".to_owned(), data.clone());
+        if let Some((data, _)) = self.shown_body(key) {
+            template.insert("data".to_owned(), data);
         }
         form.insert(REQUEST.to_owned(), json_literal(&template.into()));
         form
+    }
+
+    /// The body of a request without the values that were hidden in it, and JSON Pointers to where those were.
+    fn shown_body(&self, key: Key) -> Option<(Value, Vec<String>)> {
+        let mut body = self.request_body(key)?.clone();
+        let spot = self.graph.at(key).member("data");
+        let hidden = self.hidden.iter().filter(|_| spot.document == 0);
+        let hidden = hidden.filter_map(|hidden| hidden.pointer.strip_prefix(&spot.pointer)).collect();
+        let mut taken = HiddenMembers { hidden, pointer: String::new(), places: Vec::new() };
+        taken.take_within(&mut body);
+        Some((body, taken.places))
     }
 
     fn all_headers(&self, key: Key) -> impl Iterator<Item = (&'d str, &'d Value)> {
@@ -186,6 +199,61 @@ impl<'d> Mapper<'_, 'd> {
         let of_data =
             if self.request_body(key).is_some_and(Value::is_string) { "text/plain" } else { "application/json" };
         types.next().map(|(_, value)| value).filter(|value| is_media_type(value)).unwrap_or(of_data.into())
+    }
+}
+
+/// Values of a body that were hidden, while they are taken out of it.
+struct HiddenMembers<'h> {
+    /// JSON Pointers to all that was hidden, or had something in it that was.
+    hidden: HashSet<&'h str>,
+    /// The position of the walk.
+    pointer: String,
+    /// JSON Pointers to what was taken out.
+    places: Vec<String>,
+}
+
+impl HiddenMembers<'_> {
+    fn take_within(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(members) => members.retain(|name, member| !self.at(name, |taken| taken.is_taken(member))),
+            Value::Array(elements) => {
+                for (index, element) in elements.iter_mut().enumerate() {
+                    // Those after it stay where they are.
+                    if self.at(&index.to_string(), |taken| taken.is_taken(element)) {
+                        *element = Value::Null;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn at(&mut self, token: &str, walk: impl FnOnce(&mut Self) -> bool) -> bool {
+        let length = self.pointer.len();
+        push_token(&mut self.pointer, token);
+        let is_taken = walk(self);
+        self.pointer.truncate(length);
+        is_taken
+    }
+
+    /// True for a value that was hidden as a whole, or whose text has something hidden in it: whoever calls the tool has the
+    /// whole text. Where an input is in it too, or leads to it, no credential can take its place: such a call is refused.
+    fn is_taken(&mut self, value: &mut Value) -> bool {
+        let (is_hidden, text) = match value {
+            Value::String(text) => (*text == REDACTED || self.hidden.contains(self.pointer.as_str()), text.as_str()),
+            Value::Object(members) => (members.len() == 1 && members.get(REFERENCE).is_some_and(Value::is_string), ""),
+            _ => (false, ""),
+        };
+        if !is_hidden {
+            self.take_within(value);
+            return false;
+        }
+        let is_open = names(text).chain(names(&self.pointer)).next().is_some();
+        match is_open {
+            true => *value = REDACTED.into(),
+            false => self.places.push(self.pointer.clone()),
+        }
+        !is_open
     }
 }
 

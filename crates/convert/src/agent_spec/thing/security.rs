@@ -5,7 +5,7 @@
 //! | OAuthConfig | `oauth2` with flow `code`: there is a redirection |
 //! | OAuthConfig without both endpoints that this takes | `agentspec:oauth2`: they are found by the issuer |
 //! | header `Authorization: Bearer …`, `Basic …`, `Digest …`; user-info in a URL | `bearer`, `basic`, `digest`; `basic` |
-//! | any other sensitive header, a header or query parameter that is a key by its name | `apikey` |
+//! | any other sensitive header, a header or query parameter that is a key by its name, a value in the body that was hidden | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
 //! | sensitive headers that are held back, a plugin's configuration | `auto` |
@@ -124,6 +124,9 @@ impl<'d> Mapper<'_, 'd> {
         }
         for name in credentials.into_iter().flat_map(|credentials| &credentials.parameters) {
             schemes.add(Scheme::ApiKey("query", name));
+        }
+        for pointer in credentials.into_iter().flat_map(|credentials| &credentials.members) {
+            schemes.add(Scheme::ApiKey("body", pointer));
         }
         if let Some(connection) = self.connection(key) {
             // Of hidden ones too: only their names and ways of access are shown.
