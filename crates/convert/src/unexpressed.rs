@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
-    agent_spec::DESCRIPTION,
+    agent_spec::{DESCRIPTION, REQUEST},
     td::{Violation, internal::Path},
 };
 
@@ -161,6 +161,7 @@ impl Expressed<'_> {
             let is_expressed = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
             self.warn_unless(is_expressed, &at.member(side), found);
         }
+        self.compare_body(action, said, &at.member("input"), found);
         let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
         let forms = &forms[..forms.len().min(MOST_FORMS)];
@@ -175,6 +176,26 @@ impl Expressed<'_> {
             for (number, header) in listed {
                 self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
             }
+        }
+    }
+
+    /// Warns of values that a tool of Agent Spec fills in as text, and the Thing takes as what they are.
+    fn compare_body(&self, action: &Value, said: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
+        let Some(input) = action.get("input").filter(|_| body_template(action).is_none()) else { return };
+        let mut warn = |at: &Path<'_>| {
+            if found.len() < MOST {
+                found.push(Violation::new(at.to_pointer(), RULE, format!("{} sends this as text", self.noun)));
+            }
+        };
+        match (body_template(said), input.get("properties").and_then(Value::as_object)) {
+            (Some(Value::Object(_)), Some(properties)) => {
+                let list = at.member("properties");
+                let others = properties.iter().filter(|(_, schema)| may_be_no_text(schema));
+                others.for_each(|(name, _)| warn(&list.member(name)));
+            }
+            // As JSON it has quotes around it.
+            (Some(Value::String(_)), None) if !may_be_no_text(input) => warn(at),
+            _ => {}
         }
     }
 
@@ -215,6 +236,21 @@ impl Expressed<'_> {
             let at = Path::ROOT.member("securityDefinitions");
             self.warn_unless(says_nothing || known.contains(&security(definition)), &at.member(name), found);
         }
+    }
+}
+
+/// The body that a tool of Agent Spec fills in.
+fn body_template(action: &Value) -> Option<&Value> {
+    action.get("forms")?.as_array()?.iter().find_map(|form| form.get(REQUEST)?.get("@value")?.get("data"))
+}
+
+/// True if a schema names a type other than text.
+fn may_be_no_text(schema: &Value) -> bool {
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|name| name != "string"),
+        Some(name) => name != "string",
+        None => alternatives.into_iter().any(may_be_no_text),
     }
 }
 

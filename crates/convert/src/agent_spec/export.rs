@@ -22,7 +22,10 @@ use self::{
     properties::{Property, Titles},
     target::Target,
 };
-use super::terms::{DESCRIPTION, REQUEST};
+use super::{
+    placeholders::names,
+    terms::{DESCRIPTION, REQUEST},
+};
 use crate::casting::effort::Effort;
 use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size, td::internal::McpTransport};
 
@@ -235,7 +238,14 @@ fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
         let place = text_of(definition, "in").unwrap_or(if scheme == Some("apikey") { "query" } else { "header" });
         matches!(scheme, None | Some("nosec" | MUTUAL_TLS)) || !matches!(place, "header" | "cookie" | "auto")
     };
-    match security_of(thing, form).all(|(_, definition)| is_elsewhere(definition)) {
+    // What an input of the tool makes need not be brought.
+    let is_input = |definition: &Value| {
+        let header = text_of(definition, "name").unwrap_or("Authorization");
+        let headers = template_of(form).and_then(|template| template.get("headers")?.as_object());
+        let mut values = headers.into_iter().flatten().filter(|(name, _)| name.eq_ignore_ascii_case(header));
+        values.any(|(_, value)| value.as_str().is_some_and(|value| names(value).next().is_some()))
+    };
+    match security_of(thing, form).all(|(_, definition)| is_elsewhere(definition) || is_input(definition)) {
         true => json!({}),
         false => json!({"$component_ref": format!("{id}.sensitive_headers")}),
     }
@@ -492,6 +502,46 @@ mod tests {
                 assert!(read.validate(profile).is_valid(), "{profile:?}: {tool}");
             }
         }
+    }
+
+    #[test]
+    fn header_that_an_input_makes_asks_for_no_credential() {
+        let tool = json!({
+            "component_type": "RemoteTool", "agentspec_version": "25.4.2", "id": "t", "name": "t", "description": "d",
+            "inputs": [{"title": "token", "type": "string"}], "outputs": [], "url": "https://h/t", "http_method": "POST",
+            "headers": {"Authorization": "Bearer {{token}}"}, "data": {}, "query_params": {},
+        });
+        let read = Configuration::parse(tool.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        let thing = read.to_things(&crate::agent_spec::Options::default()).unwrap().things.remove(0);
+        let exported = from_thing(thing.description.value()).unwrap();
+        assert_eq!((&exported["headers"], &exported["sensitive_headers"]), (&tool["headers"], &json!({})));
+    }
+
+    #[test]
+    fn numbers_that_are_sent_as_text_are_warned_of() {
+        let input = json!({
+            "type": "object", "required": ["city"],
+            "properties": {
+                "city": {"type": "string"}, "days": {"type": "integer"}, "kind": {"enum": ["a", "b"]},
+                "any": {"anyOf": [{"type": "string"}, {"type": "boolean"}]},
+            },
+        });
+        let thing = json!({
+            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:x", "title": "Thing", "security": "open",
+            "securityDefinitions": {"open": {"scheme": "nosec"}},
+            "actions": {
+                "find": {"input": input, "forms": [{"href": "https://h/find{?page}"}]},
+                "add": {"input": input, "forms": [{"href": "https://h/mcp", "subprotocol": "mcp"}]},
+                "say": {"input": {"type": "string"}, "forms": [{"href": "https://h/say"}]},
+                "set": {"input": {"type": "number"}, "forms": [{"href": "https://h/set"}]},
+            },
+        });
+        let made = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
+        let warned = made.warnings.iter().filter(|one| one.message.contains("as text"));
+        let warned: Vec<_> = warned.map(|one| one.pointer.as_str()).collect();
+        assert!(!made.warnings.iter().any(|one| one.pointer == "/actions/find"), "{:?}", made.warnings);
+        let find = "/actions/find/input/properties";
+        assert_eq!(warned, [&format!("{find}/any"), &format!("{find}/days"), "/actions/say/input"]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ mod version;
 mod yaml_text;
 
 pub(super) use self::format::FORMAT;
-pub(crate) use self::terms::DESCRIPTION;
+pub(crate) use self::terms::{DESCRIPTION, REQUEST};
 pub use self::{
     chain::{FlowChain, NeededAgent},
     configuration::Configuration,

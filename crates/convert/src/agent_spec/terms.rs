@@ -1,6 +1,6 @@
 //! Names that several modules read or write.
 
 /// The term of a form for the parts of a request that are made of inputs.
-pub(super) const REQUEST: &str = "agentspec:request";
+pub(crate) const REQUEST: &str = "agentspec:request";
 /// The member of a configuration's metadata that the description is kept in.
 pub(crate) const DESCRIPTION: &str = "thingDescription";
