@@ -89,7 +89,7 @@ impl DataSchemas {
     fn members<'s>(&mut self, schema: &'s Value, property: &mut Property<'s>, depth: usize) -> Object {
         let members = match schema {
             // What is too large is refused as a whole; until then it isn't made larger.
-            Value::Object(members) if depth < DEEPEST && self.spend(4) => members,
+            Value::Object(members) if depth < DEEPEST && self.spend(4 + members.len()) => members,
             other => {
                 self.is_cut |= other.is_object();
                 property.is_exact &= *other == Value::Bool(true);
@@ -100,6 +100,8 @@ impl DataSchemas {
         let layers = Layers::of(members, property.root, &mut property.followed, &mut self.inlined);
         property.is_exact &= layers.is_exact;
         self.is_cut |= layers.is_cut;
+        // Members that nobody knows are visited too, wherever the schema stands for a reference.
+        self.spend(layers.members);
         let data = self.keywords(&layers, property, depth);
         property.followed.truncate(followed);
         data
@@ -224,6 +226,7 @@ impl DataSchemas {
                 let mut properties = Object::new();
                 for (name, schema) in schemas {
                     if !self.spend(name.len()) {
+                        self.is_cut = true;
                         break;
                     }
                     properties.insert(name.clone(), self.members(schema, property, depth + 1).into());
@@ -313,6 +316,19 @@ mod tests {
         let whole = written.as_object_mut().unwrap().remove("agentspec:jsonSchema").unwrap();
         assert_eq!(whole, json!({"@type": "@json", "@value": schema}));
         written
+    }
+
+    #[test]
+    fn unknown_members_of_a_schema_count_wherever_it_is_referred_to() {
+        let unknown = |count: usize| -> Object { (0..count).map(|n| (format!("x-{n}"), Value::Null)).collect() };
+        for (count, is_cut) in [(20, false), (20_000, true)] {
+            for target in [json!(unknown(count)), json!({"properties": {"p": unknown(count)}})] {
+                let references: Object = (0..400).map(|n| (n.to_string(), json!({"$ref": "#/$defs/d"}))).collect();
+                let mut schemas = DataSchemas::new("agentspec:jsonSchema");
+                schemas.of(&json!({"properties": references, "$defs": {"d": target}}));
+                assert_eq!((schemas.take_cut(), schemas.is_full()), (is_cut, is_cut), "{count}");
+            }
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(super) struct Layers<'s> {
     pub is_exact: bool,
     /// True if a reference isn't followed though it leads somewhere.
     pub is_cut: bool,
+    /// Number of members of the schemas that are read together with the first.
+    pub members: usize,
 }
 
 impl<'s> Layers<'s> {
@@ -36,6 +38,7 @@ impl<'s> Layers<'s> {
             beside: None,
             is_exact: is_known(schema),
             is_cut: false,
+            members: 0,
         };
         for index in 1..=MOST {
             let Some(above) = layers.layers[index - 1] else { break };
@@ -56,6 +59,7 @@ impl<'s> Layers<'s> {
                 break;
             }
             layers.is_exact &= is_known(next);
+            layers.members += next.len();
             layers.layers[index] = Some(next);
         }
         layers
