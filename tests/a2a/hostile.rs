@@ -1,6 +1,6 @@
-//! Cards that are made to hurt: each is answered, and soon.
+//! Cards that are made to hurt: each is answered, and one of twice the size in about twice the time.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use agentdex::convert::{
     Error,
@@ -8,23 +8,37 @@ use agentdex::convert::{
 };
 use serde_json::{Map, Value, json};
 
-/// Much more than any of them takes, even unoptimised on a busy machine.
-const LONG: Duration = Duration::from_secs(20);
+/// Times that cards are measured, since other work on the machine is measured too.
+const TRIES: usize = 10;
+/// Work that grows with the square of the size takes four times as long for twice the size.
+const MOST_GROWTH: f64 = 3.0;
 
 fn all(text: &str) {
-    let start = Instant::now();
-    if let Ok(card) = Card::parse(text.as_bytes()) {
-        if let Ok(conversion) = card.to_thing(&Options::default()) {
-            let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
-            for generation in [Generation::V0, Generation::V1] {
-                let _ = from_thing(&thing, generation);
-            }
-        }
+    let Ok(card) = Card::parse(text.as_bytes()) else { return };
+    if let Ok(conversion) = card.to_thing(&Options::default()) {
+        let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
         for generation in [Generation::V0, Generation::V1] {
-            let _ = card.as_version(generation);
+            let _ = from_thing(&thing, generation);
         }
     }
-    assert!(start.elapsed() < LONG, "{:?} for {} …", start.elapsed(), text.chars().take(100).collect::<String>());
+    for generation in [Generation::V0, Generation::V1] {
+        let _ = card.as_version(generation);
+    }
+}
+
+/// Compares a card of about this size with one of half of it.
+fn grows_with_its_size(size: usize, text: impl Fn(usize) -> String) {
+    let [half, whole] = [text(size / 2), text(size)];
+    let took = |text: &str| {
+        let start = Instant::now();
+        all(text);
+        start.elapsed().as_secs_f64()
+    };
+    let mut growths = (0..TRIES).map(|_| {
+        let before = took(&half);
+        took(&whole) / before
+    });
+    assert!(growths.any(|growth| growth < MOST_GROWTH), "{}", whole.chars().take(100).collect::<String>());
 }
 
 fn card(changes: Value) -> String {
@@ -72,31 +86,39 @@ fn a_description_that_would_be_too_large_is_refused() {
 }
 
 #[test]
-fn sizes_of_everything_are_answered_soon() {
+fn sizes_of_everything_are_answered_in_time_that_grows_with_them() {
     let flows = json!({
         "authorizationCode": {}, "clientCredentials": {}, "deviceCode": {}, "implicit": {}, "password": {},
     });
-    let schemes: Map<String, Value> =
-        (0..4000).map(|n| (format!("s{n}"), json!({"type": "oauth2", "flows": flows.clone()}))).collect();
-    let all_of_them: Map<String, Value> = schemes.keys().map(|name| (name.clone(), json!([]))).collect();
-    all(&card(json!({"securitySchemes": schemes, "security": [all_of_them]})));
-    all(&card(json!({"security": (0..60_000).map(|n| json!({format!("{n}"): []})).collect::<Vec<_>>()})));
-    all(&card(json!({"security": vec![json!({"a": ["x"], "b": []}); 30_000]})));
-    all(&card(json!({"skills": vec![json!({"tags": 1}); 60_000]})));
-    all(&card(json!({"defaultInputModes": vec![json!(5); 400_000]})));
-    all(&card(json!({"skills": vec![Value::Null; 200_000]})));
-    all(&card(json!({"description": "//@".repeat(300_000)})));
-    all(&card(json!({"description": "https://a@".repeat(100_000)})));
-    all(&card(json!({"url": format!("https://{}", "a/".repeat(500_000))})));
+    grows_with_its_size(4000, |size| {
+        let schemes: Map<String, Value> =
+            (0..size).map(|n| (format!("s{n}"), json!({"type": "oauth2", "flows": flows.clone()}))).collect();
+        let all_of_them: Map<String, Value> = schemes.keys().map(|name| (name.clone(), json!([]))).collect();
+        card(json!({"securitySchemes": schemes, "security": [all_of_them]}))
+    });
+    grows_with_its_size(60_000, |size| {
+        card(json!({"security": (0..size).map(|n| json!({format!("{n}"): []})).collect::<Vec<_>>()}))
+    });
+    grows_with_its_size(30_000, |size| card(json!({"security": vec![json!({"a": ["x"], "b": []}); size]})));
+    grows_with_its_size(60_000, |size| card(json!({"skills": vec![json!({"tags": 1}); size]})));
+    grows_with_its_size(400_000, |size| card(json!({"defaultInputModes": vec![json!(5); size]})));
+    grows_with_its_size(200_000, |size| card(json!({"skills": vec![Value::Null; size]})));
+    grows_with_its_size(300_000, |size| card(json!({"description": "//@".repeat(size)})));
+    grows_with_its_size(100_000, |size| card(json!({"description": "https://a@".repeat(size)})));
+    grows_with_its_size(500_000, |size| card(json!({"url": format!("https://{}", "a/".repeat(size))})));
     all(&card(json!({"url": "https://x.example/\u{1f600}%%%{{}}"})));
-    all(&card(json!({"supportedInterfaces": vec![json!({"url": "x", "protocolVersion": "9999999999999.1"}); 10_000]})));
-    all(&format!(
-        r#"{{"url": "https://x", "skills": [{}]}}"#,
-        r#"{"id":"a","id":"a"},"#.repeat(50_000).trim_end_matches(',')
-    ));
-    all(&card(
-        json!({"securitySchemes": (0..1300).map(|n| ("nosec_sc".to_owned() + &"_".repeat(n), json!({}))).collect::<Map<_, _>>()}),
-    ));
+    grows_with_its_size(10_000, |size| {
+        card(json!({"supportedInterfaces": vec![json!({"url": "x", "protocolVersion": "9999999999999.1"}); size]}))
+    });
+    grows_with_its_size(50_000, |size| {
+        let skills = r#"{"id":"a","id":"a"},"#.repeat(size);
+        format!(r#"{{"url": "https://x", "skills": [{}]}}"#, skills.trim_end_matches(','))
+    });
+    // Names that are longer and longer: the size is the square of their number.
+    grows_with_its_size(1300 * 1300, |size| {
+        let name = |n: usize| ("nosec_sc".to_owned() + &"_".repeat(n), json!({}));
+        card(json!({"securitySchemes": (0..size.isqrt()).map(name).collect::<Map<_, _>>()}))
+    });
 }
 
 #[test]

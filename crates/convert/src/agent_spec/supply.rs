@@ -46,12 +46,13 @@ mod tests {
 
     #[test]
     fn references_that_lead_nowhere_are_to_be_supplied() {
-        let yaml = b"a: {$component_ref: gpt.api_key}\nb: [{$component_ref: tool}]\n$referenced_components: {tool: {c: {$component_ref: tool.x}}}\n";
-        let found = supply(yaml, Syntax::Yaml).unwrap();
+        let json = br#"{"a": {"$component_ref": "gpt.api_key"}, "b": [{"$component_ref": "tool"}],
+            "$referenced_components": {"tool": {"c": {"$component_ref": "tool.x"}}}}"#;
+        let found = supply(json, Syntax::Json).unwrap();
         assert_eq!(found.names, ["gpt.api_key", "tool.x"]);
         assert_eq!(
             found.example,
-            "AgentSpecDeserializer().from_yaml(text, components_registry={\"gpt.api_key\": …, \"tool.x\": …})"
+            "AgentSpecDeserializer().from_json(text, components_registry={\"gpt.api_key\": …, \"tool.x\": …})"
         );
         assert_eq!(supply(b"{}", Syntax::Json).unwrap().names, Vec::<String>::new());
     }
