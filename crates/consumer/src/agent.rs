@@ -242,7 +242,8 @@ impl Agent {
         let choices = self.choices(&affordance, Operation::InvokeAction, &settings)?;
         let mut first_error = None;
         for choice in choices {
-            let caller = self.caller(&settings);
+            let given_headers = given_headers(&choice.form, &Map::new(), &settings);
+            let caller = Caller { given_headers: &given_headers, ..self.caller(&settings) };
             match self.context.authorizer.authorize(&self.description, &choice.form, &caller).await {
                 Ok(granted) => {
                     return Ok(Explanation {
@@ -364,9 +365,7 @@ impl Agent {
         // A default takes no credential's place.
         let none = Map::new();
         let given = given_members(intent).unwrap_or(&none);
-        let given_headers = RequestTemplate::of(form)
-            .map(|template| template.given_headers(given, &settings.variables))
-            .unwrap_or_default();
+        let given_headers = given_headers(form, given, settings);
         let mut form = form.clone();
         let authorization = self.resolve_target(&mut form, &variables, settings, &given_headers).await?;
         let is_subscription = matches!(request, Request::Subscribe { .. });
@@ -566,6 +565,11 @@ impl Agent {
     pub(super) fn answer_builder(&self) -> AnswerBuilder {
         AnswerBuilder::new(self.id(), self.all_settings().answer_bytes())
     }
+}
+
+/// The headers of a form whose values the caller gives, as data or as variables.
+fn given_headers(form: &super::Form, data: &Map<String, Value>, settings: &Settings) -> Vec<String> {
+    RequestTemplate::of(form).map(|template| template.given_headers(data, &settings.variables)).unwrap_or_default()
 }
 
 /// The members of the data that a caller gives.

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::{
     Authorization, Credential, Description, Error, Form, Grant, Network, Place, Result, Secret, Settings,
     description::strings,
+    request_template::RequestTemplate,
     settings::credential_variable,
     template::text_of,
     transport::{Outgoing, Transport, origin},
@@ -122,11 +123,20 @@ impl Authorizer {
     ) -> Result<Option<Grant>> {
         let text = |member: &str| definition.get(member).and_then(Value::as_str);
         let scheme = text("scheme").unwrap_or_default();
+        let place = place(definition, scheme);
+        let inputs = match (RequestTemplate::of(form), &place) {
+            (Some(template), Place::Header(header)) => template.inputs_of_header(header),
+            _ => Vec::new(),
+        };
         let needed = |what: &str| Error::Setting {
             setting: credential_variable(name),
             reason: format!(
-                "it is not set; {} asks for {what} (security scheme {name:?})",
-                origin(&form.href).unwrap_or_default()
+                "it is not set; {} asks for {what} (security scheme {name:?}){}",
+                origin(&form.href).unwrap_or_default(),
+                match inputs.as_slice() {
+                    [] => String::new(),
+                    inputs => format!(", or for the input {}", inputs.join(", ")),
+                }
             ),
         };
         if scheme == "nosec" {
@@ -154,7 +164,6 @@ impl Authorizer {
         })?;
         let target = origin(&form.href).unwrap_or_else(|| form.href.clone());
         check_origin(name, &credential, &target, caller.found)?;
-        let place = place(definition, scheme);
         let pair = credential.secret.reveal().split_once(':');
         Ok(Some(match scheme {
             "basic" => {

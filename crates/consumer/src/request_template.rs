@@ -89,6 +89,13 @@ impl<'f> RequestTemplate<'f> {
         given.map(|(name, _)| name.to_owned()).collect()
     }
 
+    /// The names of the inputs that a header is made of.
+    pub(super) fn inputs_of_header(&self, header: &str) -> Vec<String> {
+        let found = self.header_templates().filter(|(name, _)| name.eq_ignore_ascii_case(header));
+        let names = found.flat_map(|(_, value)| PLACEHOLDER.captures_iter(value).map(|found| found[1].to_owned()));
+        names.collect()
+    }
+
     /// The body: text as it is, else data.
     pub(super) fn data(&self, inputs: &Inputs) -> Result<Option<Value>> {
         self.members.get("data").map(|data| self.filled_data(data, inputs, "data")).transpose()
