@@ -155,10 +155,17 @@ impl Expressed<'_> {
     fn compare_action(&self, thing: &Value, name: &str, action: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
         let Some(said) = self.capability(name) else { return self.warn_unless(false, at, found) };
         self.compare_text(action.get("description"), &at.member("description"), found);
+        // A tool of Agent Spec has them among its inputs.
+        let owners = [thing, action].into_iter().filter_map(|owner| owner.get("uriVariables")?.as_object());
+        let variables: BTreeSet<&str> = owners.flat_map(Map::keys).map(String::as_str).collect();
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
             let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")));
-            let is_expressed = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
+            let is_expressed = said.is_some_and(|said| {
+                shape(said) == shape(schema)
+                    || shape_beside(said, &variables) == shape(schema)
+                    || is_whole(schema, said)
+            });
             self.warn_unless(is_expressed, &at.member(side), found);
         }
         self.compare_body(action, said, &at.member("input"), found);
@@ -283,6 +290,14 @@ fn shape(schema: &Value) -> Shape<'_> {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
     Shape { kind, properties, required: required.collect() }
+}
+
+/// The shape of data without some of its members.
+fn shape_beside<'s>(schema: &'s Value, left_out: &BTreeSet<&str>) -> Shape<'s> {
+    let mut shape = shape(schema);
+    shape.properties.retain(|(name, _)| !left_out.contains(name.as_str()));
+    shape.required.retain(|name| !left_out.contains(name));
+    shape
 }
 
 /// The type of a member. One that need not be given is one of a type or null to Agent Spec.

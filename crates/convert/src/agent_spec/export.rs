@@ -530,16 +530,20 @@ mod tests {
             "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:x", "title": "Thing", "security": "open",
             "securityDefinitions": {"open": {"scheme": "nosec"}},
             "actions": {
-                "find": {"input": input, "forms": [{"href": "https://h/find{?page}"}]},
+                "find": {"input": input, "forms": [{"href": "https://h/find"}]},
                 "add": {"input": input, "forms": [{"href": "https://h/mcp", "subprotocol": "mcp"}]},
                 "say": {"input": {"type": "string"}, "forms": [{"href": "https://h/say"}]},
-                "set": {"input": {"type": "number"}, "forms": [{"href": "https://h/set"}]},
+                "set": {
+                    "input": {"type": "object", "properties": {"t": {"type": "string"}}, "required": ["t"]},
+                    "uriVariables": {"page": {"type": "integer"}}, "forms": [{"href": "https://h/set{?page}"}],
+                },
             },
         });
         let made = Format::AgentSpec.export().unwrap().from_thing(&thing, None).unwrap();
         let warned = made.warnings.iter().filter(|one| one.message.contains("as text"));
         let warned: Vec<_> = warned.map(|one| one.pointer.as_str()).collect();
-        assert!(!made.warnings.iter().any(|one| one.pointer == "/actions/find"), "{:?}", made.warnings);
+        // The variable of its URL is an input of the tool.
+        assert!(!made.warnings.iter().any(|one| one.pointer == "/actions/set/input"), "{:?}", made.warnings);
         let find = "/actions/find/input/properties";
         assert_eq!(warned, [&format!("{find}/any"), &format!("{find}/days"), "/actions/say/input"]);
     }
