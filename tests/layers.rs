@@ -24,7 +24,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     ("agentdex-sacp", &["api", "td"]),
     ("agentdex-guardian", &["api", "convert", "sacp", "td"]),
     ("agentdex-client", &["api", "td"]),
-    ("agentdex-consumer", &["client", "fetch", "sacp", "td"]),
+    ("agentdex-consumer", &["client", "convert", "fetch", "sacp", "td"]),
     ("agentdex", &["api", "consumer", "convert", "fetch", "guardian", "sacp", "td"]),
     ("agentdex-server", &["", "api", "convert"]),
     ("agentdex-cli", &["", "client", "consumer", "server"]),

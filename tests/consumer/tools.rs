@@ -519,3 +519,133 @@ fn a_card_that_names_another_server_is_not_followed() {
     assert!(error.to_string().contains("another origin"), "{error}");
     assert_eq!(other.received().len(), 0);
 }
+
+/// A server with a card, whose agent answers each message with "ok".
+fn carded(card: impl Fn() -> Value + Send + Sync + 'static) -> Server {
+    Server::start(move |request: &Received| {
+        let message = json!({
+            "kind": "message", "messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": "ok"}],
+        });
+        let message_1 = json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "ok"}]}});
+        match (request.line.as_str(), request.header("a2a-version")) {
+            ("GET /.well-known/agent-card.json", _) => Said::json(card()),
+            (line, _) if line.starts_with("GET") => Said::new("404 Not Found", &[], ""),
+            (line, _) if line.contains("message:send") => Said::json(message_1),
+            (_, "") => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": message})),
+            _ => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": message_1})),
+        }
+    })
+}
+
+/// Cards of both generations with a scheme called `k` that is required, as each writes it.
+fn secured_cards(scheme: &Value) -> [Value; 2] {
+    let [own, wrapped] = [scheme["0.3"].clone(), scheme["1.0"].clone()];
+    [
+        json!({
+            "name": "A", "description": "d", "version": "1", "protocolVersion": "0.3.0", "url": "/rpc", "skills": [],
+            "capabilities": {}, "securitySchemes": {"k": own}, "security": [{"k": []}],
+        }),
+        json!({
+            "name": "A", "description": "d", "version": "1", "skills": [], "capabilities": {},
+            "supportedInterfaces": [{"url": "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "securitySchemes": {"k": wrapped}, "securityRequirements": [{"schemes": {"k": {"list": []}}}],
+        }),
+    ]
+}
+
+fn with_variables(agent: &agentdex::consumer::Agent, variables: &[(&str, &str)]) -> agentdex::consumer::Agent {
+    agent.update(Settings::new().environment(variables.iter().copied()))
+}
+
+/// The value of a header in the request for the card and in the message.
+fn in_card_and_message(server: &Server, name: &str) -> [String; 2] {
+    let received = server.received();
+    let of = |method: &str| {
+        let found = received.iter().rev().find(|request| request.line.starts_with(method));
+        found.map_or("none".to_owned(), |request| request.header(name).to_owned())
+    };
+    [of("GET"), of("POST")]
+}
+
+#[test]
+fn a_remote_agent_is_sent_the_credential_that_its_card_requires() {
+    let api_key = json!({
+        "0.3": {"type": "apiKey", "in": "header", "name": "X-K"},
+        "1.0": {"apiKeySecurityScheme": {"location": "header", "name": "X-K"}},
+    });
+    for card in secured_cards(&api_key) {
+        let server = carded(move || card.clone());
+        let remote = agent(&a2a_agent(&server.origin));
+        let error = run(remote.ask("hello")).unwrap_err();
+        assert!(error.to_string().contains("AGENTDEX_CREDENTIAL_K:"), "{error}");
+        assert!(server.received().iter().all(|request| request.line.starts_with("GET")), "nothing is sent without it");
+        // The description itself only says that a credential may be needed.
+        for variable in ["AGENTDEX_CREDENTIAL_K", "AGENTDEX_CREDENTIAL_AUTO_SC"] {
+            run(with_variables(&remote, &[(variable, "kk")]).ask("hello")).unwrap();
+            assert_eq!(in_card_and_message(&server, "x-k"), ["", "kk"], "{variable}");
+            assert_eq!(in_card_and_message(&server, "authorization"), ["", ""], "{variable}");
+        }
+    }
+    let bearer = json!({
+        "0.3": {"type": "http", "scheme": "Bearer"}, "1.0": {"httpAuthSecurityScheme": {"scheme": "Bearer"}},
+    });
+    for card in secured_cards(&bearer) {
+        let server = carded(move || card.clone());
+        let remote = agent(&a2a_agent(&server.origin));
+        run(with_variables(&remote, &[("AGENTDEX_CREDENTIAL_K", "t0k")]).ask("hello")).unwrap();
+        assert_eq!(in_card_and_message(&server, "authorization"), ["", "Bearer t0k"]);
+    }
+}
+
+#[test]
+fn a_remote_agent_whose_card_requires_what_can_not_be_sent_is_not_called() {
+    let mutual_tls = json!({"0.3": {"type": "mutualTLS"}, "1.0": {"mtlsSecurityScheme": {}}});
+    for card in secured_cards(&mutual_tls) {
+        let server = carded(move || card.clone());
+        let remote = with_variables(&agent(&a2a_agent(&server.origin)), &[("AGENTDEX_CREDENTIAL_K", "kk")]);
+        let error = run(remote.ask("hello")).unwrap_err();
+        assert!(error.to_string().starts_with("credentials.k: "), "{error}");
+        assert!(server.received().iter().all(|request| request.line.starts_with("GET")));
+    }
+}
+
+#[test]
+fn a_remote_agent_is_sent_its_own_credential_where_its_card_requires_none() {
+    let open = json!({
+        "name": "A", "description": "d", "version": "1", "protocolVersion": "0.3.0", "url": "/rpc", "skills": [],
+        "capabilities": {},
+    });
+    let card = open.clone();
+    let server = carded(move || card.clone());
+    let remote = agent(&a2a_agent(&server.origin));
+    run(with_variables(&remote, &[("AGENTDEX_CREDENTIAL_AUTO_SC", "t0k")]).ask("hello")).unwrap();
+    assert_eq!(in_card_and_message(&server, "authorization"), ["", "Bearer t0k"]);
+    // What the configuration sends goes with every request, and beside what the card requires.
+    let [card, _] = secured_cards(&json!({"0.3": {"type": "apiKey", "in": "header", "name": "X-K"}, "1.0": {}}));
+    let server = carded(move || card.clone());
+    let configured = described(&json!({
+        "component_type": "A2AAgent", "agentspec_version": "25.4.2", "id": "r", "name": "r", "agent_url": server.origin,
+        "connection_config": {
+            "component_type": "A2AConnectionConfig", "id": "c", "name": "c",
+            "headers": {"Authorization": "Bearer x", "X-Filter": "{\"a\":1}"},
+        },
+    }));
+    let both = [("AGENTDEX_CREDENTIAL_BEARER_SC", "t0k"), ("AGENTDEX_CREDENTIAL_K", "kk")];
+    run(with_variables(&agent(&configured), &both).ask("hello")).unwrap();
+    assert_eq!(in_card_and_message(&server, "authorization"), ["Bearer t0k", "Bearer t0k"]);
+    assert_eq!(in_card_and_message(&server, "x-k"), ["", "kk"]);
+}
+
+#[test]
+fn the_tenant_of_an_interface_is_in_the_url() {
+    let server = carded(|| {
+        json!({
+            "name": "A", "description": "d", "version": "1", "skills": [], "capabilities": {},
+            "supportedInterfaces": [
+                {"url": "/ag/v1", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0", "tenant": "acme"},
+            ],
+        })
+    });
+    run(agent(&a2a_agent(&server.origin)).ask("hello")).unwrap();
+    assert_eq!(server.received().last().unwrap().line, "POST /ag/v1/acme/message:send");
+}

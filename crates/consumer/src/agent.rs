@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::{
-    Affordance, Call, Continuation, Description, Error, Event, Events, Exchange, Grant, Limits, Message, Operation,
-    Place, Reply, Request, Result, Settings, State,
+    Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Grant, Limits,
+    Message, Operation, Place, Reply, Request, Result, Settings, State,
     answer_builder::AnswerBuilder,
     authorize::Caller,
     bounded::{bounded, within},
@@ -20,6 +20,7 @@ use super::{
     middleware::Next,
     request_template::RequestTemplate,
     schema, template,
+    transport::parts,
 };
 use crate::td::internal::origin_variable;
 
@@ -305,7 +306,7 @@ impl Agent {
     fn caller<'a>(&'a self, settings: &'a Settings) -> Caller<'a> {
         let (network, variables) = (&self.context.network, &settings.variables);
         let found = (!self.is_named).then(|| self.why.first().map_or("it was found", String::as_str));
-        Caller { settings, network, variables, found, given_headers: &[] }
+        Caller { settings, network, variables, found, given_headers: &[], stand_in: None }
     }
 
     async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
@@ -394,7 +395,7 @@ impl Agent {
         variables: &Map<String, Value>,
         settings: &Settings,
         given_headers: &[String],
-    ) -> Result<Vec<super::Authorization>> {
+    ) -> Result<Vec<Authorization>> {
         if RequestTemplate::of(form).is_some()
             && let Some(name) = origin_variable(&form.href)
         {
@@ -445,21 +446,54 @@ impl Agent {
     async fn send(&self, call: Call, choice: &Choice, settings: &Settings) -> Result<Exchange> {
         let (limits, whole) = (call.limits, settings.whole_timeout());
         let id = self.id();
-        let binding = &choice.binding;
+        let binding = &*choice.binding;
         let send = move |call: Call| -> super::Pending<'_, Exchange> {
             Box::pin(async move {
                 let limits = call.limits;
-                within(id, &limits, whole, "the answer", binding.start(call)).await
+                within(id, &limits, whole, "the answer", self.start(call, binding, settings)).await
             })
         };
         let middleware = &self.context.middleware;
-        let sent = call.authorization.clone();
-        let exchange = Next::new(middleware, &send).run(call).await.inspect_err(|error| {
+        let exchange = Next::new(middleware, &send).run(call).await?;
+        Ok(bounded(exchange, self.id().to_owned(), limits, whole))
+    }
+
+    async fn start(&self, call: Call, binding: &dyn Binding, settings: &Settings) -> Result<Exchange> {
+        let mut sent = call.authorization.clone();
+        let started = async {
+            let call = self.with_found_description(call, binding, settings).await?;
+            sent.clone_from(&call.authorization);
+            binding.start(call).await
+        };
+        started.await.inspect_err(|error| {
             if matches!(error, Error::Status { status: 401, .. }) {
                 self.context.authorizer.forget(&sent);
             }
-        })?;
-        Ok(bounded(exchange, self.id().to_owned(), limits, whole))
+        })
+    }
+
+    /// Completes a call whose form refers to another description. What the other one requires is sent beside what the agent's
+    /// own asks for by name; where its own leaves open what is needed (`auto`), the other one decides.
+    async fn with_found_description(&self, mut call: Call, binding: &dyn Binding, settings: &Settings) -> Result<Call> {
+        let (open, own): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut call.authorization).into_iter().partition(|one| call.description.is_auto(&one.scheme));
+        call.authorization = own;
+        let Some((description, mut form)) = binding.find_description(&call).await? else {
+            call.authorization.extend(open);
+            return Ok(call);
+        };
+        let given_headers: Vec<String> = call.authorization.iter().filter_map(header_name).collect();
+        let caller = Caller {
+            variables: &call.variables,
+            given_headers: &given_headers,
+            stand_in: call.description.security(&call.form).into_iter().find(|name| call.description.is_auto(name)),
+            ..self.caller(settings)
+        };
+        let required = self.context.authorizer.authorize(&description, &form, &caller).await?;
+        call.authorization.extend(if required.is_empty() { open } else { required });
+        form.members.extend(call.form.members.remove_entry("htv:headers"));
+        form.affordance = call.form.affordance;
+        Ok(Call { description: Arc::new(description), form, ..call })
     }
 
     /// Waits while an agent goes on with its work by itself.
@@ -570,6 +604,14 @@ impl Agent {
 /// The headers of a form whose values the caller gives, as data or as variables.
 fn given_headers(form: &super::Form, data: &Map<String, Value>, settings: &Settings) -> Vec<String> {
     RequestTemplate::of(form).map(|template| template.given_headers(data, &settings.variables)).unwrap_or_default()
+}
+
+/// The name of the header that a credential is sent in.
+fn header_name(authorization: &Authorization) -> Option<String> {
+    match parts(&authorization.grant).1 {
+        Place::Header(name) => Some(name.clone()),
+        _ => None,
+    }
 }
 
 /// The members of the data that a caller gives.

@@ -64,6 +64,8 @@ pub(super) struct Caller<'a> {
     pub(super) found: Option<&'a str>,
     /// Headers whose values are made of the input: no credential is needed for them.
     pub(super) given_headers: &'a [String],
+    /// The scheme whose credential is used where a single one is required that has none of its own name.
+    pub(super) stand_in: Option<&'a str>,
 }
 
 impl Authorizer {
@@ -107,7 +109,9 @@ impl Authorizer {
             if is_given(definition, caller.given_headers) {
                 continue;
             }
-            let grant = self.grant(name, definition, description, form, caller).await?;
+            let stand_in = caller.stand_in.filter(|_| names.len() == 1);
+            let found = find(name, caller.settings).or_else(|| find(stand_in?, caller.settings));
+            let grant = self.grant(name, definition, found, description, form, caller).await?;
             granted.extend(grant.map(|grant| Authorization { scheme: name.clone(), grant }));
         }
         Ok(granted)
@@ -117,6 +121,7 @@ impl Authorizer {
         &self,
         name: &str,
         definition: &Map<String, Value>,
+        found: Option<Credential>,
         description: &Description,
         form: &Form,
         caller: &Caller<'_>,
@@ -142,7 +147,6 @@ impl Authorizer {
         if scheme == "nosec" {
             return Ok(None);
         }
-        let found = find(name, caller.settings);
         if scheme == "auto" && found.is_none() {
             // Not said by the description: perhaps nothing is needed.
             return Ok(None);

@@ -61,6 +61,19 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// description has, and a binding knows by it how the action's status is asked for. See [`Form::has_operation`].
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit>;
 
+    /// Returns the description that the form of a call refers to, such as the agent's card, with the form to use there.
+    /// `None`, the default, where the form itself says how the agent is called.
+    ///
+    /// The call has the credentials that its own description asks for by name. Those that the returned one requires are
+    /// resolved before [`Binding::start`] is given both.
+    ///
+    /// # Errors
+    /// As [`Binding::start`].
+    fn find_description<'a>(&'a self, call: &'a Call) -> Pending<'a, Option<(Description, Form)>> {
+        let _ = call;
+        Box::pin(async { Ok(None) })
+    }
+
     /// Sends the request. Resolves once it is sent and the first answer is known to be one of the protocol; what
     /// follows comes through [`Exchange::events`]. The caller stops polling at the deadline of the call, so a binding
     /// needs no timers, but must not detach work that outlives the events.

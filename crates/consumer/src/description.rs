@@ -162,6 +162,12 @@ impl Description {
         self.value.get("securityDefinitions")?.get(name)?.as_object()
     }
 
+    /// True if a security definition leaves open what is needed.
+    pub(super) fn is_auto(&self, name: &str) -> bool {
+        self.security_definition(name)
+            .is_some_and(|definition| definition.get("scheme").is_some_and(|scheme| scheme == "auto"))
+    }
+
     /// The names of the security definitions that a form requires, all of them: its own, else those of the Thing.
     pub fn security(&self, form: &Form) -> Vec<&str> {
         let own = form.members.get("security").and_then(|names| {

@@ -187,7 +187,8 @@
 //! # How a binding is added
 //! A binding ([`Binding`], in `binding.rs`) is a file, or folder, of its own with one type that implements two methods
 //! beside its name: `fit` says whether it can use a form, `start` performs a [`Call`]. A line in `bindings.rs` adds it
-//! to those that come with agentdex. What a binding gets is complete: [`Call::form`] (with its target resolved),
+//! to those that come with agentdex. One whose forms may refer to another description, as to the card of an agent, returns that
+//! by `find_description`. What a binding gets is complete: [`Call::form`] (with its target resolved),
 //! [`Call::request`] (checked), [`Call::variables`], [`Call::authorization`], [`Call::limits`], [`Call::trace`]
 //! and [`Call::network`], through which every connection is opened: [`Network::http`] gives a client for a URL,
 //! [`Network::addresses`] the checked addresses of a host for protocols that connect themselves. What it returns is an
@@ -196,6 +197,7 @@
 //! to give up.
 
 use agentdex_client as client;
+use agentdex_convert as convert;
 use agentdex_fetch as fetch;
 use agentdex_sacp as sacp;
 use agentdex_td as td;

@@ -1,36 +1,36 @@
-//! The interface of an agent of which only the URL is known where its card is found.
+//! The card of an agent of which only the URL is known where its card is found.
 //!
 //! Agent Spec says no more of an `A2AAgent`: its form has that URL as `a2a:agentCard`. The card is fetched when the agent is
-//! called. Without a card, the URL is that of JSON-RPC of version 0.3, as it was before cards had a place.
+//! called, and read like one that is registered: it says which interface is called, of which tenant, and what access requires.
+//! Without a card, the URL is that of JSON-RPC of version 0.3, as it was before cards had a place.
 
 use reqwest::{Method, Url};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     super::{
-        Error, Form, Result,
-        transport::{Outgoing, Transport, origin},
+        Affordance, Call, Description, Error, Form, Result,
+        transport::{Outgoing, Transport, declared_headers, origin},
     },
     endpoint::Endpoint,
 };
-use crate::fetch::shown;
+use crate::{
+    convert::a2a::{Card, Options},
+    fetch::shown,
+};
 
 /// The places of a card below a URL: of 0.3 and later (A2A 1.0, section 8.2), and of 0.2.
 const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
-
-/// What a card says about calling its agent.
-pub(super) struct Found {
-    pub(super) endpoint: Endpoint,
-    pub(super) streams: bool,
-}
 
 /// The URL where the card of a form's agent is found, if the form names no interface of its own.
 pub(super) fn url(form: &Form) -> Option<&str> {
     form.text("a2a:agentCard")
 }
 
-/// Fetches the card that is found at a URL. None if there is no card at any of its places.
-pub(super) async fn fetch(transport: &Transport, url: &str) -> Result<Option<Found>> {
+/// Fetches the card that is found at a URL, and returns what it describes with the form of the interface to call. `None` if
+/// there is no card at any of its places.
+pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description, Form)>> {
+    let transport = Transport::of(call).with_headers(declared_headers(call));
     let below = url.trim_end_matches('/');
     for (position, place) in places(url).into_iter().enumerate() {
         let request = Outgoing::new(Method::GET, &place).header("accept", "application/json");
@@ -40,14 +40,31 @@ pub(super) async fn fetch(transport: &Transport, url: &str) -> Result<Option<Fou
             Err(error) => return Err(error),
         };
         // A server that answers every path has a page there.
-        let card = serde_json::from_slice(&bytes).ok().filter(is_card);
+        let Some(card) = serde_json::from_slice(&bytes).ok().filter(is_card) else { continue };
+        let description = described(card, call.description.id(), &place)?;
+        let forms = message_forms(&description);
         // That of the site may be of another of its agents.
-        let is_own = |card: &Value| position < WELL_KNOWN.len() || is_at_or_below(card, below);
-        if let Some(card) = card.filter(is_own) {
-            return found(&card, &place).map(Some);
+        if position < WELL_KNOWN.len() || forms.iter().any(|form| is_at_or_below(form, below)) {
+            let form = interface(forms, &place)?;
+            return Ok(Some((description, form)));
         }
     }
     Ok(None)
+}
+
+/// What a card says of its agent, as a registry has it. A message needs neither skills nor capabilities.
+fn described(mut card: Value, id: &str, place: &str) -> Result<Description> {
+    for (name, nothing) in [("skills", json!([])), ("capabilities", json!({}))] {
+        if card.get(name).is_none() {
+            card[name] = nothing;
+        }
+    }
+    let options = Options { id: Some(id.to_owned()), base: Some(place.to_owned()) };
+    let conversion = Card::parse(card.to_string().as_bytes()).and_then(|card| card.to_thing(&options));
+    let unreadable = |reason: String| Error::Protocol { url: shown(place), binding: "a2a", reason };
+    let conversion = conversion.map_err(|error| unreadable(format!("the card can't be read: {error}")))?;
+    let thing = conversion.things.first().ok_or_else(|| unreadable("the card describes nothing".into()))?;
+    Description::parse(thing.description.text())
 }
 
 /// The places where the card may be, the likeliest first.
@@ -65,10 +82,9 @@ fn places(url: &str) -> Vec<String> {
     places
 }
 
-/// True if an interface of a card is at a URL, or below it.
-fn is_at_or_below(card: &Value, url: &str) -> bool {
-    let rest = |interface: Interface<'_>| interface.url.strip_prefix(url).map(str::to_owned);
-    interfaces(card).into_iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+/// True if a form leads to a URL, or below it.
+fn is_at_or_below(form: &Form, url: &str) -> bool {
+    form.href.strip_prefix(url).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }
 
 fn is_card(card: &Value) -> bool {
@@ -77,22 +93,32 @@ fn is_card(card: &Value) -> bool {
             || card.get("url").is_some_and(Value::is_string))
 }
 
+/// The forms of a message to the agent, one for each interface. Which of its skills a message is for isn't known: what one of
+/// them requires beside the others isn't asked for.
+fn message_forms(description: &Description) -> Vec<Form> {
+    let Some(action) = description.actions().next() else { return Vec::new() };
+    let mut forms = description.forms(&Affordance::Action(action.to_owned()));
+    for form in &mut forms {
+        let of_skill = form.members.remove("security");
+        if of_skill.as_ref() != description.value().get("security") {
+            form.members.remove("scopes");
+        }
+    }
+    forms
+}
+
 /// The first interface that can be called, on the server that the card comes from.
-fn found(card: &Value, place: &str) -> Result<Found> {
+fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
     let mut elsewhere = None;
     let mut offered = Vec::new();
-    for interface in interfaces(card) {
-        let target = Url::parse(place).and_then(|base| base.join(interface.url)).map(String::from);
-        let target = target.unwrap_or_else(|_| interface.url.to_owned());
-        let Some(endpoint) = Endpoint::at(&target, interface.binding, interface.version, interface.tenant) else {
-            offered.push(interface.binding);
-            continue;
-        };
-        if origin(&target) == origin(place) {
-            let streams = card["capabilities"]["streaming"] == Value::Bool(true);
-            return Ok(Found { endpoint, streams });
+    for form in forms {
+        if Endpoint::of(&form).is_none() {
+            offered.push(form.text("a2a:binding").unwrap_or("plain HTTP").to_owned());
+        } else if origin(&form.href) == origin(place) {
+            return Ok(form);
+        } else {
+            elsewhere = elsewhere.or(Some(form.href));
         }
-        elsewhere = elsewhere.or(Some(target));
     }
     Err(match elsewhere {
         Some(target) => Error::Refused {
@@ -108,45 +134,8 @@ fn found(card: &Value, place: &str) -> Result<Found> {
     })
 }
 
-struct Interface<'c> {
-    url: &'c str,
-    binding: &'c str,
-    version: &'c str,
-    tenant: Option<&'c str>,
-}
-
-/// The interfaces of a card, in the order of preference: `supportedInterfaces` of 1.0, else those of 0.3.
-fn interfaces(card: &Value) -> Vec<Interface<'_>> {
-    let listed = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
-    let supported: Vec<Interface<'_>> = listed("supportedInterfaces")
-        .filter_map(|interface| {
-            Some(Interface {
-                url: interface.get("url")?.as_str()?,
-                binding: interface.get("protocolBinding")?.as_str()?,
-                version: interface.get("protocolVersion").and_then(Value::as_str).unwrap_or("1.0"),
-                tenant: interface.get("tenant").and_then(Value::as_str).filter(|tenant| !tenant.is_empty()),
-            })
-        })
-        .collect();
-    if !supported.is_empty() {
-        return supported;
-    }
-    let version = card.get("protocolVersion").and_then(Value::as_str).unwrap_or("0.3.0");
-    let main = card.get("url").and_then(Value::as_str).map(|url| {
-        let binding = card.get("preferredTransport").and_then(Value::as_str).unwrap_or("JSONRPC");
-        Interface { url, binding, version, tenant: None }
-    });
-    let additional = listed("additionalInterfaces").filter_map(|interface| {
-        let (url, binding) = (interface.get("url")?.as_str()?, interface.get("transport")?.as_str()?);
-        Some(Interface { url, binding, version, tenant: None })
-    });
-    main.into_iter().chain(additional).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -162,18 +151,32 @@ mod tests {
     fn interface_that_can_be_called_is_chosen() {
         let place = "https://a.example/.well-known/agent-card.json";
         let card = |interfaces: Value| json!({"name": "A", "supportedInterfaces": interfaces});
+        let chosen = |card: Value| {
+            let description = described(card, "urn:example:a", place).unwrap();
+            interface(message_forms(&description), place)
+        };
         let interface =
             |url: &str, binding: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": "1.0"});
-        let chosen =
-            found(&card(json!([interface("https://a.example/g", "GRPC"), interface("/rpc", "JSONRPC")])), place);
-        assert!(chosen.unwrap().endpoint.is_rpc);
-        let old = json!({"name": "A", "url": "https://a.example/rpc", "protocolVersion": "0.3.0",
-            "capabilities": {"streaming": true}});
-        let old = found(&old, place).unwrap();
-        assert!(old.streams && !old.endpoint.is_v1);
-        let elsewhere = found(&card(json!([interface("https://b.example/rpc", "JSONRPC")])), place).err().unwrap();
+        let both = card(json!([interface("https://a.example/g", "GRPC"), interface("/rpc", "JSONRPC")]));
+        assert_eq!(chosen(both).unwrap().href, "https://a.example/rpc");
+        let old = json!({"name": "A", "url": "https://a.example/rpc", "protocolVersion": "0.3.0"});
+        assert!(!Endpoint::of(&chosen(old).unwrap()).unwrap().is_v1);
+        let elsewhere = chosen(card(json!([interface("https://b.example/rpc", "JSONRPC")]))).err().unwrap();
         assert!(elsewhere.to_string().contains("another origin"), "{elsewhere}");
-        let grpc = found(&card(json!([interface("https://a.example/g", "GRPC")])), place).err().unwrap();
+        let grpc = chosen(card(json!([interface("https://a.example/g", "GRPC")]))).err().unwrap();
         assert!(grpc.to_string().contains("GRPC"), "{grpc}");
+    }
+
+    #[test]
+    fn what_one_skill_requires_is_not_asked_for_a_message() {
+        let card = json!({
+            "name": "A", "url": "https://a.example/rpc", "protocolVersion": "0.3.0", "security": [{"k": []}],
+            "securitySchemes": {"k": {"type": "http", "scheme": "bearer"}, "o": {"type": "mutualTLS"}},
+            "skills": [{"id": "a", "name": "a", "description": "d", "tags": [], "security": [{"o": ["admin"]}]}],
+        });
+        let description = described(card, "urn:example:a", "https://a.example").unwrap();
+        let forms = message_forms(&description);
+        assert_eq!(description.security(&forms[0]), ["k"]);
+        assert_eq!(forms[0].scopes().count(), 0);
     }
 }

@@ -36,17 +36,12 @@ impl Endpoint {
         if form.subprotocol() != Some("a2a") {
             return None;
         }
-        let version = form.text("a2a:protocolVersion").unwrap_or("1.0");
-        Endpoint::at(&form.href, form.text("a2a:binding")?, version, form.text("a2a:tenant"))
-    }
-
-    /// The interface at a URL; none if it is not one that can be called here.
-    pub(super) fn at(target: &str, binding: &str, version: &str, tenant: Option<&str>) -> Option<Endpoint> {
-        let scheme = target.split(':').next().unwrap_or_default();
-        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        if !matches!(form.scheme().as_str(), "http" | "https") {
             return None;
         }
-        let is_rpc = match binding {
+        let version = form.text("a2a:protocolVersion").unwrap_or("1.0");
+        let target = form.href.as_str();
+        let is_rpc = match form.text("a2a:binding")? {
             "JSONRPC" => true,
             "HTTP+JSON" => false,
             _ => return None,
@@ -59,7 +54,7 @@ impl Endpoint {
             is_rpc,
             is_v1: !version.trim_start_matches(['v', 'V']).starts_with("0."),
             version: version.to_owned(),
-            tenant: tenant.map(str::to_owned),
+            tenant: form.text("a2a:tenant").map(str::to_owned),
         })
     }
 

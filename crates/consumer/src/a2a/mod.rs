@@ -13,7 +13,7 @@
 //! | all tasks | – | `ListTasks` | `GET …/tasks` |
 //!
 //! A form that names the URL of a card instead (`a2a:agentCard`, of an `A2AAgent` of Agent Spec) is called by what the card
-//! says.
+//! says, with the credentials that the card requires.
 //!
 //! The schema of a typed answer goes into the metadata of the message as [`SCHEMA_METADATA`], beside an
 //! `acceptedOutputModes` of `application/json`. What an agent says about its cost is read from the members `cost` and
@@ -26,7 +26,7 @@ mod run;
 mod write;
 
 pub use self::write::SCHEMA_METADATA;
-use super::{Binding, Call, Exchange, Fit, Form, Operation, Pending};
+use super::{Binding, Call, Description, Exchange, Fit, Form, Operation, Pending};
 
 /// A2A over HTTP.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,6 +49,15 @@ impl Binding for A2a {
         );
         let rank = if endpoint.is_rpc { 30 } else { 29 };
         is_possible.then_some(Fit { rank, takes_messages: true, streams: true })
+    }
+
+    fn find_description<'a>(&'a self, call: &'a Call) -> Pending<'a, Option<(Description, Form)>> {
+        Box::pin(async move {
+            match card::url(&call.form) {
+                Some(url) => card::fetch(call, url).await,
+                None => Ok(None),
+            }
+        })
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {

@@ -13,7 +13,6 @@ use super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
         transport::{Incoming, Transport, declared_headers},
     },
-    card,
     endpoint::{Endpoint, Rpc},
     read::{self, Answer},
     write,
@@ -29,17 +28,8 @@ struct Session {
 
 pub(super) async fn run(call: Call) -> Result<Exchange> {
     let transport = Transport::of(&call).with_headers(declared_headers(&call));
-    let found = match card::url(&call.form) {
-        Some(url) => card::fetch(&transport, url).await?,
-        None => None,
-    };
-    let (endpoint, can_stream) = match found {
-        Some(found) => (found.endpoint, found.streams),
-        None => {
-            let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
-            (endpoint, streams(&call))
-        }
-    };
+    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
+    let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {
         Request::Message { message, continuation, schema, .. } => {
