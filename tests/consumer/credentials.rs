@@ -232,3 +232,41 @@ fn secrets_are_shown_nowhere() {
     let error = run(agent.call("ask", json!({}))).unwrap_err();
     assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
 }
+
+#[test]
+fn credential_that_a_header_can_not_have_is_named_before_anything_is_sent() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let in_header = json!({"scheme": "apikey", "in": "header", "name": "X-K"});
+    for (definition, secret, expected) in [
+        (json!({"scheme": "bearer"}), "kk\n", "line break"),
+        (in_header.clone(), "kk\r\n", "line break"),
+        (in_header, "k\u{1}k", "control character"),
+        (json!({"scheme": "apikey", "in": "header", "name": "X-Ü"}), "kk", "X-Ü"),
+    ] {
+        let environment = Settings::new().environment([("AGENTDEX_CREDENTIAL_MY_KEY", secret)]);
+        let agent = agent(&secured(&server.origin, definition.clone())).update(environment);
+        let error = run(agent.call("ask", json!({}))).unwrap_err();
+        let Error::Setting { setting, reason } = &error else { panic!("{definition}: {error:?}") };
+        assert_eq!(setting, "credentials.my-key");
+        assert!(reason.contains(expected) && !reason.contains(secret), "{reason}");
+    }
+    assert!(server.received().is_empty());
+}
+
+#[test]
+fn header_that_can_not_be_sent_is_named_before_anything_is_sent() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let plain = secured(&server.origin, json!({"scheme": "nosec"}));
+    let mut declaring = plain.clone();
+    declaring["actions"]["ask"]["forms"][0]["htv:headers"] = json!([{"htv:fieldName": "X-Ü", "htv:fieldValue": "1"}]);
+    for (description, settings, name) in [
+        (&plain, Settings::new().header("X-Ü", "1"), "X-Ü"),
+        (&plain, Settings::new().header("X-Line", "a\nb"), "X-Line"),
+        (&declaring, Settings::new(), "X-Ü"),
+    ] {
+        let error = run(agent(description).update(settings).call("ask", json!({}))).unwrap_err();
+        let Error::Setting { setting, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(*setting, format!("headers.{name}"));
+    }
+    assert!(server.received().is_empty());
+}

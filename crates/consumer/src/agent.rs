@@ -15,12 +15,12 @@ use super::{
     bounded::{bounded, within},
     choose::{Choice, choices, message_action},
     context::Context,
+    credential::parts,
     description::strings,
     input,
     middleware::Next,
     request_template::RequestTemplate,
     schema, template,
-    transport::parts,
 };
 use crate::td::internal::origin_variable;
 

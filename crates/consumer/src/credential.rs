@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::{Engine, prelude::BASE64_STANDARD};
+
 /// A text that is not shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -115,6 +117,21 @@ pub enum Place {
     Body(String),
     /// A variable of the URI template.
     Uri(String),
+}
+
+/// The text that is sent for a grant, and where.
+pub(super) fn parts(grant: &Grant) -> (String, &Place) {
+    let in_header = |place: &Place| matches!(place, Place::Header(name) if name.eq_ignore_ascii_case("authorization"));
+    match grant {
+        Grant::Basic { user, password, place } => {
+            let pair = BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()));
+            (format!("Basic {pair}"), place)
+        }
+        Grant::Bearer { token, place } if in_header(place) => (format!("Bearer {}", token.reveal()), place),
+        Grant::Bearer { token: secret, place } | Grant::ApiKey { key: secret, place } => {
+            (secret.reveal().to_owned(), place)
+        }
+    }
 }
 
 /// The trace that a call belongs to (W3C Trace Context).

@@ -221,6 +221,7 @@ mod directory;
 mod discover;
 mod error;
 mod event;
+mod headers;
 mod input;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -11,7 +11,7 @@ use regex::Regex;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{Authorization, Error, Form, Place, Result, template::text_of, transport::parts};
+use super::{Authorization, Error, Form, Place, Result, credential::parts, template::text_of};
 
 /// A name is of letters, numbers and underscores; as in Python, combining marks are no letters.
 #[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]

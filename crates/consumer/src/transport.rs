@@ -5,13 +5,11 @@
 
 use std::time::Duration;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::{Stream, StreamExt, stream};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, Response, StatusCode, Url, header};
+use reqwest::{Method, Response, StatusCode, Url, header, header::HeaderMap};
 use serde_json::{Value, json};
 
-use super::{Authorization, Call, Error, Grant, Network, Place, Request, Result, Trace, template::text_of};
+use super::{Authorization, Call, Error, Network, Place, Request, Result, Trace, credential::parts, headers};
 use crate::{
     client::sse::{Block, Parser},
     fetch::shown,
@@ -137,21 +135,17 @@ impl Transport {
         }
         let (client, mut url) = self.network.http(&outgoing.url).await?;
         self.add_to_query(&mut url);
+        let mut headers = HeaderMap::new();
+        for (name, value) in self.headers.iter().chain(&outgoing.headers) {
+            headers::add(&mut headers, name, value)?;
+        }
+        headers::add_credentials(&mut headers, &self.authorization)?;
+        self.trace.iter().try_for_each(|trace| headers::add_trace(&mut headers, trace))?;
         let first = url.origin();
         let mut method = outgoing.method.clone();
         let mut body = outgoing.body.as_ref();
         for redirects in 0..=MAX_REDIRECTS {
-            let mut request = client.request(method.clone(), url.clone());
-            for (name, value) in self.headers.iter().chain(&outgoing.headers) {
-                request = request.header(name, value);
-            }
-            request = self.authorized(request);
-            if let Some(trace) = &self.trace {
-                request = request.header("traceparent", &trace.parent);
-                if let Some(state) = &trace.state {
-                    request = request.header("tracestate", state);
-                }
-            }
+            let mut request = client.request(method.clone(), url.clone()).headers(headers.clone());
             if let Some(body) = body {
                 request = request.body(body.clone());
             }
@@ -207,22 +201,6 @@ impl Transport {
             }
         }
     }
-
-    fn authorized(&self, mut request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-        for Authorization { grant, .. } in &self.authorization {
-            if let (secret, Place::Header(name)) = parts(grant)
-                && let Ok(mut value) = header::HeaderValue::from_str(&secret)
-            {
-                // Marked, so that nothing logs it.
-                value.set_sensitive(true);
-                request = request.header(name, value);
-            }
-        }
-        match cookies(&self.authorization) {
-            Some(cookies) => request.header(header::COOKIE, cookies),
-            None => request,
-        }
-    }
 }
 
 /// Inserts a value where a JSON Pointer (RFC 6901) leads, and what is missing on the way (TD 1.1, section 5.3.3.1). False
@@ -248,60 +226,6 @@ fn insert(body: &mut Value, pointer: &str, value: Value) -> bool {
     }
     *place = value;
     true
-}
-
-/// Returns the `Cookie` header of all credentials that are cookies: a request has one (RFC 6265, section 5.4), and a secret
-/// may have any character.
-pub(super) fn cookies(authorization: &[Authorization]) -> Option<String> {
-    let cookies = authorization.iter().filter_map(|Authorization { grant, .. }| match parts(grant) {
-        (secret, Place::Cookie(name)) => Some(format!("{name}={}", utf8_percent_encode(&secret, NON_ALPHANUMERIC))),
-        _ => None,
-    });
-    Some(cookies.collect::<Vec<_>>().join("; ")).filter(|cookies| !cookies.is_empty())
-}
-
-/// The text that is sent for a grant, and where.
-pub(super) fn parts(grant: &Grant) -> (String, &Place) {
-    let in_header = |place: &Place| matches!(place, Place::Header(name) if name.eq_ignore_ascii_case("authorization"));
-    match grant {
-        Grant::Basic { user, password, place } => {
-            let pair = BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()));
-            (format!("Basic {pair}"), place)
-        }
-        Grant::Bearer { token, place } if in_header(place) => (format!("Bearer {}", token.reveal()), place),
-        Grant::Bearer { token: secret, place } | Grant::ApiKey { key: secret, place } => {
-            (secret.reveal().to_owned(), place)
-        }
-    }
-}
-
-/// Headers that the form declares (`htv:headers`), with the values of their variables; one without a value is not sent, nor
-/// one that the protocol itself sets.
-pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
-    let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
-    let header = |declared: &Value| {
-        let name = declared.get("htv:fieldName")?.as_str().filter(|name| !is_of_protocol(name))?;
-        // Values are filled in once: what looks like a variable in one is none.
-        let mut parts = declared.get("htv:fieldValue")?.as_str()?.split('{');
-        let mut value = parts.next()?.to_owned();
-        for part in parts {
-            let (variable, literal) = part.split_once('}')?;
-            value.push_str(&text_of(call.variables.get(variable)?));
-            value.push_str(literal);
-        }
-        Some((name.to_owned(), value))
-    };
-    declared.filter_map(header).collect()
-}
-
-/// True for headers that a protocol on top of HTTP sets itself.
-fn is_of_protocol(header: &str) -> bool {
-    let name = header.to_ascii_lowercase();
-    name.starts_with("mcp-")
-        || matches!(
-            name.as_str(),
-            "a2a-version" | "accept" | "content-type" | "content-length" | "host" | "last-event-id"
-        )
 }
 
 fn redirect_target(response: &Response, url: &Url) -> Result<Url> {

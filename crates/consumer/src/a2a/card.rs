@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Affordance, Call, Description, Error, Form, Result,
-        transport::{Outgoing, Transport, declared_headers, origin},
+        headers::declared_headers,
+        transport::{Outgoing, Transport, origin},
     },
     endpoint::Endpoint,
 };

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
-        transport::{Incoming, Transport, declared_headers},
+        headers::declared_headers,
+        transport::{Incoming, Transport},
     },
     endpoint::{Endpoint, Rpc},
     read::{self, Answer},

@@ -1,8 +1,8 @@
 //! Connections to servers: over HTTP, or to a program.
 
-use std::{collections::HashMap, process::Stdio, time::Duration};
+use std::{process::Stdio, time::Duration};
 
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use rmcp::{
     model::ProtocolVersion,
     service::{ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService},
@@ -15,7 +15,8 @@ use tokio::{process::Command, sync::mpsc};
 use super::{
     super::{
         Authorization, Call, Error, Event, Place, Result,
-        transport::{cookies, declared_headers, parts},
+        credential::parts,
+        headers::{self, declared_headers},
     },
     answer,
     notify::Notified,
@@ -32,38 +33,20 @@ type Service = RunningService<RoleClient, Notified>;
 pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Result<Service> {
     let target = &call.form.href;
     let (client, mut url) = call.network.http(target).await?;
-    let mut headers = HashMap::new();
-    let mut add = |name: &str, value: &str, is_secret: bool| {
-        let (name, value) = (HeaderName::try_from(name), HeaderValue::try_from(value));
-        // What can't be a header isn't sent.
-        if let (Ok(name), Ok(mut value)) = (name, value) {
-            value.set_sensitive(is_secret);
-            headers.insert(name, value);
-        }
-    };
-    for (name, value) in declared_headers(call) {
-        add(&name, &value, false);
+    let mut sent = HeaderMap::new();
+    for (name, value) in declared_headers(call).iter().chain(&call.headers) {
+        headers::add(&mut sent, name, value)?;
     }
-    for (name, value) in &call.headers {
-        add(name, value, false);
-    }
-    if let Some(trace) = &call.trace {
-        add("traceparent", &trace.parent, false);
-        trace.state.iter().for_each(|state| add("tracestate", state, false));
-    }
+    headers::add_credentials(&mut sent, &call.authorization)?;
+    call.trace.iter().try_for_each(|trace| headers::add_trace(&mut sent, trace))?;
     for authorization in &call.authorization {
         check_place(authorization)?;
-        match parts(&authorization.grant) {
-            (text, Place::Header(name)) => add(name, &text, true),
-            (text, Place::Query(name)) => drop(url.query_pairs_mut().append_pair(name, &text)),
-            _ => {}
+        if let (text, Place::Query(name)) = parts(&authorization.grant) {
+            url.query_pairs_mut().append_pair(name, &text);
         }
     }
-    if let Some(cookies) = cookies(&call.authorization) {
-        add("cookie", &cookies, true);
-    }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-    config.custom_headers = headers;
+    config.custom_headers = sent.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     config.max_json_response_size = call.limits.max_bytes;
     config.max_sse_event_size = call.limits.max_bytes;
     let transport = StreamableHttpClientTransport::with_client(client, config);

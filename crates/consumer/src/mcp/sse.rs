@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 use super::{
     super::{
         Call, Error, Result,
-        transport::{Outgoing, Transport, declared_headers, origin},
+        headers::declared_headers,
+        transport::{Outgoing, Transport, origin},
     },
     answer::NAME,
 };

@@ -5,7 +5,7 @@ use futures_util::{
     StreamExt,
     stream::{SplitSink, SplitStream},
 };
-use reqwest::{StatusCode, Upgraded, header};
+use reqwest::{StatusCode, Upgraded, header, header::HeaderMap};
 use ring::digest;
 use tokio_tungstenite::{
     WebSocketStream,
@@ -18,11 +18,7 @@ use tokio_tungstenite::{
 use uuid::Uuid;
 
 use super::message::NAME;
-use crate::{
-    Authorization, Call, Error, Network, Place, Result,
-    fetch::shown,
-    transport::{cookies, parts},
-};
+use crate::{Authorization, Call, Error, Network, Place, Result, credential::parts, fetch::shown, headers};
 
 /// The subprotocol.
 pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
@@ -38,42 +34,28 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
     // ws:// and wss:// are http:// and https:// until the connection is upgraded.
     let (client, mut url) = call.network.http(&format!("http{}", &target[2..])).await?;
     let key = BASE64_STANDARD.encode(Uuid::new_v4().as_bytes());
-    let mut headers = Vec::new();
-    headers.extend(call.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
-    if let Some(trace) = &call.trace {
-        headers.push(("traceparent".to_owned(), trace.parent.clone()));
-        headers.extend(trace.state.iter().map(|state| ("tracestate".to_owned(), state.clone())));
-    }
-    let mut secrets = Vec::new();
+    let mut sent = HeaderMap::new();
+    call.headers.iter().try_for_each(|(name, value)| headers::add(&mut sent, name, value))?;
+    headers::add_credentials(&mut sent, &call.authorization)?;
+    call.trace.iter().try_for_each(|trace| headers::add_trace(&mut sent, trace))?;
     for Authorization { scheme, grant } in &call.authorization {
-        let (text, place) = parts(grant);
-        match place {
-            Place::Header(name) => secrets.push((name.clone(), text)),
-            Place::Cookie(_) => {}
-            Place::Query(name) => drop(url.query_pairs_mut().append_pair(name, &text)),
+        match parts(grant) {
+            (_, Place::Header(_) | Place::Cookie(_)) => {}
+            (text, Place::Query(name)) => drop(url.query_pairs_mut().append_pair(name, &text)),
             _ => {
                 let reason = "WebSocket has no place for it but headers, cookies and the query".to_owned();
                 return Err(Error::Setting { setting: scheme.clone(), reason });
             }
         }
     }
-    secrets.extend(cookies(&call.authorization).map(|cookies| ("cookie".to_owned(), cookies)));
-    let mut request = client
+    let request = client
         .get(url.clone())
+        .headers(sent)
         .header(header::CONNECTION, "Upgrade")
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_VERSION, "13")
         .header(header::SEC_WEBSOCKET_KEY, &key)
         .header(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    for (name, secret) in secrets {
-        if let Ok(mut value) = header::HeaderValue::try_from(secret) {
-            value.set_sensitive(true);
-            request = request.header(name, value);
-        }
-    }
     let response = request.send().await.map_err(|error| Network::failure(url.as_str(), error))?;
     let text = |name: header::HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
     let refused = |reason: &str| Error::Protocol { url: shown(target), binding: NAME, reason: reason.to_owned() };

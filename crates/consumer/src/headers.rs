@@ -1,0 +1,114 @@
+//! Headers of requests: those that a form declares, those that the caller sets, and those with credentials.
+//!
+//! A header that can't be sent ends the call: the agent may need it to grant access, or to tell its callers apart.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::{Authorization, Call, Error, Place, Result, Trace, credential::parts, template::text_of};
+
+/// Adds a header.
+///
+/// # Errors
+/// [`Error::Setting`] for a name or value that no header can have.
+pub(super) fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<()> {
+    let (name, value) = checked(name, value).map_err(|reason| setting(format!("headers.{name}"), reason))?;
+    headers.append(name, value);
+    Ok(())
+}
+
+/// Adds the headers of a trace.
+pub(super) fn add_trace(headers: &mut HeaderMap, trace: &Trace) -> Result<()> {
+    add(headers, "traceparent", &trace.parent)?;
+    trace.state.iter().try_for_each(|state| add(headers, "tracestate", state))
+}
+
+/// Adds the headers and cookies that credentials are sent in.
+pub(super) fn add_credentials(headers: &mut HeaderMap, authorization: &[Authorization]) -> Result<()> {
+    let mut cookies = Vec::new();
+    for Authorization { scheme, grant } in authorization {
+        let (secret, place) = parts(grant);
+        let (name, value) = match place {
+            Place::Header(name) => (name.as_str(), secret),
+            // A secret may have any character.
+            Place::Cookie(name) => ("cookie", format!("{name}={}", utf8_percent_encode(&secret, NON_ALPHANUMERIC))),
+            _ => continue,
+        };
+        let (name, value) = checked(name, &value).map_err(|reason| setting(format!("credentials.{scheme}"), reason))?;
+        match place {
+            Place::Cookie(_) => cookies.push(value),
+            _ => add_secret(headers, name, value),
+        }
+    }
+    // A request has one such header (RFC 6265, section 5.4).
+    let cookies = cookies.iter().map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b"; "[..]);
+    if let (false, Ok(value)) = (cookies.is_empty(), HeaderValue::from_bytes(&cookies)) {
+        add_secret(headers, reqwest::header::COOKIE, value);
+    }
+    Ok(())
+}
+
+/// Adds a header that nothing logs.
+fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue) {
+    value.set_sensitive(true);
+    headers.append(name, value);
+}
+
+/// Fails for a credential that belongs into a body: those of the protocol have no place for it.
+pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
+    let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
+    in_body.map_or(Ok(()), |one| {
+        let reason = format!("it belongs into the body of the request, where {protocol} has no place for it");
+        Err(setting(format!("credentials.{}", one.scheme), reason))
+    })
+}
+
+fn setting(setting: String, reason: String) -> Error {
+    Error::Setting { setting, reason }
+}
+
+/// A header, or the reason why there can't be one. The reason doesn't show the value, which may be a secret.
+fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderValue), String> {
+    let own = HeaderName::try_from(name).map_err(|_| {
+        format!("{name:?} can't be the name of a header, which is made of ASCII letters, digits, and some signs")
+    })?;
+    let is_forbidden = |character: &char| character.is_ascii_control() && *character != '\t';
+    let what = match value.chars().find(is_forbidden) {
+        Some('\n' | '\r') if !value.trim_end().contains(['\n', '\r']) => "a line break at its end",
+        Some('\n' | '\r') => "a line break",
+        _ => "a control character",
+    };
+    let value = HeaderValue::try_from(value)
+        .map_err(|_| format!("the value has {what}, which the header {name:?} can't be sent with"))?;
+    Ok((own, value))
+}
+
+/// Returns the headers that the form declares (`htv:headers`), with the values of their variables; without those that the
+/// protocol itself sets.
+pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
+    let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
+    let header = |declared: &Value| {
+        let name = declared.get("htv:fieldName")?.as_str().filter(|name| !is_of_protocol(name))?;
+        // Values are filled in once: what looks like a variable in one is none.
+        let mut parts = declared.get("htv:fieldValue")?.as_str()?.split('{');
+        let mut value = parts.next()?.to_owned();
+        for part in parts {
+            let (variable, literal) = part.split_once('}')?;
+            value.push_str(&text_of(call.variables.get(variable)?));
+            value.push_str(literal);
+        }
+        Some((name.to_owned(), value))
+    };
+    declared.filter_map(header).collect()
+}
+
+/// True for headers that a protocol on top of HTTP sets itself.
+fn is_of_protocol(header: &str) -> bool {
+    let name = header.to_ascii_lowercase();
+    name.starts_with("mcp-")
+        || matches!(
+            name.as_str(),
+            "a2a-version" | "accept" | "content-type" | "content-length" | "host" | "last-event-id"
+        )
+}
