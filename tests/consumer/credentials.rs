@@ -270,3 +270,45 @@ fn header_that_can_not_be_sent_is_named_before_anything_is_sent() {
     }
     assert!(server.received().is_empty());
 }
+
+#[test]
+fn key_in_the_url_is_sent_in_combinations_too() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let description = |href: &str, security: Value| {
+        thing(json!({
+            "securityDefinitions": {
+                "url-key": {"scheme": "apikey", "in": "uri", "name": "k"}, "token": {"scheme": "bearer"},
+                "both": {"scheme": "combo", "allOf": ["url-key", "token"]},
+                "any": {"scheme": "combo", "oneOf": ["url-key", "token"]},
+                "nested": {"scheme": "combo", "oneOf": ["both"]},
+            },
+            "security": security, "actions": {"ask": {"forms": [{"href": format!("{}{href}", server.origin)}]}},
+        }))
+    };
+    let called = |href: &str, security: Value, given: &[(&'static str, &'static str)]| {
+        let before = server.received().len();
+        let environment = Settings::new().environment(given.iter().copied());
+        let outcome = run(agent(&description(href, security)).update(environment).call("ask", json!({})));
+        outcome.map(|_| {
+            let received = server.received();
+            assert_eq!(received.len(), before + 1);
+            (received[before].line.clone(), received[before].header("authorization").to_owned())
+        })
+    };
+    let (key, token) = (("AGENTDEX_CREDENTIAL_URL_KEY", "x/y"), ("AGENTDEX_CREDENTIAL_TOKEN", "t0k"));
+    let sent = |line: &str, authorization: &str| (line.to_owned(), authorization.to_owned());
+    for security in [json!("any"), json!("url-key"), json!(["any"])] {
+        assert_eq!(called("/a/{k}/b", security.clone(), &[key]).unwrap(), sent("POST /a/x%2Fy/b", ""), "{security}");
+    }
+    for security in [json!("both"), json!("nested"), json!(["url-key", "token"])] {
+        let expected = sent("POST /a?k=x%2Fy", "Bearer t0k");
+        assert_eq!(called("/a{?k}", security.clone(), &[key, token]).unwrap(), expected, "{security}");
+    }
+    // Where another way is taken, the variable has no value.
+    assert_eq!(called("/a{?k}", json!("any"), &[token]).unwrap(), sent("POST /a", "Bearer t0k"));
+    let error = called("/a/{k}", json!("any"), &[token]).unwrap_err();
+    assert!(error.to_string().starts_with("variables.k: "), "{error}");
+    let error = called("/a", json!("url-key"), &[key]).unwrap_err();
+    assert!(error.to_string().starts_with("credentials.url-key: "), "{error}");
+    assert_eq!(server.received().len(), 7);
+}

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::{
-    Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Grant, Limits,
+    Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
     Message, Operation, Place, Reply, Request, Result, Settings, State,
     answer_builder::AnswerBuilder,
-    authorize::Caller,
+    authorize::{Caller, keys_in_url},
     bounded::{bounded, within},
     choose::{Choice, choices, message_action},
     context::Context,
@@ -417,30 +417,24 @@ impl Agent {
             Ok(expanded)
         };
         // A key that is a part of the URL is known once the target is.
-        let mut filled = variables.clone();
-        let keys = self.keys_in_url(form);
-        keys.iter().for_each(|name| drop(filled.insert(name.clone(), "key".into())));
+        let mut assumed = variables.clone();
+        let keys = keys_in_url(&self.description, form);
+        assumed.extend(keys.iter().map(|name| (name.clone(), "key".into())));
         let mut target = form.clone();
-        target.href = expand(&filled)?;
+        target.href = expand(&assumed)?;
         let caller = Caller { variables, given_headers, ..self.caller(settings) };
         let granted = self.context.authorizer.authorize(&self.description, &target, &caller).await?;
-        for authorization in &granted {
-            if let Grant::ApiKey { key, place: Place::Uri(name) } = &authorization.grant {
-                filled.insert(name.clone(), key.reveal().into());
+        let mut filled = variables.clone();
+        for Authorization { scheme, grant } in &granted {
+            let (key, Place::Uri(name)) = parts(grant) else { continue };
+            if !template::has_variable(&form.href, name) {
+                let reason = format!("the URL of {} has no variable {name:?} for it", form.affordance);
+                return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
+            filled.insert(name.clone(), key.into());
         }
         form.href = if keys.is_empty() { target.href } else { expand(&filled)? };
         Ok(granted)
-    }
-
-    fn keys_in_url(&self, form: &super::Form) -> Vec<String> {
-        let names = self.description.security(form);
-        let key = |name: &str| {
-            let definition = self.description.security_definition(name)?;
-            let is_in_url = definition.get("in").is_some_and(|place| place == "uri");
-            definition.get("name").and_then(Value::as_str).filter(|_| is_in_url).map(str::to_owned)
-        };
-        names.into_iter().filter_map(key).collect()
     }
 
     async fn send(&self, call: Call, choice: &Choice, settings: &Settings) -> Result<Exchange> {

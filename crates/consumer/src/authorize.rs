@@ -294,6 +294,16 @@ fn alternatives(description: &Description, names: &[&str], depth: usize) -> Vec<
     sets
 }
 
+/// The variables of the URL that keys may take the place of.
+pub(super) fn keys_in_url(description: &Description, form: &Form) -> BTreeSet<String> {
+    let schemes = alternatives(description, &description.security(form), 0).into_iter().flatten();
+    let key = |scheme: String| match place(description.security_definition(&scheme)?, "apikey") {
+        Place::Uri(name) => Some(name),
+        _ => None,
+    };
+    schemes.filter_map(key).collect()
+}
+
 /// The value that is sent for a key: of a header of an MCP server the one that its template (`mcp:value`) makes of it, such
 /// as `token {key}`.
 fn in_template(

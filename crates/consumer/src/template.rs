@@ -87,6 +87,15 @@ pub(super) fn has_dot_segments(url: &str) -> bool {
     })
 }
 
+/// True if a template has a variable.
+pub(super) fn has_variable(template: &str, name: &str) -> bool {
+    let mut expressions = template.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+    let is_it = |variable: &Variable<'_>| {
+        variable.name == name || percent_decode_str(variable.name).decode_utf8_lossy() == name
+    };
+    expressions.any(|inner| specifications(inner).1.iter().any(is_it))
+}
+
 /// The style of an expression and its variables.
 fn specifications(inner: &str) -> (Style, Vec<Variable<'_>>) {
     let style = |first, separator, is_named, if_empty, allowed| Style { first, separator, is_named, if_empty, allowed };
