@@ -327,3 +327,14 @@ fn messages_that_come_before_they_are_asked_for_are_bounded() {
     let error = block_on(events(&Mqtt, read)).unwrap_err();
     assert!(matches!(error, Error::AnswerTooLarge { limit, .. } if limit < 2 * 1024 * 1024), "{error}");
 }
+
+#[test]
+fn key_that_a_payload_has_no_place_for_is_named() {
+    let href = "mqtt://127.0.0.1:9/a";
+    let thing = description(json!({"properties": {"a": {"forms": [{"href": href}]}}}));
+    let mut call = call(&thing, Affordance::Property("a".into()), Request::Write(json!(1)));
+    let grant = Grant::ApiKey { key: Secret::new("k"), place: Place::Body("key".into()) };
+    call.authorization.push(Authorization { scheme: "key".into(), grant });
+    let error = block_on(events(&Mqtt, call)).unwrap_err();
+    assert!(matches!(&error, Error::Setting { setting, .. } if setting == "credentials.key"), "{error:?}");
+}

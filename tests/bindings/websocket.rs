@@ -329,7 +329,7 @@ fn credentials_and_headers_go_with_the_handshake() {
     let mut call = agent.action("headers", invoke(json!("")));
     call.authorization.push(Authorization { scheme: "sc".into(), grant: bearer(Place::Body("key".into())) });
     let error = block_on(answer(&WebSocket, call)).unwrap_err();
-    assert!(matches!(&error, Error::Setting { setting, .. } if setting == "sc"), "{error:?}");
+    assert!(matches!(&error, Error::Setting { setting, .. } if setting == "credentials.sc"), "{error:?}");
 }
 
 #[test]

@@ -312,3 +312,16 @@ fn key_in_the_url_is_sent_in_combinations_too() {
     assert!(error.to_string().starts_with("credentials.url-key: "), "{error}");
     assert_eq!(server.received().len(), 7);
 }
+
+#[test]
+fn key_of_a_body_is_named_where_the_request_has_none() {
+    let server = Server::start(|_| Said::json(json!(1)));
+    let mut description = secured(&server.origin, json!({"scheme": "apikey", "in": "body", "name": "k"}));
+    description["properties"] =
+        json!({"state": {"observable": true, "forms": [{"href": format!("{}/state", server.origin)}]}});
+    let environment = Settings::new().environment([("AGENTDEX_CREDENTIAL_MY_KEY", "x")]);
+    let agent = agent(&description).update(environment);
+    let error = run(agent.read("state")).unwrap_err();
+    assert!(error.to_string().starts_with("credentials.my-key: "), "{error}");
+    assert!(server.received().is_empty());
+}

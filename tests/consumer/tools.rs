@@ -649,3 +649,15 @@ fn the_tenant_of_an_interface_is_in_the_url() {
     run(agent(&a2a_agent(&server.origin)).ask("hello")).unwrap();
     assert_eq!(server.received().last().unwrap().line, "POST /ag/v1/acme/message:send");
 }
+
+#[test]
+fn key_that_messages_have_no_place_for_is_named() {
+    let server = carded(|| json!({}));
+    let mut thing = a2a_agent(&server.origin);
+    thing["securityDefinitions"] = json!({"key": {"scheme": "apikey", "in": "body", "name": "key"}});
+    thing["security"] = "key".into();
+    let settings = Settings::new().credential("key", Credential::new("s3cret"));
+    let error = run(agent(&thing).update(settings).ask("hello")).unwrap_err();
+    assert!(error.to_string().starts_with("credentials.key: "), "{error}");
+    assert_eq!(server.received().len(), 0);
+}

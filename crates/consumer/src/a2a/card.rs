@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Affordance, Call, Description, Error, Form, Result,
-        headers::declared_headers,
+        headers::{check_no_body, declared_headers},
         transport::{Outgoing, Transport, origin},
     },
     endpoint::Endpoint,
@@ -31,6 +31,7 @@ pub(super) fn url(form: &Form) -> Option<&str> {
 /// Fetches the card that is found at a URL, and returns what it describes with the form of the interface to call. `None` if
 /// there is no card at any of its places.
 pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description, Form)>> {
+    check_no_body(&call.authorization, "A2A")?;
     let transport = Transport::of(call).with_headers(declared_headers(call));
     let below = url.trim_end_matches('/');
     for (position, place) in places(url).into_iter().enumerate() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
-        headers::declared_headers,
+        headers::{check_no_body, declared_headers},
         transport::{Incoming, Transport},
     },
     endpoint::{Endpoint, Rpc},
@@ -29,6 +29,7 @@ struct Session {
 
 pub(super) async fn run(call: Call) -> Result<Exchange> {
     let transport = Transport::of(&call).with_headers(declared_headers(&call));
+    check_no_body(&call.authorization, "A2A")?;
     let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
     let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };

@@ -14,9 +14,9 @@ use tokio::{process::Command, sync::mpsc};
 
 use super::{
     super::{
-        Authorization, Call, Error, Event, Place, Result,
+        Call, Error, Event, Place, Result,
         credential::parts,
-        headers::{self, declared_headers},
+        headers::{self, check_no_body, declared_headers},
     },
     answer,
     notify::Notified,
@@ -31,6 +31,7 @@ type Service = RunningService<RoleClient, Notified>;
 
 /// Connects to the server that a form leads to.
 pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Result<Service> {
+    check_no_body(&call.authorization, "MCP")?;
     let target = &call.form.href;
     let (client, mut url) = call.network.http(target).await?;
     let mut sent = HeaderMap::new();
@@ -40,7 +41,6 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
     headers::add_credentials(&mut sent, &call.authorization)?;
     call.trace.iter().try_for_each(|trace| headers::add_trace(&mut sent, trace))?;
     for authorization in &call.authorization {
-        check_place(authorization)?;
         if let (text, Place::Query(name)) = parts(&authorization.grant) {
             url.query_pairs_mut().append_pair(name, &text);
         }
@@ -61,21 +61,10 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
 
 /// Opens the stream of a server that the form leads to.
 pub(super) async fn over_sse(call: &Call, events: mpsc::Sender<Event>, ending: &Ending) -> Result<Service> {
-    call.authorization.iter().try_for_each(check_place)?;
+    check_no_body(&call.authorization, "MCP")?;
     let transport = SseTransport::connect(call, ending.clone()).await?;
     let served = Notified::new(events).serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
     served.map_err(|error| ending.take().unwrap_or_else(|| answer::refusal(&call.form.href, error)))
-}
-
-/// Refuses a credential that a request has no place for.
-fn check_place(authorization: &Authorization) -> Result<()> {
-    match parts(&authorization.grant).1 {
-        Place::Header(_) | Place::Cookie(_) | Place::Query(_) | Place::Uri(_) => Ok(()),
-        _ => {
-            let reason = "MCP has no place for it but the URL, headers, and cookies".to_owned();
-            Err(Error::Setting { setting: authorization.scheme.clone(), reason })
-        }
-    }
 }
 
 /// Starts a program and connects to it. It ends with the connection.

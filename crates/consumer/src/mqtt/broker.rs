@@ -9,7 +9,7 @@ use rumqttc::{
 };
 use uuid::Uuid;
 
-use super::super::{Authorization, Call, Error, Grant, Result};
+use super::super::{Authorization, Call, Error, Grant, Place, Result, credential::parts, headers::check_no_body};
 use crate::fetch::shown;
 
 /// The name of the binding.
@@ -23,6 +23,7 @@ pub(super) const PACKET_OVERHEAD: usize = 64 * 1024;
 
 /// A client of the broker that a form names, which connects with the first packet that is waited for.
 pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
+    check_no_body(&call.authorization, "MQTT")?;
     let (secured, host, port) = address(&call.form.href)?;
     // Names are looked up and checked here. A certificate is one for the name, so that TLS connects by it.
     let addresses = call.network.addresses(&host, port).await?;
@@ -34,7 +35,9 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
     let mut network = NetworkOptions::new();
     network.set_tcp_nodelay(true);
     options.set_network_options(network);
-    match call.authorization.as_slice() {
+    // What is in the target is sent.
+    let own: Vec<_> = call.authorization.iter().filter(|one| !matches!(parts(&one.grant).1, Place::Uri(_))).collect();
+    match own.as_slice() {
         [] => {}
         [Authorization { grant: Grant::Basic { user, password, .. }, .. }] => {
             options.set_credentials(user, password.reveal());
@@ -45,7 +48,7 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
         }
         [first, ..] => {
             let reason = "a broker takes one user and one password; the form requires more".to_owned();
-            return Err(Error::Setting { setting: first.scheme.clone(), reason });
+            return Err(Error::Setting { setting: format!("credentials.{}", first.scheme), reason });
         }
     }
     if secured {

@@ -18,7 +18,12 @@ use tokio_tungstenite::{
 use uuid::Uuid;
 
 use super::message::NAME;
-use crate::{Authorization, Call, Error, Network, Place, Result, credential::parts, fetch::shown, headers};
+use crate::{
+    Authorization, Call, Error, Network, Place, Result,
+    credential::parts,
+    fetch::shown,
+    headers::{self, check_no_body},
+};
 
 /// The subprotocol.
 pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
@@ -30,6 +35,7 @@ pub(super) type Receiver = SplitStream<WebSocketStream<Upgraded>>;
 
 /// Opens a connection. It is one of the guarded client: addresses, certificates and a proxy are as for HTTP.
 pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
+    check_no_body(&call.authorization, "WebSocket")?;
     let target = &call.form.href;
     // ws:// and wss:// are http:// and https:// until the connection is upgraded.
     let (client, mut url) = call.network.http(&format!("http{}", &target[2..])).await?;
@@ -38,14 +44,9 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
     call.headers.iter().try_for_each(|(name, value)| headers::add(&mut sent, name, value))?;
     headers::add_credentials(&mut sent, &call.authorization)?;
     call.trace.iter().try_for_each(|trace| headers::add_trace(&mut sent, trace))?;
-    for Authorization { scheme, grant } in &call.authorization {
-        match parts(grant) {
-            (_, Place::Header(_) | Place::Cookie(_)) => {}
-            (text, Place::Query(name)) => drop(url.query_pairs_mut().append_pair(name, &text)),
-            _ => {
-                let reason = "WebSocket has no place for it but headers, cookies and the query".to_owned();
-                return Err(Error::Setting { setting: scheme.clone(), reason });
-            }
+    for Authorization { grant, .. } in &call.authorization {
+        if let (text, Place::Query(name)) = parts(grant) {
+            url.query_pairs_mut().append_pair(name, &text);
         }
     }
     let request = client

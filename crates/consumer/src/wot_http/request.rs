@@ -145,7 +145,7 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
     let Request::Invoke { input, parts, .. } = &call.request else {
         return match call.request.data() {
             Some(data) if outgoing.method != Method::GET => encoded(outgoing, &call.form, data.clone(), transport),
-            _ => Ok(outgoing),
+            _ => no_key_belongs_there(transport).map(|()| outgoing),
         };
     };
     let content_type = call.form.content_type();
