@@ -500,3 +500,93 @@ fn requests_of_a_server_that_are_not_answered_hold_up_its_stream() {
     let pongs = server.received().iter().filter(|request| request.body.contains("\"result\"")).count();
     assert!((1..=16).contains(&pongs), "{pongs} answers");
 }
+
+#[test]
+fn headers_that_can_not_be_filled_in_are_named() {
+    let remote =
+        |headers: Value| json!([{"type": "streamable-http", "url": unreachable_url("/mcp"), "headers": headers}]);
+    let tool = json!([{"name": "headers", "inputSchema": {"type": "object"}}]);
+    let required = json!({"name": "X-Tenant", "isRequired": true});
+    let region =
+        json!({"name": "X-Region", "value": "eu-{r}", "isRequired": true, "variables": {"r": {"isRequired": true}}});
+    for (header, variable) in [(required, "X-Tenant"), (region, "r")] {
+        let document = server_json(remote(json!([header])), tool.clone());
+        let agent = imported(Format::McpServer, &document, Settings::new());
+        let error = block_on(agent.call("headers", json!({"name": "x"}))).unwrap_err();
+        assert!(
+            matches!(&error, Error::Setting { setting, .. } if *setting == format!("variables.{variable}")),
+            "{error:?}"
+        );
+    }
+    let line_break = |call: &mut Call| call.headers.push(("X-Line".into(), "a\nb".into()));
+    let unnamable = |call: &mut Call| call.headers.push(("X-Ü".into(), "1".into()));
+    let declared = |call: &mut Call| {
+        let headers = json!([{"htv:fieldName": "X-Ü", "htv:fieldValue": "1"}]);
+        call.form.members.insert("htv:headers".into(), headers);
+    };
+    let key = |call: &mut Call| {
+        let grant = Grant::Bearer { token: Secret::new("t0ken\n"), place: Place::Header("Authorization".into()) };
+        call.authorization.push(Authorization { scheme: "key".into(), grant });
+    };
+    let in_body = |call: &mut Call| {
+        let grant = Grant::ApiKey { key: Secret::new("k"), place: Place::Body("key".into()) };
+        call.authorization.push(Authorization { scheme: "key".into(), grant });
+    };
+    for path in ["/mcp", "/sse"] {
+        for (prepare, named) in [
+            (&line_break as &dyn Fn(&mut Call), "headers.X-Line"),
+            (&unnamable, "headers.X-Ü"),
+            (&declared, "headers.X-Ü"),
+            (&key, "credentials.key"),
+            (&in_body, "credentials.key"),
+        ] {
+            let mut call = call_of(&unreachable_url(path), "headers", json!({}));
+            prepare(&mut call);
+            let error = block_on(answer(&Mcp::default(), call)).unwrap_err();
+            assert!(matches!(&error, Error::Setting { setting, .. } if setting == named), "{path} {named}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn headers_are_sent_as_they_are_declared() {
+    let Some(python) = python() else { return };
+    let (http, sse) = (Server::start(&python, &[]), Server::start(&python, &["sse"]));
+    for (transport, component, url) in
+        [("streamable-http", "StreamableHTTPTransport", http.url()), ("sse", "SSETransport", sse.stream())]
+    {
+        let headers = json!([
+            {"name": "X-Tenant", "isRequired": true},
+            {"name": "X-Region", "value": "eu-{r}", "isRequired": true, "variables": {"r": {"isRequired": true}}},
+            {"name": "X-Optional", "value": "{o}"},
+            {"name": "Mcp-Tenant", "value": "acme"},
+        ]);
+        let remotes = json!([{"type": transport, "url": url, "headers": headers}]);
+        let tool = json!([{"name": "headers", "inputSchema": {"type": "object"}}]);
+        let settings = Settings::new().variable("X-Tenant", "acme").variable("r", "west");
+        let server = imported(Format::McpServer, &server_json(remotes, tool), settings);
+        let of_agent_spec = json!({
+            "component_type": "MCPTool", "agentspec_version": "25.4.1", "id": "s", "name": "headers", "description": "d",
+            "inputs": [{"title": "name", "type": "string"}], "outputs": [{"title": "result", "type": "string"}],
+            "client_transport": {
+                "component_type": component, "id": "t", "name": "t", "url": url,
+                "headers": {"X-Filter": "{\"a\":1}", "X-Name": "{name}"},
+            },
+        });
+        let tool = imported(Format::AgentSpec, &of_agent_spec, Settings::new());
+        let sent = |agent: &Agent, name: &str| {
+            let reply = block_on(agent.call("headers", json!({"name": name}))).unwrap();
+            reply.message.data().unwrap()["result"].as_str().unwrap().to_owned()
+        };
+        for (agent, name, value) in [
+            (&server, "x-tenant", "acme"),
+            (&server, "x-region", "eu-west"),
+            (&server, "x-optional", ""),
+            (&server, "mcp-tenant", "acme"),
+            (&tool, "x-filter", "{\"a\":1}"),
+            (&tool, "x-name", "{name}"),
+        ] {
+            assert_eq!(sent(agent, name), value, "{transport} {name}");
+        }
+    }
+}

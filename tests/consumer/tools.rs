@@ -634,6 +634,7 @@ fn a_remote_agent_is_sent_its_own_credential_where_its_card_requires_none() {
     run(with_variables(&agent(&configured), &both).ask("hello")).unwrap();
     assert_eq!(in_card_and_message(&server, "authorization"), ["Bearer t0k", "Bearer t0k"]);
     assert_eq!(in_card_and_message(&server, "x-k"), ["", "kk"]);
+    assert_eq!(in_card_and_message(&server, "x-filter"), ["{\"a\":1}", "{\"a\":1}"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::{Authorization, Call, Error, Place, Result, Trace, credential::parts, template::text_of};
+use super::{Affordance, Authorization, Call, Error, Place, Result, Trace, credential::parts, template::text_of};
 
 /// Adds a header.
 ///
@@ -85,30 +85,68 @@ fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderVa
 }
 
 /// Returns the headers that the form declares (`htv:headers`), with the values of their variables; without those that the
-/// protocol itself sets.
-pub(super) fn declared_headers(call: &Call) -> Vec<(String, String)> {
+/// protocol itself sets, and optional ones (`mcp:isRequired`) whose variables have no value.
+///
+/// # Errors
+/// [`Error::Setting`] for a variable without a value.
+pub(super) fn declared_headers(call: &Call) -> Result<Vec<(String, String)>> {
     let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
-    let header = |declared: &Value| {
-        let name = declared.get("htv:fieldName")?.as_str().filter(|name| !is_of_protocol(name))?;
-        // Values are filled in once: what looks like a variable in one is none.
-        let mut parts = declared.get("htv:fieldValue")?.as_str()?.split('{');
-        let mut value = parts.next()?.to_owned();
-        for part in parts {
-            let (variable, literal) = part.split_once('}')?;
-            value.push_str(&text_of(call.variables.get(variable)?));
-            value.push_str(literal);
+    let mut headers = Vec::new();
+    for declared in declared {
+        let text = |member: &str| declared.get(member).and_then(Value::as_str);
+        let (Some(name), Some(template)) = (text("htv:fieldName"), text("htv:fieldValue")) else { continue };
+        if is_of_protocol(name) {
+            continue;
         }
-        Some((name.to_owned(), value))
-    };
-    declared.filter_map(header).collect()
+        match filled(template, call) {
+            Ok(value) => headers.push((name.to_owned(), value)),
+            Err(_) if declared.get("mcp:isRequired") == Some(&Value::Bool(false)) => {}
+            Err(variable) => {
+                let reason =
+                    format!("it is not set, and the header {name:?} of {} is made of it", call.form.affordance);
+                return Err(setting(format!("variables.{variable}"), reason));
+            }
+        }
+    }
+    Ok(headers)
+}
+
+/// A value with its variables filled in, or the name of a variable that has no value. Braces around anything but the name of
+/// a variable are text.
+fn filled(template: &str, call: &Call) -> std::result::Result<String, String> {
+    let owners = [&Affordance::Thing, &call.form.affordance].map(|owner| call.description.find(owner));
+    let declared: Vec<&Value> = owners.into_iter().flatten().filter_map(|owner| owner.get("uriVariables")).collect();
+    // Values are filled in once: what looks like a variable in one is none.
+    let mut parts = template.split('{');
+    let mut value = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let expression = part.split_once('}');
+        match expression.map(|(name, literal)| (name, call.variables.get(name), literal)) {
+            Some((_, Some(known), literal)) => value.extend([&text_of(known), literal]),
+            Some((name, None, _)) if declared.iter().any(|variables| variables.get(name).is_some()) => {
+                return Err(name.to_owned());
+            }
+            _ => value.extend(["{", part]),
+        }
+    }
+    Ok(value)
 }
 
 /// True for headers that a protocol on top of HTTP sets itself.
 fn is_of_protocol(header: &str) -> bool {
     let name = header.to_ascii_lowercase();
-    name.starts_with("mcp-")
+    name.starts_with("mcp-param-")
         || matches!(
             name.as_str(),
-            "a2a-version" | "accept" | "content-type" | "content-length" | "host" | "last-event-id"
+            "a2a-version"
+                | "accept"
+                | "content-type"
+                | "content-length"
+                | "host"
+                | "last-event-id"
+                | "mcp-method"
+                | "mcp-name"
+                | "mcp-protocol-version"
+                | "mcp-session-id"
         )
 }

@@ -32,7 +32,7 @@ pub(super) fn url(form: &Form) -> Option<&str> {
 /// there is no card at any of its places.
 pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description, Form)>> {
     check_no_body(&call.authorization, "A2A")?;
-    let transport = Transport::of(call).with_headers(declared_headers(call));
+    let transport = Transport::of(call).with_headers(declared_headers(call)?);
     let below = url.trim_end_matches('/');
     for (position, place) in places(url).into_iter().enumerate() {
         let request = Outgoing::new(Method::GET, &place).header("accept", "application/json");

@@ -35,7 +35,7 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
     let target = &call.form.href;
     let (client, mut url) = call.network.http(target).await?;
     let mut sent = HeaderMap::new();
-    for (name, value) in declared_headers(call).iter().chain(&call.headers) {
+    for (name, value) in declared_headers(call)?.iter().chain(&call.headers) {
         headers::add(&mut sent, name, value)?;
     }
     headers::add_credentials(&mut sent, &call.authorization)?;

@@ -53,7 +53,7 @@ impl Ending {
 impl SseTransport {
     /// Opens the stream and waits for the address of messages, which must be of the same origin.
     pub(super) async fn connect(call: &Call, ending: Ending) -> Result<SseTransport> {
-        let http = Transport::of(call).with_headers(declared_headers(call));
+        let http = Transport::of(call).with_headers(declared_headers(call)?);
         let target = &call.form.href;
         let request = Outgoing::new(Method::GET, target).header("accept", "text/event-stream");
         let answer = http.send(&request).await?;

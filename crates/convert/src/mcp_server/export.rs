@@ -256,6 +256,10 @@ impl<'t> RemoteWriter<'t> {
             let value = text(header, "htv:fieldValue").unwrap_or_default();
             let mut written = json!({"name": name, "value": value});
             let inner = self.inputs(value, variables);
+            let is_optional = header.get("mcp:isRequired") == Some(&Value::Bool(false));
+            if !is_optional && inner.values().any(|variable| variable.get("default").is_none()) {
+                written["isRequired"] = true.into();
+            }
             if !inner.is_empty() {
                 written["variables"] = inner.into();
             }

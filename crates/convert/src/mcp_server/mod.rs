@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | `mcp:transport` | form | the type of the remote: `streamable-http` or `sse` |
 //! | `mcp:method`, `mcp:tool` | form | the method of the protocol that is called, and the tool |
+//! | `mcp:isRequired` | header of a form | `false` where the header is left out if a variable in it has no value |
 //! | `mcp:value` | security definition | the value of a header, in which `{name}` stands for the secret |
 //! | `mcp:jsonSchema` | data schema | the JSON Schema of a tool, where the data schema says less |
 //! | `mcp:name` | Thing | the name of the server, in reverse-DNS form |

@@ -141,10 +141,15 @@ impl Remote {
             }
             let own_template = format!("{{{name}}}");
             let template = text(header, "value").unwrap_or(&own_template);
-            headers.push(json!({"htv:fieldName": name, "htv:fieldValue": template}));
             let itself = Object::from_iter([(name.to_owned(), header.clone().into())]);
             let declared = header.get("variables").and_then(Value::as_object).unwrap_or(&itself);
-            variables.extend(uri_variables(std::iter::once((template, Some(declared)))));
+            let own = uri_variables(std::iter::once((template, Some(declared))));
+            let mut sent = json!({"htv:fieldName": name, "htv:fieldValue": template});
+            if !is(header, "isRequired") && own.values().any(|schema| schema.get("default").is_none()) {
+                sent["mcp:isRequired"] = false.into();
+            }
+            headers.push(sent);
+            variables.extend(own);
         }
         if !headers.is_empty() {
             form.insert("htv:headers".to_owned(), headers.into());
