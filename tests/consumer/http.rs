@@ -183,3 +183,28 @@ fn subscription_by_server_sent_events_goes_on_after_the_last_event() {
         assert_eq!(numbers, [json!(1), json!(2)]);
     });
 }
+
+#[test]
+fn target_that_is_a_variable_is_resolved_against_the_base() {
+    let server = Server::start(|_| Said::json(json!({})));
+    let of_base = |base: &str, href: &str| {
+        let mut description = asking(href);
+        description["base"] = base.into();
+        description["actions"]["ask"]["uriVariables"] = json!({"q": {"type": "string"}});
+        run(agent(&description).call("ask", json!({"q": "x"})))
+    };
+    let base = format!("{}/things/x/", server.origin);
+    for (href, line) in [
+        ("{?q}", "/things/x/?q=x"),
+        ("{/q}", "/x"),
+        ("{q}", "/things/x/x"),
+        ("{+q}/y{?q}", "/things/x/x/y?q=x"),
+        ("{;q}", "/things/x/;q=x"),
+        ("y{?q}", "/things/x/y?q=x"),
+    ] {
+        of_base(&base, href).unwrap_or_else(|error| panic!("{href}: {error}"));
+        assert_eq!(server.received().last().unwrap().line, format!("POST {line}"), "{href}");
+    }
+    let error = of_base("http://{host}/", "ask").unwrap_err().to_string();
+    assert!(error.contains("`base`") && error.contains("\"host\""), "{error}");
+}

@@ -414,7 +414,8 @@ impl Agent {
                 let reason = "a value makes a segment \".\" or \"..\" of the path, which would select another path";
                 return Err(Error::Refused { url: form.href.clone(), reason: reason.to_owned() });
             }
-            Ok(expanded)
+            // A variable at the start may be a whole URL.
+            Ok(self.description.resolve(&expanded).unwrap_or(expanded))
         };
         // A key that is a part of the URL is known once the target is.
         let mut assumed = variables.clone();

@@ -66,6 +66,10 @@ fn no_form(
     let reason = match (description.find(affordance), seen.as_slice()) {
         (_, []) if let Some(instructions) = description.instructions() => instructions,
         (None, _) => format!("it has no {affordance}; it has {}", listed(description.alike(affordance))),
+        (Some(_), []) if let Some(variable) = description.base_variable() => format!(
+            "the `base` has the variable {variable:?}, and the targets of {affordance} are relative to it; register the agent \
+             with its address as the `base`"
+        ),
         (Some(_), []) => format!("{affordance} has no form with a target"),
         (Some(_), seen) => match &settings.binding {
             Some(name) if known().all(|known| known != name) => {

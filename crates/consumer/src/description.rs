@@ -152,6 +152,12 @@ impl Description {
         package::instructions(&self.value)
     }
 
+    /// The first variable of the `base`, against which nothing can be resolved then.
+    pub(super) fn base_variable(&self) -> Option<&str> {
+        let (_, inner) = self.value.get("base")?.as_str()?.split_once('{')?;
+        Some(inner.split('}').next().unwrap_or(inner))
+    }
+
     /// A URL of the description as an absolute one: relative ones are resolved against the `base`.
     pub(super) fn resolve(&self, url: &str) -> Option<String> {
         resolve(self.value.get("base").and_then(Value::as_str), url)
@@ -231,19 +237,32 @@ pub(super) fn strings(value: &Value) -> impl Iterator<Item = &str> {
     value.as_str().into_iter().chain(several.iter().filter_map(Value::as_str))
 }
 
-/// A target against the base. A URI template whose start is a variable stays as it is; so does one with a scheme.
+/// A target against the base. A URI template that begins with a variable which may be a whole URL stays as it is, until the
+/// variable is filled in; so does one with a scheme.
 fn resolve(base: Option<&str>, href: &str) -> Option<String> {
     let has_scheme = href.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     });
-    if has_scheme || href.starts_with('{') {
+    // Operators of expressions write what is within a URL (RFC 6570, section 3.2).
+    let operator = href.strip_prefix('{').map(|inner| inner.chars().next().unwrap_or_default());
+    if has_scheme || operator.is_some_and(|operator| !"?&#/;.".contains(operator)) {
         return Some(href.to_owned());
     }
     let base = Uri::parse(base?).ok()?;
     // Braces are not allowed in URI references: what is in them is resolved as it is.
     let (start, template) = href.split_at(href.find('{').unwrap_or(href.len()));
-    let resolved = UriRef::parse(start).ok()?.resolve_against(&base).ok()?;
+    let start = match operator {
+        Some('/') => "/",
+        Some(';' | '.') => ".",
+        _ => start,
+    };
+    let resolved = UriRef::parse(start).ok()?.resolve_against(&base).ok()?.to_string();
+    let resolved = match operator {
+        Some('/') => resolved.trim_end_matches('/'),
+        Some('?') => resolved.split('?').next().unwrap_or_default(),
+        _ => &resolved,
+    };
     Some(format!("{resolved}{template}"))
 }
 
@@ -257,13 +276,18 @@ mod tests {
         for (href, expected) in [
             ("actions/ask", Some("https://a.example/things/x/actions/ask")),
             ("/ask{?q}", Some("https://a.example/ask{?q}")),
-            ("{?q}", Some("{?q}")),
+            ("{?q}", Some("https://a.example/things/x/{?q}")),
+            ("{/q}", Some("https://a.example{/q}")),
+            ("{;q}", Some("https://a.example/things/x/{;q}")),
+            ("{+q}", Some("{+q}")),
+            ("{q}/x", Some("{q}/x")),
             ("http://b.example/{q}", Some("http://b.example/{q}")),
             ("mqtt://b.example:1883/x", Some("mqtt://b.example:1883/x")),
             ("", Some("https://a.example/things/x/")),
         ] {
             assert_eq!(resolve(base, href).as_deref(), expected, "{href}");
         }
+        assert_eq!(resolve(Some("https://a.example/x?y=1"), "{?q}").as_deref(), Some("https://a.example/x{?q}"));
         assert_eq!(resolve(None, "actions/ask"), None);
     }
 
