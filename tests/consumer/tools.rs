@@ -662,3 +662,34 @@ fn key_that_messages_have_no_place_for_is_named() {
     assert!(error.to_string().starts_with("credentials.key: "), "{error}");
     assert_eq!(server.received().len(), 0);
 }
+
+#[test]
+fn only_urls_that_the_tool_allows_are_called() {
+    let server = echo();
+    let allowing = |entries: Value| {
+        let members = json!({
+            "agentspec_version": "26.1.2", "url": format!("{}/orders/{{{{id}}}}", server.origin), "url_allow_list": entries,
+        });
+        let tool = tool(&server, &[input("id", "string")], members);
+        run(agent(&described(&tool)).call("t", Some(json!({"id": "1?x"}))))
+    };
+    let of = |path: &str| json!([format!("{}{path}", server.origin)]);
+    for entries in
+        [Value::Null, of(""), of("/"), of("/orders/"), of("/ord"), of("/orders/?ignored"), of("/x/../orders")]
+    {
+        allowing(entries.clone()).unwrap_or_else(|error| panic!("{entries}: {error}"));
+    }
+    let called = server.received().len();
+    for entries in [
+        json!([]),
+        of("/customers/"),
+        of("/orders/2"),
+        json!(["https://127.0.0.1/orders/"]),
+        json!([format!("{}0/orders/", server.origin)]),
+        json!(["orders"]),
+    ] {
+        let error = allowing(entries.clone()).unwrap_err();
+        assert!(error.to_string().contains("url_allow_list"), "{entries}: {error}");
+    }
+    assert_eq!(server.received().len(), called);
+}

@@ -405,7 +405,7 @@ impl Agent {
             );
             return Err(Error::Refused { url: form.href.clone(), reason });
         }
-        let expand = |variables: &Map<String, Value>| {
+        let expand = |variables: &Map<String, Value>| -> Result<String> {
             let expanded = template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
                 reason: format!("it is not set, and the URL of {} is made of it", form.affordance),
@@ -415,7 +415,9 @@ impl Agent {
                 return Err(Error::Refused { url: form.href.clone(), reason: reason.to_owned() });
             }
             // A variable at the start may be a whole URL.
-            Ok(self.description.resolve(&expanded).unwrap_or(expanded))
+            let url = self.description.resolve(&expanded).unwrap_or(expanded);
+            RequestTemplate::of(form).map_or(Ok(()), |template| template.check_url(&url))?;
+            Ok(url)
         };
         // A key that is a part of the URL is known once the target is.
         let mut assumed = variables.clone();

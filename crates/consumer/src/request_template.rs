@@ -1,17 +1,21 @@
 //! Requests of tools that came from Open Agent Spec: a template in the form, filled in with the input of the action.
 //!
-//! The form has the template in `agentspec:request`; its members are `http_method`, `headers` and `data`, those of a
-//! RemoteTool. `{{name}}` stands for the input of that name, anywhere but in the host of the URL. It is filled in as text
+//! The form has the template in `agentspec:request`; its members are `http_method`, `headers`, `data` and `url_allow_list`,
+//! those of a RemoteTool. `{{name}}` stands for the input of that name, anywhere but in the host of the URL. It is filled in as text
 //! (Agent Spec, "Specifying inputs through placeholders"): values other than strings as JSON.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use percent_encoding::percent_decode_str;
 use regex::Regex;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+};
 use serde_json::{Map, Value};
 
 use super::{Authorization, Error, Form, Place, Result, credential::parts, template::text_of};
+use crate::fetch::shown;
 
 /// A name is of letters, numbers and underscores; as in Python, combining marks are no letters.
 #[expect(clippy::expect_used, reason = "the expression is part of the program, and the tests compile it")]
@@ -99,6 +103,26 @@ impl<'f> RequestTemplate<'f> {
     /// The body: text as it is, else data.
     pub(super) fn data(&self, inputs: &Inputs) -> Result<Option<Value>> {
         self.members.get("data").map(|data| self.filled_data(data, inputs, "data")).transpose()
+    }
+
+    /// Fails for a URL that the tool doesn't allow. An entry of its list allows the URLs of the same scheme and authority whose
+    /// paths begin with its own; queries and fragments don't count.
+    pub(super) fn check_url(&self, url: &str) -> Result<()> {
+        let Some(allowed) = self.members.get("url_allow_list").filter(|allowed| !allowed.is_null()) else {
+            return Ok(());
+        };
+        let is_allowed = |url: &Url, entry: &Url| {
+            (url.scheme(), url.authority()) == (entry.scheme(), entry.authority())
+                && url.path().starts_with(entry.path())
+        };
+        let mut entries = allowed.as_array().into_iter().flatten().filter_map(|entry| Url::parse(entry.as_str()?).ok());
+        match Url::parse(url) {
+            Ok(url) if entries.any(|entry| is_allowed(&url, &entry)) => Ok(()),
+            _ => Err(Error::Refused {
+                url: shown(url),
+                reason: format!("no entry of the `url_allow_list` of {} allows it", self.affordance),
+            }),
+        }
     }
 
     fn header_templates(&self) -> impl Iterator<Item = (&'f str, &'f str)> {

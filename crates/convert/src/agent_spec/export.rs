@@ -72,8 +72,9 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
     let Some(second) = second else {
         let (mut tool, _) = tool(thing, &id_of(thing), name, action, &call, &effort);
         tool.insert("metadata".to_owned(), json!({DESCRIPTION: kept(thing)}));
-        tool.insert("agentspec_version".to_owned(), VERSION.into());
-        return Ok(Value::Object(tool));
+        let mut tool = Value::Object(tool);
+        tool["agentspec_version"] = version([&tool]).into();
+        return Ok(tool);
     };
     let mut bytes = 0;
     let mut tools = Vec::new();
@@ -88,12 +89,21 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
         }
         tools.push(tool);
     }
+    let version = version(&tools);
     Ok(json!({
         "component_type": "AgentSpecializationParameters", "id": id_of(thing), "name": title_of(thing),
         "description": text_of(thing, "description"), "metadata": {DESCRIPTION: kept(thing)},
         "inputs": [], "outputs": [], "additional_instructions": null, "additional_tools": tools,
-        "human_in_the_loop": null, "agentspec_version": VERSION,
+        "human_in_the_loop": null, "agentspec_version": version,
     }))
+}
+
+/// The version of a document with these tools.
+fn version<'t>(tools: impl IntoIterator<Item = &'t Value>) -> &'static str {
+    match tools.into_iter().any(|tool| tool.get("url_allow_list").is_some()) {
+        true => "26.1.2",
+        false => VERSION,
+    }
 }
 
 /// The whole Thing as an agent, if one of its forms is for A2A.
@@ -351,10 +361,14 @@ fn templated(target: &Target, form: &Value, template: &Map<String, Value>) -> Va
     headers.extend(template.get("headers").and_then(Value::as_object).cloned().into_iter().flatten());
     let method = template.get("http_method").and_then(Value::as_str).unwrap_or(method_of(form));
     let data = template.get("data").cloned().unwrap_or_else(|| json!({}));
-    json!({
+    let mut request = json!({
         "url": url, "http_method": method, "api_spec_uri": null, "data": data, "query_params": query_params,
         "headers": headers,
-    })
+    });
+    if let Some(allowed) = template.get("url_allow_list") {
+        request["url_allow_list"] = allowed.clone();
+    }
+    request
 }
 
 fn method_of(form: &Value) -> &str {

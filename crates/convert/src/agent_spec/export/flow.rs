@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    Call, VERSION, a2a_agent, call_of, id_of,
+    Call, a2a_agent, call_of, id_of,
     properties::{Property, Titles, schemas},
-    template_of, text_of, tool,
+    template_of, text_of, tool, version,
 };
 use crate::{
     Error, Format, Result, Syntax,
@@ -114,7 +114,7 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
         "nodes": all.iter().map(|node| reference(&node.id)).collect::<Vec<_>>(),
         "control_flow_connections": control.collect::<Vec<_>>(), "data_flow_connections": edges,
         "$referenced_components": all.iter().map(|node| (node.id.clone(), node.component.clone())).collect::<Map<_, _>>(),
-        "agentspec_version": VERSION,
+        "agentspec_version": version(all.iter().filter_map(|node| node.component.get("tool"))),
     });
     check(&flow)?;
     Ok(flow)

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `http_method` | the method, where it is made of inputs |
 //! | `headers` | the headers whose names or values are made of inputs |
+//! | `url_allow_list` | the URLs that may be called, if they are limited |
 //! | `data` | the body, unless it is empty: a text as it is, everything else as JSON or as a form |
 
 use std::{borrow::Cow, collections::HashSet};
@@ -138,6 +139,9 @@ impl<'d> Mapper<'_, 'd> {
         }
         if let Some((data, _)) = self.shown_body(key) {
             template.insert("data".to_owned(), data);
+        }
+        if let Some(allowed) = self.field(key, "url_allow_list").filter(|allowed| !allowed.is_null()) {
+            template.insert("url_allow_list".to_owned(), allowed.clone());
         }
         form.insert(REQUEST.to_owned(), json_literal(&template.into()));
         form
