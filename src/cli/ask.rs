@@ -85,6 +85,7 @@ fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
         Error::InvalidInput { .. } => {
             anyhow!("{error}; as in `agentdex call {} ACTION --input JSON`", visible(agent.id()))
         }
+        Error::Unconfirmed { .. } => anyhow!("{error}; `agentdex call {} ACTION` asks for it", visible(agent.id())),
         error => error.into(),
     }
 }

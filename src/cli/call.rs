@@ -1,6 +1,9 @@
 //! `agentdex call`: invokes one action of an agent with data.
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
 
 use anyhow::bail;
 use clap::Args;
@@ -27,6 +30,9 @@ pub(super) struct Arguments {
     input: Option<String>,
     #[command(flatten)]
     variables: UriVariables,
+    /// Call an action that requires confirmation without asking
+    #[arg(long)]
+    yes: bool,
     /// Print what comes in pieces, as it comes
     #[arg(long)]
     stream: bool,
@@ -40,6 +46,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     let Some(action) = &arguments.action else { bail!("{}", which_action(&agent)) };
     let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Action(action.clone()))?);
+    let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
     if arguments.stream {
         let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
         while let Some(event) = exchange.events.next().await {
@@ -56,6 +63,23 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     };
     writeln!(stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks whether an action is to be called that requires confirmation, in the words of a Flow.
+fn is_confirmed(agent: &Agent, action: &str) -> anyhow::Result<bool> {
+    if !agent.description().requires_confirmation(&Affordance::Action(action.to_owned())) {
+        return Ok(false);
+    }
+    if !io::stdin().is_terminal() {
+        bail!("{} requires confirmation, and nobody is at a terminal; --yes gives it", visible(action));
+    }
+    write!(io::stderr(), "Shall the tool {:?} be called? (yes or no) ", visible(action))?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "yes" | "y" | "Yes" => Ok(true),
+        _ => bail!("the user did not allow {}", visible(action)),
+    }
 }
 
 /// The question which action is meant, with those that the agent has.

@@ -169,6 +169,28 @@ fn events_are_printed_as_they_come() {
 }
 
 #[test]
+fn action_that_requires_confirmation_is_called_with_yes_where_nobody_can_be_asked() {
+    let server = Server::start(|_| Said::json(json!("done")));
+    let registry = TestRegistry::start();
+    let mut thing = super::asking(&server.origin);
+    thing["actions"]["ask"]["agentspec:requiresConfirmation"] = json!(true);
+    thing["id"] = "urn:example:dangerous".into();
+    registry.put("/things/urn:example:dangerous", thing.to_string()).expect(201);
+    let call =
+        |more: &[&str]| agentdex(&registry, &[&["call", "urn:example:dangerous", "ask"], more].concat(), "yes\n");
+    let output = call(&[]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("--yes"), "{output:?}");
+    let output = agentdex(&registry, &["ask", "--agent", "urn:example:dangerous", "Now?"], "");
+    assert!(
+        !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("agentdex call"),
+        "{output:?}"
+    );
+    assert_eq!(server.received().len(), 0);
+    let output = call(&["--yes"]);
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("done"), "{output:?}");
+}
+
+#[test]
 fn agent_is_asked_talked_with_and_called() {
     let server = Server::start(|request| match request.body.as_str() {
         "" => Said::json(json!("nothing")),

@@ -1,9 +1,9 @@
 //! Tools of Agent Spec, described and called: the server gets the request that the configuration describes.
 
 use agentdex::{
-    consumer::{self, Credential, Settings},
+    consumer::{self, Credential, Error, Settings},
     convert::{
-        Error, Syntax,
+        self, Syntax,
         agent_spec::{Configuration, Options},
     },
     sacp::{Chain, Outcome},
@@ -338,7 +338,7 @@ fn a_placeholder_without_an_input_is_an_error_at_import() {
         let tool = tool(&server, &[input("a", "string")], members.clone());
         let configuration = Configuration::parse(tool.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
         match configuration.to_things(&Options::default()) {
-            Err(Error::InvalidSource { report, .. }) => {
+            Err(convert::Error::InvalidSource { report, .. }) => {
                 assert!(report.to_string().contains('b'), "{members}: {report}")
             }
             other => panic!("{members}: {:?}", other.map(|conversion| conversion.warnings)),
@@ -692,4 +692,44 @@ fn only_urls_that_the_tool_allows_are_called() {
         assert!(error.to_string().contains("url_allow_list"), "{entries}: {error}");
     }
     assert_eq!(server.received().len(), called);
+}
+
+#[test]
+fn a_tool_that_requires_confirmation_is_called_once_the_user_agrees() {
+    let server = echo();
+    let thing =
+        described(&tool(&server, &[input("a", "string")], json!({"requires_confirmation": true, "data": "{{a}}"})));
+    let input = || Some(json!({"a": "x"}));
+    for agent in [agent(&thing), agent(&thing).update(Settings::new().confirmed(false))] {
+        let error = run(agent.call("t", input())).unwrap_err();
+        assert!(matches!(error, Error::Unconfirmed { .. }) && error.is_before_sending(), "{error}");
+        assert!(run(agent.ask("x")).is_err());
+    }
+    assert_eq!(server.received().len(), 0);
+    run(agent(&thing).update(Settings::new().confirmed(true)).call("t", input())).unwrap();
+    assert_eq!(server.received().len(), 1);
+}
+
+#[test]
+fn a_toolbox_that_requires_confirmation_does_for_each_of_its_tools() {
+    let toolbox = |members: Value| {
+        let mut toolbox = json!({
+            "component_type": "MCPToolBox", "agentspec_version": "26.1.2", "id": "b", "name": "box",
+            "client_transport": {
+                "component_type": "StreamableHTTPTransport", "id": "t", "name": "t", "url": "https://mcp.example/mcp",
+            },
+            "tool_filter": ["plain", {
+                "component_type": "MCPToolSpec", "id": "s", "name": "own", "description": "d", "inputs": [], "outputs": [],
+                "requires_confirmation": true,
+            }],
+        });
+        toolbox.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let thing = described(&toolbox);
+        let flag = |action: &Value| action.get("agentspec:requiresConfirmation") == Some(&json!(true));
+        let actions = thing["actions"].as_object().unwrap();
+        actions.iter().filter(|(_, action)| flag(action)).map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(toolbox(json!({})), ["own"]);
+    assert_eq!(toolbox(json!({"requires_confirmation": true})), ["own", "plain"]);
+    assert_eq!(toolbox(json!({"requires_confirmation": true, "tool_filter": null})).len(), 1);
 }

@@ -123,3 +123,14 @@ fn whoever_may_not_see_an_agent_can_not_talk_with_it() {
     say(&keys[2]).problem(403, "forbidden");
     assert_eq!(server.received().len(), 1);
 }
+
+#[test]
+fn action_that_requires_confirmation_is_not_called() {
+    let server = Server::start(|_| Said::json(json!("done")));
+    let registry = offering();
+    let mut thing = asking(&server.origin);
+    thing["actions"]["ask"]["agentspec:requiresConfirmation"] = json!(true);
+    let id = register(&registry, &thing);
+    say(&registry, &id, json!({"message": "Now?"})).problem(422, "agent-not-callable");
+    assert_eq!(server.received().len(), 0);
+}

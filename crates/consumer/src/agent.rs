@@ -109,8 +109,8 @@ impl Agent {
     /// go into the URL.
     ///
     /// # Errors
-    /// As [`Agent::ask`]; [`Error::InvalidInput`] before anything is sent, [`Error::InvalidAnswer`] where the output
-    /// is not what the description says.
+    /// As [`Agent::ask`]; [`Error::InvalidInput`] and [`Error::Unconfirmed`] before anything is sent,
+    /// [`Error::InvalidAnswer`] where the output is not what the description says.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
         let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: false };
         let affordance = Affordance::Action(action.to_owned());
@@ -325,6 +325,10 @@ impl Agent {
             (Intent::Request(_, request), _) => request.operation(),
             (Intent::Message { .. }, _) => Operation::InvokeAction,
         };
+        let is_unconfirmed = || settings.confirmed != Some(true) && self.description.requires_confirmation(&affordance);
+        if operation == Operation::InvokeAction && is_unconfirmed() {
+            return Err(Error::Unconfirmed { id: self.id().into(), affordance: affordance.to_string() });
+        }
         let mut first_error = None;
         for choice in self.choices(&affordance, operation, &settings)? {
             // Another form may need less, or lead to a server that is up.

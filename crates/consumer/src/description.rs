@@ -136,6 +136,13 @@ impl Description {
         }
     }
 
+    /// True if an action may be called only once its user agrees (`agentspec:requiresConfirmation`, that of a tool of Agent
+    /// Spec). See [`Settings::confirmed`](super::Settings::confirmed).
+    pub fn requires_confirmation(&self, affordance: &Affordance) -> bool {
+        let flag = self.find(affordance).and_then(|found| found.get("agentspec:requiresConfirmation"));
+        matches!(affordance, Affordance::Action(_)) && flag == Some(&Value::Bool(true))
+    }
+
     /// The forms of an affordance whose targets are, or become, absolute URIs.
     pub fn forms(&self, affordance: &Affordance) -> Vec<Form> {
         let forms = self.find(affordance).and_then(|found| found.get("forms")).and_then(Value::as_array);

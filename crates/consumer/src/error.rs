@@ -49,6 +49,14 @@ pub enum Error {
         /// The purpose of the setting, and the format of its value.
         reason: String,
     },
+    /// The action requires the confirmation of its user, which wasn't given; nothing was sent.
+    #[error("{affordance} of {id} is called only once the user agrees, and nothing says so")]
+    Unconfirmed {
+        /// The agent.
+        id: String,
+        /// The action.
+        affordance: String,
+    },
     /// A credential is not sent there.
     #[error("the credential for {scheme:?} is not sent to {origin}: {reason}")]
     CredentialWithheld {
@@ -218,6 +226,7 @@ impl Error {
                 | Error::InvalidDescription { .. }
                 | Error::NoForm { .. }
                 | Error::Setting { .. }
+                | Error::Unconfirmed { .. }
                 | Error::CredentialWithheld { .. }
                 | Error::InvalidInput { .. }
                 | Error::Refused { .. }

@@ -42,6 +42,7 @@ pub struct Settings {
     pub(super) max_bytes: Option<usize>,
     pub(super) action: Option<String>,
     pub(super) binding: Option<String>,
+    pub(super) confirmed: Option<bool>,
     pub(super) system_prompt: Option<String>,
     pub(super) sacp_instructions: Option<bool>,
     pub(super) trace: Option<Trace>,
@@ -125,6 +126,15 @@ impl Settings {
         self
     }
 
+    /// Whether the user agreed to calls of actions that require confirmation ([`Description::requires_confirmation`]).
+    /// Unless it is set, they are refused.
+    ///
+    /// [`Description::requires_confirmation`]: super::Description::requires_confirmation
+    pub fn confirmed(mut self, is_confirmed: bool) -> Settings {
+        self.confirmed = Some(is_confirmed);
+        self
+    }
+
     /// Sets the instructions for the agent's behaviour. They are sent with the first message of a conversation, and
     /// with each where the agent's protocol has no conversations.
     pub fn system_prompt(mut self, text: impl Into<String>) -> Settings {
@@ -197,6 +207,7 @@ impl BitOr for Settings {
             max_bytes: other.max_bytes.or(self.max_bytes),
             action: other.action.or(self.action),
             binding: other.binding.or(self.binding),
+            confirmed: other.confirmed.or(self.confirmed),
             system_prompt: other.system_prompt.or(self.system_prompt),
             sacp_instructions: other.sacp_instructions.or(self.sacp_instructions),
             trace: other.trace.or(self.trace),
@@ -216,6 +227,7 @@ impl fmt::Debug for Settings {
             .field("max_bytes", &self.max_bytes)
             .field("action", &self.action)
             .field("binding", &self.binding)
+            .field("confirmed", &self.confirmed)
             .finish_non_exhaustive()
     }
 }

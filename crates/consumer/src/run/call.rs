@@ -148,11 +148,11 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         (None, None, Some(capability)) => Router::by_capability(capability).choose(consumer).await?,
         (None, None, None) => return Err(Error::NotFound { query: "a node without an agent".into() }),
     };
-    let agent = match &node.action {
-        Some(action) => agent.update(Settings::new().action(action)),
-        None => agent,
-    };
-    Ok(if node.sacp { agent.update(Settings::new().sacp_instructions(true)) } else { agent })
+    let settings = Settings::new().confirmed(node.confirmed).sacp_instructions(node.sacp);
+    Ok(agent.update(match &node.action {
+        Some(action) => settings.action(action),
+        None => settings,
+    }))
 }
 
 /// True if the request of an action is made of its inputs by a template.

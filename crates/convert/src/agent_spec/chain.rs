@@ -201,8 +201,9 @@ impl<'d> Maker<'_, 'd> {
         let (mut nodes, mut written) = (Map::new(), Vec::new());
         for node in &reached {
             let name = parts.names[node].clone();
-            let (described, confirmation) = self.node(&parts, *node)?;
+            let (mut described, confirmation) = self.node(&parts, *node)?;
             if let Some(confirm) = confirmation {
+                described["confirmed"] = true.into();
                 let ask = unique(&format!("confirm {name}"), &mut taken);
                 let refused = unique(&format!("refuse {name}"), &mut taken);
                 written.push(json!({"from": ask, "to": name, "branch": "yes"}));

@@ -24,7 +24,7 @@ use self::{
 };
 use super::{
     placeholders::names,
-    terms::{DESCRIPTION, REQUEST},
+    terms::{DESCRIPTION, REQUEST, REQUIRES_CONFIRMATION},
 };
 use crate::casting::effort::Effort;
 use crate::{Error, Format, MAX_SOURCE_BYTES, Result, size::size, td::internal::McpTransport};
@@ -206,7 +206,7 @@ fn tool(
     let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
     let mut tool = json!({
         "component_type": type_name, "id": id, "name": name, "description": description,
-        "inputs": inputs, "outputs": outputs, "requires_confirmation": false,
+        "inputs": inputs, "outputs": outputs, "requires_confirmation": requires_confirmation(action),
     });
     if let (Value::Object(tool), Value::Object(further)) = (&mut tool, further) {
         tool.extend(further);
@@ -388,6 +388,11 @@ fn headers_of(form: &Value) -> Map<String, Value> {
     headers
 }
 
+/// True if an action is called only once its user agrees.
+fn requires_confirmation(action: &Value) -> bool {
+    action.get(REQUIRES_CONFIRMATION) == Some(&Value::Bool(true))
+}
+
 fn forms(affordance: &Value) -> impl Iterator<Item = &Value> {
     affordance.get("forms").and_then(Value::as_array).into_iter().flatten()
 }
@@ -560,6 +565,16 @@ mod tests {
         assert!(!made.warnings.iter().any(|one| one.pointer == "/actions/set/input"), "{:?}", made.warnings);
         let find = "/actions/find/input/properties";
         assert_eq!(warned, [&format!("{find}/any"), &format!("{find}/days"), "/actions/say/input"]);
+    }
+
+    #[test]
+    fn tool_keeps_what_limits_its_calls() {
+        let request = json!({"@type": "@json", "@value": {"url_allow_list": ["https://h/a/"]}});
+        let tool = exported(json!({"find": {
+            "agentspec:requiresConfirmation": true, "forms": [{"href": "https://h/a/b", "agentspec:request": request}],
+        }}));
+        assert_eq!((&tool["requires_confirmation"], &tool["agentspec_version"]), (&json!(true), &json!("26.1.2")));
+        assert_eq!(tool["url_allow_list"], json!(["https://h/a/"]));
     }
 
     #[test]

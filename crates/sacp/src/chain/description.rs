@@ -30,6 +30,9 @@ pub struct Node {
     /// answer that is no response is a failure (section 7.2). Also read as `use_standard_protocol`, as section 5 calls it.
     #[serde(alias = "use_standard_protocol", skip_serializing_if = "std::ops::Not::not")]
     pub sacp: bool,
+    /// True if the user agreed to the call at an earlier node, for an action that requires it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confirmed: bool,
     /// The answer that the node gives by itself: `data`, `message`, `status`, `branch`, with references. Its data is
     /// its input unless it is given.
     #[serde(skip_serializing_if = "Option::is_none")]

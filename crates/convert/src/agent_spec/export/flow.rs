@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{
     Call, a2a_agent, call_of, id_of,
     properties::{Property, Titles, schemas},
-    template_of, text_of, tool, version,
+    requires_confirmation, template_of, text_of, tool, version,
 };
 use crate::{
     Error, Format, Result, Syntax,
@@ -210,7 +210,7 @@ fn server_tool(id: &str, name: &str, action: &Value, effort: &Effort) -> (Map<St
         "description": text_of(action, "description").or_else(|| text_of(action, "title")),
         "inputs": inputs.iter().map(|property| &property.schema).collect::<Vec<_>>(),
         "outputs": outputs.iter().map(|property| &property.schema).collect::<Vec<_>>(),
-        "requires_confirmation": false,
+        "requires_confirmation": requires_confirmation(action),
     });
     let members = match members {
         Value::Object(members) => members,

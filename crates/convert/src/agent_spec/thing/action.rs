@@ -10,6 +10,7 @@ use crate::{
         graph::Key,
         inference::Side,
         property::Property,
+        terms::REQUIRES_CONFIRMATION,
         types::{Call, Role},
     },
     thing_builder::form,
@@ -29,6 +30,10 @@ impl<'d> Mapper<'_, 'd> {
         let mut endpoint = Endpoint::of_url(self.text(owner, field)?)?;
         endpoint.credentials.user_info |= self.had_user_info(owner, field);
         Some(endpoint)
+    }
+
+    pub(super) fn requires_confirmation(&self, key: Key) -> bool {
+        self.field(key, "requires_confirmation") == Some(&Value::Bool(true))
     }
 
     fn is_toolbox(&self, key: Key) -> bool {
@@ -71,7 +76,14 @@ impl<'d> Mapper<'_, 'd> {
             _ => vec![("input", Some(any_tool_call()))],
         };
         let forms = target.map(|target| Value::Array(vec![self.form(key, tool, target).into()]));
-        let described = [("title", said("name")), ("description", said("description")), ("forms", forms)];
+        // A toolbox requires it for all of its tools.
+        let is_required = [Some(key), signature].into_iter().flatten().any(|key| self.requires_confirmation(key));
+        let described = [
+            ("title", said("name")),
+            ("description", said("description")),
+            ("forms", forms),
+            (REQUIRES_CONFIRMATION, is_required.then(|| true.into())),
+        ];
         let members = described.into_iter().chain(data);
         members.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }

@@ -10,6 +10,7 @@ use crate::{
         findings::Findings,
         graph::{Key, Keys},
         inference::Side,
+        terms::REQUIRES_CONFIRMATION,
         types::Role,
     },
     td::MAX_AFFORDANCES,
@@ -158,8 +159,8 @@ impl<'d> Mapper<'_, 'd> {
                     put("lmos:description", description.into());
                 }
                 put("agentspec:componentType", self.graph.type_name(key).into());
-                if self.field(key, "requires_confirmation") == Some(&Value::Bool(true)) {
-                    put("agentspec:requiresConfirmation", true.into());
+                if self.requires_confirmation(key) {
+                    put(REQUIRES_CONFIRMATION, true.into());
                 }
                 for (name, side) in [("agentspec:input", Side::Inputs), ("agentspec:output", Side::Outputs)] {
                     self.data(schemas, key, side).into_iter().for_each(|data| put(name, data));
