@@ -17,7 +17,7 @@ use super::{
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Affordance, Agent};
+use agentdex_consumer::{Affordance, Agent, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

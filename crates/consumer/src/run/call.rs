@@ -148,7 +148,8 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         (None, None, Some(capability)) => Router::by_capability(capability).choose(consumer).await?,
         (None, None, None) => return Err(Error::NotFound { query: "a node without an agent".into() }),
     };
-    let settings = Settings::new().confirmed(node.confirmed).sacp_instructions(node.sacp);
+    let settings = Settings::new().confirmed(node.confirmed);
+    let settings = if node.sacp { settings.sacp_instructions(true) } else { settings };
     Ok(agent.update(match &node.action {
         Some(action) => settings.action(action),
         None => settings,
