@@ -96,11 +96,7 @@ impl Registry {
         let version = options.format_version.map(|asked| export.version(asked)).transpose();
         let version = version.map_err(|reason| Error::NotExpressible { format: format.name(), reason })?;
         let Some(mut original) = source.original.filter(|original| original.format == format.name()) else {
-            let mut thing = Document::parse(source.text.as_bytes())?;
-            // What this registry says of a Thing isn't said by the Thing.
-            if own_members::are_in(thing.value()) {
-                thing = Document::parse(own_members::leave_out(thing.text())?.0.as_bytes())?;
-            }
+            let thing = own_members::without(&source.text)?;
             let media_type = export.media_types.first().map_or("application/json", |(name, _)| *name);
             let made = export.from_thing(thing.value(), version)?;
             let warnings = Some(made.warnings);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     Error, Result,
     convert::verification::{Status, Verification},
-    td::{Violation, merge_patch},
+    td::{Document, Violation, merge_patch},
 };
 
 /// The member with the result of a check.
@@ -40,6 +40,15 @@ pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
     let message = format!("`{}` are set by the registry alone, on Things that it imported: left out", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
+}
+
+/// A description without them, as exports are made of it: what this registry says of a Thing isn't said by the Thing.
+pub(super) fn without(description: &str) -> Result<Document> {
+    let document = Document::parse(description.as_bytes())?;
+    match are_in(document.value()) {
+        true => Ok(Document::parse(leave_out(description)?.0.as_bytes())?),
+        false => Ok(document),
+    }
 }
 
 /// A description that says that its source is stale, if the one before does.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{IfExists, Registry, export::ExportOptions, import::Import};
+use super::{IfExists, Registry, export::ExportOptions, import::Import, own_members};
 use crate::{
     Result,
     change::{ChangeKind, Seq},
@@ -91,13 +91,13 @@ impl Registry {
         thing: &ConvertedThing,
         record: Record,
     ) -> Result<Option<ReturnedThing>> {
-        let served = without_own_members(&record.text)?;
+        let served = own_members::without(&record.text)?;
         let Some(distance) = export.distance(served.value(), thing) else { return Ok(None) };
         if distance == 0 {
             return Ok(Some(unchanged(record, None)));
         }
         for text in self.other_texts(&record)? {
-            let other = without_own_members(&text)?;
+            let other = own_members::without(&text)?;
             match export.distance(other.value(), thing) {
                 Some(0) => {
                     let message = "the document is the export of another version of the Thing, or of one of before: it changes \
@@ -158,15 +158,6 @@ impl Registry {
 
 /// The member of an MCP server that its registry has withdrawn, which its own document doesn't have.
 const WITHDRAWN: &str = "mcp:withdrawn";
-
-/// A description as exports are made of it.
-fn without_own_members(text: &str) -> Result<Document> {
-    let document = Document::parse(text.as_bytes())?;
-    match own_members::are_in(document.value()) {
-        true => Ok(Document::parse(own_members::leave_out(text)?.0.as_bytes())?),
-        false => Ok(document),
-    }
-}
 
 fn unchanged(record: Record, warning: Option<Violation>) -> ReturnedThing {
     ReturnedThing { id: record.id, seq: record.seq, text: record.text, warning }
