@@ -55,7 +55,7 @@ fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue)
     headers.append(name, value);
 }
 
-/// Fails for a credential that belongs into a body: those of the protocol have no place for it.
+/// Fails for a credential that belongs into a body, where the body is the protocol's own.
 pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
     let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
     in_body.map_or(Ok(()), |one| {
