@@ -123,6 +123,102 @@ fn authentication_of_a_card_becomes_security() {
     assert_eq!(optional["scheme"], "combo");
 }
 
+/// The security that a card's forms name, each definition by its members, and its warnings about authentication.
+fn security_of(card: &Value) -> (Vec<Vec<Value>>, Vec<String>) {
+    let (thing, warnings) = imported(card, None);
+    let defined = |name: &Value| thing["securityDefinitions"][name.as_str().unwrap()].clone();
+    let action = thing["actions"].as_object().unwrap().values().next().unwrap();
+    let names = |owner: &Value| owner["security"].as_array().cloned().unwrap_or_default();
+    let forms = action["forms"].as_array().unwrap().iter();
+    let security = forms.map(|form| names(form).iter().map(defined).collect()).collect();
+    let warnings = warnings.iter().filter(|warning| warning.rule == "authentication");
+    (security, warnings.map(|warning| format!("{} {}", warning.rule, warning.pointer)).collect())
+}
+
+#[test]
+fn authentication_holds_beside_headers_and_for_each_endpoint() {
+    let bearer = json!({"scheme": "bearer", "in": "header", "name": "Authorization"});
+    let asked = json!({"required": true, "schemes": ["bearer"]});
+    for headers in [json!([]), json!([{"name": "X-Team", "value": "a"}])] {
+        let remote = json!({"type": "streamable-http", "url": MCP, "headers": headers});
+        let card = json!({"name": "keeper", "remotes": [remote], "tools": ["open"], "authentication": asked});
+        assert_eq!(security_of(&card).0, [[bearer.clone()]], "{card}");
+    }
+    let key = json!({"name": "Authorization", "value": "Token {key}", "isSecret": true, "isRequired": true});
+    let remote = json!({"type": "streamable-http", "url": MCP, "headers": [key]});
+    let card = json!({"name": "keeper", "remotes": [remote], "tools": ["open"], "authentication": asked});
+    let token = json!({"scheme": "apikey", "in": "header", "name": "Authorization", "mcp:value": "Token {key}"});
+    assert_eq!(security_of(&card).0, [[token]]);
+    for own in [
+        json!({"transport": {"type": "http", "url": MCP, "authentication": asked}}),
+        json!({"transport": {"streamable_http": MCP, "auth": "bearer"}}),
+        json!({"remotes": [{"type": "http", "url": MCP, "authentication": asked}]}),
+    ] {
+        let mut card = own;
+        card.as_object_mut().unwrap().extend([("name".into(), "keeper".into()), ("tools".into(), json!(["open"]))]);
+        assert_eq!(security_of(&card).0, [[bearer.clone()]], "{card}");
+    }
+    let open = json!({"url": "https://locks.example/open", "auth": "none"});
+    let card = json!({"name": "keeper", "endpoints": [{"url": MCP}, open], "tools": ["open"], "auth": "bearer"});
+    assert_eq!(security_of(&card).0, [vec![bearer], vec![]]);
+    let card = json!({"name": "keeper", "endpoints": [{"url": MCP, "auth": {"type": "hmac"}}], "tools": ["open"]});
+    assert_eq!(security_of(&card).1, ["authentication /endpoints/0/auth"]);
+}
+
+#[test]
+fn any_of_several_schemes_will_do() {
+    let bearer = json!({"scheme": "bearer", "in": "header", "name": "Authorization"});
+    let basic = json!({"scheme": "basic", "in": "header", "name": "Authorization"});
+    let key = json!({"scheme": "apikey", "in": "header", "name": "X-Key"});
+    let of = |asked: Value| {
+        let card = json!({"name": "keeper", "url": MCP, "tools": ["open"], "authentication": asked});
+        let (thing, warnings) = imported(&card, None);
+        let security = &thing["actions"]["open"]["forms"][0]["security"];
+        let [name] = security.as_array().unwrap().as_slice() else { panic!("{thing}") };
+        let defined = |name: &Value| thing["securityDefinitions"][name.as_str().unwrap()].clone();
+        let options: Vec<Value> = defined(name)["oneOf"].as_array().unwrap().iter().map(defined).collect();
+        // Registered again in the shape of the schema, it asks for the same.
+        let export = Format::McpServer.export().unwrap();
+        let shaped = export.in_version(card.to_string().as_bytes(), "server-card").unwrap().unwrap();
+        let (again, _) = imported(&parsed(&shaped.bytes), None);
+        assert_eq!(again["securityDefinitions"], thing["securityDefinitions"], "{asked}");
+        (options, rules(&warnings).contains(&("authentication", "/authentication")))
+    };
+    let nothing = json!({"scheme": "nosec"});
+    assert_eq!(of(json!({"schemes": ["basic", "bearer"]})), (vec![basic.clone(), bearer.clone()], false));
+    assert_eq!(of(json!(["basic", "oauth2"])), (vec![basic.clone(), bearer.clone()], false));
+    let described =
+        json!({"schemes": [{"type": "apiKey", "in": "header", "name": "X-Key"}, {"type": "http", "scheme": "bearer"}]});
+    assert_eq!(of(described), (vec![key, bearer.clone()], false));
+    let optional = json!({"required": false, "schemes": ["basic", "bearer"]});
+    assert_eq!(of(optional), (vec![basic.clone(), bearer.clone(), nothing], false));
+    assert_eq!(of(json!({"schemes": ["basic", "hmac", "bearer"]})), (vec![basic, bearer], true));
+}
+
+#[test]
+fn endpoints_that_nothing_calls_are_warned_of() {
+    let found = |member: &str, endpoints: Value| {
+        let card = json!({"name": "keeper", "tools": ["open"], member: endpoints});
+        let (thing, warnings) = imported(&card, Some(CARD));
+        let unused = warnings.iter().filter(|warning| warning.rule == "endpoint-unused");
+        let forms = thing["actions"]["open"]["forms"].as_array().cloned().unwrap_or_default();
+        let called: Vec<_> = forms.iter().map(|form| form["mcp:transport"].as_str().unwrap().to_owned()).collect();
+        (called, unused.map(|warning| warning.pointer.clone()).collect::<Vec<_>>())
+    };
+    let case = json!({"streamable": "/mcp", "websocket": "wss://locks.example/ws", "sse": "events"});
+    let expected = ["/endpoints/sse", "/endpoints/websocket"].map(str::to_owned).to_vec();
+    assert_eq!(found("endpoints", case), (vec!["streamable-http".to_owned()], expected));
+    let case = json!([{"url": "wss://locks.example/ws"}, {"url": MCP}]);
+    let expected = vec!["/endpoints/0/url".to_owned()];
+    assert_eq!(found("endpoints", case), (vec!["streamable-http".to_owned()], expected));
+    assert_eq!(found("url", json!("wss://locks.example/ws")), (vec![], vec!["/url".to_owned()]));
+    // Two transports at one URL are two endpoints.
+    let case = json!({"streamable": MCP, "sse": MCP});
+    assert_eq!(found("endpoints", case).0, ["sse", "streamable-http"]);
+    let case = json!({"type": "http", "url": MCP, "authentication": {"url": "https://login.example"}});
+    assert_eq!(found("transport", case).1, [""; 0]);
+}
+
 #[test]
 fn transports_in_other_spellings_are_read_with_a_warning() {
     for (member, written, read, is_warned) in [

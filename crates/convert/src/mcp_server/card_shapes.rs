@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 use fluent_uri::{Iri, IriRef};
 use serde_json::{Map, Value, json};
 
-use super::input::text;
+use super::{
+    authentication::{self, Authentication},
+    input::text,
+};
 use crate::{shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
@@ -220,29 +223,38 @@ impl<'c> CardReader<'c> {
         let names = TRANSPORTS.into_iter().chain(ENDPOINTS.into_iter().filter(|_| is_remote));
         let (mut remotes, mut known) = (Vec::new(), BTreeSet::new());
         for name in names {
-            let mut found = Vec::new();
+            let path = Path::ROOT.member(name);
+            let mut search = EndpointSearch { found: Vec::new(), findings: &mut *self.findings };
             if let Some(value) = self.members.get(name) {
-                add_endpoints(value, None, DEEPEST_ENDPOINT, &mut found);
+                search.add(value, Inherited::default(), DEEPEST_ENDPOINT, &path);
             }
+            let found = search.found;
             if found.is_empty() {
                 continue;
             }
-            let urls: Vec<Option<String>> =
-                found.iter().map(|endpoint| self.resolve(&endpoint.url, &Path::ROOT.member(name))).collect();
+            let urls: Vec<Option<String>> = found.iter().map(|endpoint| self.resolve(&endpoint.url, &path)).collect();
             if urls.iter().all(Option::is_none) {
                 continue;
             }
-            for (Endpoint { transport, headers, .. }, url) in found.into_iter().zip(urls) {
+            for (endpoint, url) in found.into_iter().zip(urls) {
                 let Some(url) = url else { continue };
-                if remotes.len() < MOST_ENDPOINTS && known.insert(url.clone()) {
-                    let transport = transport.or_else(|| declared.clone()).unwrap_or("streamable-http".into());
-                    self.warn_of_transport(&transport, &Path::ROOT.member(name));
-                    let mut remote = json!({"type": transport, "url": url});
-                    if let Some(headers) = headers {
-                        remote["headers"] = headers;
-                    }
-                    remotes.push(remote);
+                let is_known = match &endpoint.transport {
+                    Some(own) => known.contains(&(url.clone(), own.clone())),
+                    None => remotes.iter().any(|remote: &Value| remote["url"] == *url),
+                };
+                if is_known || remotes.len() >= MOST_ENDPOINTS {
+                    continue;
                 }
+                let transport =
+                    endpoint.transport.or_else(|| declared.clone()).unwrap_or_else(|| "streamable-http".into());
+                self.warn_of_transport(&transport, &path);
+                known.insert((url.clone(), transport.clone()));
+                let mut remote = json!({"type": transport, "url": url});
+                let further = [("headers", endpoint.headers), ("authentication", endpoint.authentication)];
+                for (name, value) in further.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                    remote[name] = value;
+                }
+                remotes.push(remote);
             }
             self.members.remove(name);
             self.note(name, "remotes");
@@ -274,6 +286,9 @@ impl<'c> CardReader<'c> {
         let list = Path::ROOT.member("remotes");
         let mut remotes = self.members.remove("remotes").unwrap_or_default();
         for (index, remote) in remotes.as_array_mut().into_iter().flatten().enumerate() {
+            if let Some((name, gap)) = remote.as_object().and_then(authentication::gap_of) {
+                self.findings.add(&list.index(index).member(name), "authentication", || gap.into());
+            }
             if let Some(url) = remote.get("url").and_then(Value::as_str).filter(|url| url.starts_with('/'))
                 && let Some(url) = self.resolve(url, &list.index(index).member("url"))
             {
@@ -301,23 +316,15 @@ impl<'c> CardReader<'c> {
         resolved
     }
 
-    /// Gives remotes without headers those that `authentication` asks for.
+    /// Adds the headers that `authentication` asks for to each remote: its own, else that of the card.
     fn read_authentication(&mut self) {
-        let Some(name) = ["authentication", "auth"].into_iter().find(|name| self.members.contains_key(*name)) else {
-            return;
-        };
-        let asked = self.members.get(name).map(Authentication::of).unwrap_or_default();
-        let headers = match asked {
-            Authentication::None => return,
-            Authentication::Unknown => {
-                let message =
-                    || "it names no header that credentials are sent in: the description leaves it open".into();
-                return self.findings.add(&Path::ROOT.member(name), "authentication", message);
-            }
-            Authentication::Header(header) => json!([header]),
-        };
-        for (_, remote) in listed(self.members, "remotes") {
-            remote.entry("headers").or_insert_with(|| headers.clone());
+        let general = Authentication::asked_by(self.members).unwrap_or_default();
+        if let Some((name, gap)) = authentication::gap_of(self.members) {
+            self.findings.add(&Path::ROOT.member(name), "authentication", || gap.into());
+        }
+        for (_, remote) in listed(self.members, "remotes").take(MOST_ENDPOINTS) {
+            let own = Authentication::asked_by(remote);
+            own.as_ref().unwrap_or(&general).add_to(remote);
         }
     }
 
@@ -371,108 +378,103 @@ struct Endpoint {
     transport: Option<String>,
     url: String,
     headers: Option<Value>,
+    authentication: Option<Value>,
 }
 
-/// Finds the endpoints in a value: a URL, an object with one, a list of either, or either by the name of its
-/// transport.
-fn add_endpoints(value: &Value, named: Option<&str>, depth: usize, found: &mut Vec<Endpoint>) {
-    let is_address = |url: &&str| url.starts_with("http://") || url.starts_with("https://") || url.starts_with('/');
-    if depth == 0 || found.len() >= MOST_ENDPOINTS {
-        return;
-    }
-    match value {
-        Value::String(url) if is_address(&url.as_str()) => {
-            found.push(Endpoint { transport: named.map(str::to_owned), url: url.clone(), headers: None });
+/// What the objects that an endpoint is in say of it.
+#[derive(Clone, Copy, Default)]
+struct Inherited<'c> {
+    transport: Option<&'c str>,
+    authentication: Option<&'c Value>,
+}
+
+/// The endpoints that were found in a member of a card.
+struct EndpointSearch<'f> {
+    found: Vec<Endpoint>,
+    findings: &'f mut Findings,
+}
+
+impl EndpointSearch<'_> {
+    /// Adds the endpoints in a value: a URL, an object with one, a list of either, or either by the name of its
+    /// transport. Reports those that nothing calls.
+    fn add(&mut self, value: &Value, inherited: Inherited<'_>, depth: usize, path: &Path<'_>) {
+        if depth == 0 || self.found.len() >= MOST_ENDPOINTS {
+            return;
         }
-        Value::Array(list) => list.iter().for_each(|one| add_endpoints(one, named, depth - 1, found)),
-        Value::Object(members) => {
-            let own = TYPE.iter().find_map(|name| text(members, name));
-            let own = own.map(|own| transport(own).unwrap_or(own)).or(named);
-            let url = URL.iter().find_map(|name| text(members, name)).filter(is_address);
-            if let Some(url) = url.filter(|_| own != Some("stdio")) {
-                let headers = members.get("headers").map(|headers| match headers {
-                    Value::Object(named) => header_list(named),
-                    list => list.clone(),
-                });
-                found.push(Endpoint { transport: own.map(str::to_owned), url: url.to_owned(), headers });
-                return;
+        match value {
+            Value::String(url) if is_address(url) => self.push(url, inherited, None),
+            Value::String(url) if inherited.transport.is_some() || url.contains("://") => self.warn_of_url(url, path),
+            Value::Array(list) => {
+                list.iter()
+                    .enumerate()
+                    .for_each(|(index, one)| self.add(one, inherited, depth - 1, &path.index(index)));
             }
-            for (name, inner) in members {
-                if let Some(named) = transport(name).filter(|named| *named != "stdio") {
-                    add_endpoints(inner, Some(named), depth - 1, found);
+            Value::Object(members) => self.add_members(members, inherited, depth, path),
+            _ => {}
+        }
+    }
+
+    fn add_members(&mut self, members: &Object, inherited: Inherited<'_>, depth: usize, path: &Path<'_>) {
+        let own = TYPE.iter().find_map(|name| text(members, name)).map(|own| transport(own).unwrap_or(own));
+        let inherited = Inherited {
+            transport: own.or(inherited.transport),
+            authentication: authentication::member(members).map(|(_, asked)| asked).or(inherited.authentication),
+        };
+        if let Some((name, gap)) = authentication::gap_of(members) {
+            self.findings.add(&path.member(name), "authentication", || gap.into());
+        }
+        let is_remote = inherited.transport != Some("stdio");
+        let urls = || URL.iter().filter(|_| is_remote).filter_map(|name| Some((*name, text(members, name)?)));
+        if let Some((_, url)) = urls().find(|(_, url)| is_address(url)) {
+            let headers = members.get("headers").map(|headers| match headers {
+                Value::Object(named) => header_list(named),
+                list => list.clone(),
+            });
+            return self.push(url, inherited, headers);
+        }
+        if let Some((name, url)) = urls().next() {
+            return self.warn_of_url(url, &path.member(name));
+        }
+        for (name, inner) in members {
+            match transport(name) {
+                Some("stdio") => {}
+                Some(named) => {
+                    self.add(inner, Inherited { transport: Some(named), ..inherited }, depth - 1, &path.member(name));
                 }
+                None if is_place(inner) && !authentication::is_member(name) => {
+                    self.findings.add(&path.member(name), "endpoint-unused", || {
+                        format!("{name:?} is not a transport of MCP, such as streamable-http: it is not called")
+                    })
+                }
+                None => {}
             }
-        }
-        _ => {}
-    }
-}
-
-/// What a card says about credentials.
-#[derive(Default)]
-enum Authentication {
-    /// None are needed.
-    #[default]
-    None,
-    /// They are sent in this header.
-    Header(Value),
-    Unknown,
-}
-
-impl Authentication {
-    fn of(asked: &Value) -> Authentication {
-        let Some(members) = asked.as_object() else {
-            return match asked {
-                Value::String(name) => Authentication::named(name, &Object::new(), true),
-                Value::Null | Value::Bool(false) => Authentication::None,
-                _ => Authentication::Unknown,
-            };
-        };
-        let is_required = members.get("required") != Some(&Value::Bool(false));
-        let listed = ["schemes", "types", "methods"].into_iter().filter_map(|name| members.get(name)?.as_array());
-        let own = ["type", "scheme", "method"].into_iter().filter_map(|name| text(members, name));
-        let mut names = own.chain(listed.flatten().filter_map(|one| match one {
-            Value::Object(scheme) => text(scheme, "type").or(text(scheme, "scheme")),
-            plain => plain.as_str(),
-        }));
-        match names.next() {
-            // Of several any will do.
-            Some(first) => Authentication::named(first, members, is_required),
-            None if !is_required || members.get("schemes") == Some(&json!([])) => Authentication::None,
-            None => Authentication::Unknown,
         }
     }
 
-    fn named(name: &str, members: &Object, is_required: bool) -> Authentication {
-        let plain = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase());
-        let plain: String = plain.take(32).collect();
-        let header = ["header", "headerName", "header_name"].into_iter().find_map(|name| text(members, name));
-        let header = header.or_else(|| text(members, "name").filter(|_| text(members, "in") == Some("header")));
-        let value = match plain.as_str() {
-            "none" | "public" | "anonymous" | "open" | "noauth" => return Authentication::None,
-            "basic" | "httpbasic" => Some("Basic {credentials}"),
-            "apikey" | "key" | "header" => None,
-            name if ["bearer", "oauth", "oidc", "openid", "jwt", "token", "pat"]
-                .iter()
-                .any(|one| name.contains(one)) =>
-            {
-                Some("Bearer {token}")
-            }
-            _ => return Authentication::Unknown,
-        };
-        let header = match (header, value) {
-            (Some(header), None) => json!({"name": header}),
-            (Some(header), Some(_)) if !header.eq_ignore_ascii_case("authorization") => json!({"name": header}),
-            (_, Some(value)) => json!({"name": "Authorization", "value": value}),
-            (None, None) => return Authentication::Unknown,
-        };
-        let mut header = header;
-        header["isSecret"] = true.into();
-        if is_required {
-            header["isRequired"] = true.into();
-        }
-        if let Some(description) = text(members, "description") {
-            header["description"] = description.into();
-        }
-        Authentication::Header(header)
+    fn push(&mut self, url: &str, inherited: Inherited<'_>, headers: Option<Value>) {
+        let authentication = inherited.authentication.map(authentication::bounded);
+        let transport = inherited.transport.map(str::to_owned);
+        self.found.push(Endpoint { transport, url: url.to_owned(), headers, authentication });
+    }
+
+    fn warn_of_url(&mut self, url: &str, path: &Path<'_>) {
+        self.findings.add(path, "endpoint-unused", || {
+            format!("{url:?} is neither an http or https URL nor a path that begins with a slash: it is not called")
+        });
+    }
+}
+
+/// True for a URL that a server can be called at.
+fn is_address(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://") || url.starts_with('/')
+}
+
+/// True for a URL, or an object with one.
+fn is_place(value: &Value) -> bool {
+    let is_url = |url: &str| is_address(url) || url.contains("://");
+    match value {
+        Value::String(url) => is_url(url),
+        Value::Object(members) => URL.iter().any(|name| text(members, name).is_some_and(is_url)),
+        _ => false,
     }
 }

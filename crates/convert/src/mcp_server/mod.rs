@@ -17,6 +17,7 @@
 //! | `mcp:packages` | Thing | how to get and run it, each with `mcp:command` |
 //! | `mcp:withdrawn` | Thing | `deprecated` or `deleted`, as its registry says |
 
+mod authentication;
 mod card_shapes;
 mod envelope;
 mod export;

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use fluent_uri::Iri;
 use serde_json::{Map, Value, json};
 
-use super::input::{is, is_secret, objects, text, uri_variables, variables_in};
+use super::{
+    authentication::Authentication,
+    input::{is, is_secret, objects, text, uri_variables, variables_in},
+};
 use crate::{
     shape::Findings,
     td::internal::{McpTransport, Path, origin_variable},
@@ -44,6 +47,7 @@ impl Remote {
 /// The remotes of a server, and the security definitions that they name.
 pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>, Object) {
     let (mut remotes, mut definitions) = (Vec::new(), Object::new());
+    let general = Authentication::asked_by(server).unwrap_or_default();
     let list = Path::ROOT.member("remotes");
     for (index, remote) in objects(server, "remotes").enumerate() {
         let path = list.index(index);
@@ -72,7 +76,9 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                     });
                 }
                 let transport = transport.map_or(written, |transport| transport.name());
-                remotes.push(Remote::of(remote, url, transport, &mut definitions));
+                let own = Authentication::asked_by(remote);
+                let asked = own.as_ref().unwrap_or(&general);
+                remotes.push(Remote::of(remote, url, transport, asked, &mut definitions));
             }
             None => findings.add(&path.member("url"), "url-broken", || {
                 "it is not an http or https URL with a host: there is no form for it".into()
@@ -111,7 +117,7 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Remote {
-    fn of(remote: &Object, url: &str, transport: &str, definitions: &mut Object) -> Remote {
+    fn of(remote: &Object, url: &str, transport: &str, asked: &Authentication, definitions: &mut Object) -> Remote {
         let declared = remote.get("variables").and_then(Value::as_object);
         let mut variables = uri_variables(std::iter::once((url, declared)));
         let mut form = form("invokeaction", url);
@@ -120,6 +126,7 @@ impl Remote {
         form.insert("htv:methodName".to_owned(), "POST".into());
         form.insert("mcp:transport".to_owned(), transport.into());
         let (mut required, mut optional, mut headers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut alternatives = Vec::new();
         for name in variables_in(url) {
             if declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|variable| is(variable, "isSecret")) {
                 variables.remove(name);
@@ -132,10 +139,10 @@ impl Remote {
             if is_secret(header) {
                 variables.extend(open_variables(header));
                 let named = define(definitions, name, definition(name, header));
-                if is(header, "isRequired") {
-                    required.push(named)
-                } else {
-                    optional.push(named)
+                match is(header, "isRequired") {
+                    true => required.push(named),
+                    false if asked.is_alternative(header) => alternatives.push(named),
+                    false => optional.push(named),
                 }
                 continue;
             }
@@ -155,6 +162,14 @@ impl Remote {
             form.insert("htv:headers".to_owned(), headers.into());
         }
         let mut security = required;
+        if alternatives.len() > 1 {
+            if !asked.is_required {
+                alternatives.push(define(definitions, "nosec_sc", json!({"scheme": "nosec"})));
+            }
+            security.push(define(definitions, "any_sc", json!({"scheme": "combo", "oneOf": alternatives})));
+        } else {
+            optional.append(&mut alternatives);
+        }
         if !optional.is_empty() {
             let nothing = define(definitions, "nosec_sc", json!({"scheme": "nosec"}));
             let groups = if optional.len() > MOST_OPTIONAL { optional.len() } else { 1 };
