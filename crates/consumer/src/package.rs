@@ -10,28 +10,62 @@ const MAX_SHOWN: usize = 4;
 /// Tells how the server of a description is run and spoken to, if it is one that callers run themselves.
 pub(super) fn instructions(description: &Value) -> Option<String> {
     let packages = description.get("mcp:packages").and_then(Value::as_array)?;
-    let shown: Vec<String> = packages.iter().filter_map(instruction).take(MAX_SHOWN).collect();
+    // In the configuration of a client.
+    let directory = description.get("mcp:cwd").and_then(Value::as_str);
+    let shown: Vec<String> =
+        packages.iter().filter_map(|package| instruction(package, directory)).take(MAX_SHOWN).collect();
     (!shown.is_empty()).then(|| format!("it runs on the caller's machine: {}", shown.join("; or ")))
 }
 
-fn instruction(package: &Value) -> Option<String> {
-    let text = |name: &str| package.get(name).and_then(Value::as_str);
+fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
+    let text = |name: &str| package.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let command = package.get("mcp:command").and_then(Value::as_array);
-    let words: Vec<Cow<'_, str>> = command.into_iter().flatten().filter_map(Value::as_str).map(quoted).collect();
-    let start = match (words.is_empty(), text("mcp:registryType"), text("mcp:identifier")) {
-        (false, ..) => format!("start `{}`", words.join(" ")),
+    let words: Vec<&str> = command.into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut instruction = match (words.is_empty(), text("mcp:registryType"), text("mcp:identifier")) {
+        (false, ..) => format!("start `{}`", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
         (true, Some(kind), Some(identifier)) => format!("install the {kind} package {identifier}"),
         _ => return None,
     };
-    let variables = package.get("mcp:environmentVariables").and_then(Value::as_array).into_iter().flatten();
-    let is_required = |variable: &&Value| variable.get("mcp:isRequired") == Some(&Value::Bool(true));
-    let names = variables.filter(is_required).filter_map(|variable| variable.get("mcp:name")?.as_str());
-    let names: Vec<&str> = names.collect();
-    let setting = if names.is_empty() { String::new() } else { format!(" with {} set", names.join(", ")) };
+    let is_named = |registry: &str| {
+        let host = registry.split("://").last().unwrap_or(registry).trim_end_matches('/');
+        words.iter().copied().chain(text("mcp:identifier")).any(|word| word.contains(host))
+    };
+    if let Some(registry) = text("mcp:registryBaseUrl").filter(|registry| !is_named(registry)) {
+        instruction += &format!(" from the registry {registry}");
+    }
+    if let Some(hash) = text("mcp:fileSha256") {
+        instruction += &format!(" if the SHA-256 of its file is {hash}");
+    }
+    if let Some(directory) = text("agentspec:workingDirectory").or(directory) {
+        instruction += &format!(" in the directory {}", quoted(directory));
+    }
+    let variables: Vec<Cow<'_, str>> = inputs(package, "mcp:environmentVariables").collect();
+    if !variables.is_empty() {
+        instruction += &format!(" with {} set", variables.join(", "));
+    }
     let transport = package.get("mcp:transport");
     let url = transport.and_then(|transport| transport.get("mcp:url")?.as_str());
     let place = url.map_or("over its standard input and output".to_owned(), |url| format!("at {url}"));
-    Some(format!("{start}{setting}, and speak MCP {place}"))
+    instruction += &format!(", and speak MCP {place}");
+    let headers: Vec<Cow<'_, str>> =
+        transport.into_iter().flat_map(|transport| inputs(transport, "mcp:headers")).collect();
+    if !headers.is_empty() {
+        instruction += &format!(" with the headers {}", headers.join(", "));
+    }
+    Some(instruction)
+}
+
+/// The inputs that callers have to give, and those with a value.
+fn inputs<'p>(owner: &'p Value, list: &str) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
+    let listed = owner.get(list).and_then(Value::as_array).into_iter().flatten();
+    listed.filter_map(|input| {
+        let is = |flag: &str| input.get(flag) == Some(&Value::Bool(true));
+        let name = input.get("mcp:name")?.as_str()?;
+        match input.get("mcp:value").and_then(Value::as_str).filter(|_| !is("mcp:isSecret")) {
+            Some(value) => Some(format!("{name}={}", quoted(value)).into()),
+            None => is("mcp:isRequired").then_some(name.into()),
+        }
+    })
 }
 
 /// A word of a command as a POSIX shell takes it.
@@ -65,6 +99,38 @@ mod tests {
                  http://localhost:8080/sse"
             )
         );
+        let packages = json!([{
+            "mcp:registryType": "npm", "mcp:identifier": "@x/y", "mcp:registryBaseUrl": "https://npm.x.example", "mcp:command": ["bunx", "@x/y"],
+            "mcp:environmentVariables": [{"mcp:name": "REGION", "mcp:value": "eu west"}],
+            "mcp:transport": {"mcp:type": "sse", "mcp:url": "http://localhost/sse", "mcp:headers": [
+                {"mcp:name": "X-Key", "mcp:isSecret": true, "mcp:isRequired": true, "mcp:value": "{key}"}, {"mcp:name": "X-Trace"},
+            ]},
+        }]);
+        assert_eq!(
+            instructions(&json!({"mcp:packages": packages})).as_deref(),
+            Some(
+                "it runs on the caller's machine: start `bunx @x/y` from the registry https://npm.x.example with \
+                 REGION='eu west' set, and speak MCP at http://localhost/sse with the headers X-Key"
+            )
+        );
+        let file = json!([{
+            "mcp:registryType": "mcpb", "mcp:identifier": "https://github.com/y.mcpb", "mcp:registryBaseUrl": "https://github.com",
+            "mcp:fileSha256": "fe33", "mcp:transport": {"mcp:type": "stdio"},
+        }]);
+        assert_eq!(
+            instructions(&json!({"mcp:packages": file})).as_deref(),
+            Some(
+                "it runs on the caller's machine: install the mcpb package https://github.com/y.mcpb if the SHA-256 of its \
+                 file is fe33, and speak MCP over its standard input and output"
+            )
+        );
+        for package in [
+            json!({"mcp:packages": [{"mcp:command": ["serve"], "agentspec:workingDirectory": "/srv/a b"}]}),
+            json!({"mcp:packages": [{"mcp:command": ["serve"]}], "mcp:cwd": "/srv/a b"}),
+        ] {
+            let text = instructions(&package).unwrap();
+            assert!(text.contains("start `serve` in the directory '/srv/a b', and speak MCP"), "{text}");
+        }
         assert_eq!(instructions(&json!({"mcp:packages": [{}]})), None);
         assert_eq!(instructions(&json!({})), None);
     }
