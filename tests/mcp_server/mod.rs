@@ -540,3 +540,39 @@ fn a_tool_that_was_edited_is_edited_where_it_was() {
     let (thing, _) = self::thing(packaged.to_string().as_bytes());
     assert_eq!(exported(&thing, DocumentKind::ServerJson).pointer(place), Some(&json!([{"name": "t"}])));
 }
+
+#[test]
+fn variables_of_one_name_are_those_of_their_remote() {
+    let remote = |host: &str, variables: Value| json!({"type": "sse", "url": format!("https://{host}.example/{{r}}/mcp"), "variables": variables});
+    let choices = |choices: Value| json!({"r": {"description": "Where", "choices": choices}});
+    let mut server = server_with(json!([]));
+    server["remotes"] = json!([
+        remote("a", choices(json!(["a"]))),
+        remote("b", choices(json!(["b"]))),
+        remote("c", choices(json!(["a"]))),
+        remote("d", json!({"r": {"value": "eu"}})),
+    ]);
+    server["remotes"][1]["headers"] = json!([
+        {"name": "X-R", "value": "{r}"}, {"name": "X-S", "value": "{r}", "variables": {"r": {"format": "number", "value": "1"}}},
+        {"name": "X-Key", "value": "{r}:{key}", "variables": {"key": {"isSecret": true}, "r": {"choices": ["a"]}}, "isRequired": true},
+    ]);
+    let (thing, warnings) = thing(server.to_string().as_bytes());
+    assert_eq!(rules(&warnings), []);
+    let action = &thing["actions"]["a"];
+    let targets: Vec<_> =
+        action["forms"].as_array().unwrap().iter().map(|form| form["href"].as_str().unwrap()).collect();
+    let [a, b, c, d] = [("a", "r"), ("b", "r_2"), ("c", "r"), ("d", "r_4")]
+        .map(|(host, name)| format!("https://{host}.example/{{{name}}}/mcp"));
+    assert_eq!(targets, [a, b, c, d]);
+    let of = |name: &str| &action["uriVariables"][name];
+    assert_eq!((&of("r")["enum"], &of("r_2")["enum"]), (&json!(["a"]), &json!(["b"])));
+    assert_eq!((&of("r_3")["const"], &of("r_4")["const"], of("r_5")), (&json!(1), &json!("eu"), &Value::Null));
+    let headers = &action["forms"][1]["htv:headers"];
+    assert_eq!((&headers[0]["htv:fieldValue"], &headers[1]["htv:fieldValue"]), (&json!("{r_2}"), &json!("{r_3}")));
+    assert_eq!(thing["securityDefinitions"]["X-Key"]["mcp:value"], "{r}:{key}");
+    let mut edited = thing.clone();
+    edited.as_object_mut().unwrap().remove("mcp:remotes");
+    let again = &exported(&edited, DocumentKind::ServerJson)["remotes"];
+    assert_eq!(again[1]["variables"], json!({"r_2": {"description": "Where", "choices": ["b"]}}));
+    assert_eq!(again[3]["variables"], json!({"r_4": {"value": "eu"}}));
+}

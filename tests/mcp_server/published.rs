@@ -300,6 +300,25 @@ fn server_of_a_client_configuration_is_read() {
 }
 
 #[test]
+fn references_in_the_url_of_a_configuration_are_variables() {
+    for (url, href, variables, security) in [
+        ("http://${H}:8080/mcp", "http://{H}:8080/mcp", json!({"H": {"type": "string"}}), json!("auto_sc")),
+        (
+            "${env:BASE:-http://a.example}/mcp",
+            "{BASE}/mcp",
+            json!({"BASE": {"type": "string", "default": "http://a.example"}}),
+            json!("auto_sc"),
+        ),
+        ("https://a.example/${input:API_KEY}/$", "https://a.example/{API_KEY}/$", Value::Null, json!(["API_KEY"])),
+    ] {
+        let (thing, _) = imported(&json!({"mcpServers": {"keeper": {"type": "http", "url": url}}}), None);
+        let action = &thing["actions"]["keeper"];
+        let found = (&action["forms"][0]["href"], &action["uriVariables"], &thing["security"]);
+        assert_eq!(found, (&json!(href), &variables, &security), "{url}");
+    }
+}
+
+#[test]
 fn several_servers_are_named_with_what_to_do() {
     let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [{"type": "sse", "url": MCP}]});
     let refused = refusal(&json!({"mcpServers": {"a": {"url": MCP}, "b": {"command": "npx"}}}));

@@ -551,7 +551,9 @@ fn two_components_of_one_id_are_refused() {
 fn what_of_a_request_can_not_be_sent_is_told() {
     let tool = json!({
         "component_type": "RemoteTool", "agentspec_version": "26.3.1", "id": "t", "name": "t", "url": "https://{{h}}/x",
-        "http_method": "GET", "headers": {"X-All": "{{all}}", "X-List": [1], "X-Plain": 1, "X-Some": "v1-{{some}}"},
+        "http_method": "GET",
+        "headers": {"X-All": "{{all}}", "X-List": [1], "X-Plain": 1, "X-Some": "v1-{{some}}", "X-{{all}}": 3},
+        "query_params": {"o": {"x": "{{all}}"}, "n": null, "m": [["a"]], "l": ["a", 1]},
     });
     let conversion = convert(&tool, &Options::default()).unwrap();
     let told = |rule: &str| -> Vec<String> {
@@ -562,9 +564,12 @@ fn what_of_a_request_can_not_be_sent_is_told() {
         (told("header-not-sent"), told("open-host")),
         (vec!["/headers/X-List".to_owned()], vec!["/url".to_owned()])
     );
+    assert_eq!(told("parameter-not-sent"), ["m", "n", "o"].map(|name| format!("/query_params/{name}")));
     let thing: Value = serde_json::from_str(conversion.things[0].description.text()).unwrap();
     let form = &thing["actions"]["t"]["forms"][0];
-    let open = json!({"X-All": "{{all}}", "X-Some": "v1-{{some}}"});
+    assert_eq!(form["href"], "https://{h}/x?l=a&l=1");
+    assert_eq!(thing["securityDefinitions"], json!({"auto_sc": {"scheme": "auto"}}));
+    let open = json!({"X-All": "{{all}}", "X-Some": "v1-{{some}}", "X-{{all}}": "3"});
     assert_eq!(form["agentspec:request"]["@value"]["headers"], open);
     assert_eq!(form["htv:headers"], json!([{"htv:fieldName": "X-Plain", "htv:fieldValue": "1"}]));
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{card_shapes::header_list, input::text};
-use crate::{shape::Findings, signs::has_any, td::internal::Path};
+use crate::{redaction::secrecy_of, shape::Findings, signs::has_any, td::internal::Path};
 
 type Object = Map<String, Value>;
 
@@ -123,7 +123,11 @@ fn configured(name: &str, server: &Object) -> Object {
     }
     described.insert("name".to_owned(), name.into());
     if let Some(url) = url {
+        let (url, variables) = url_template(url);
         let mut remote = json!({"url": url});
+        if !variables.is_empty() {
+            remote["variables"] = variables.into();
+        }
         for member in ["type", "transport"] {
             if let Some(kind) = described.remove(member) {
                 remote["type"] = kind;
@@ -143,6 +147,32 @@ fn configured(name: &str, server: &Object) -> Object {
         }
     }
     described
+}
+
+/// A URL of a client's configuration as a template: `${HOST}`, `${HOST:-localhost}`, `${env:HOST}` and `${input:HOST}` are
+/// variables of it.
+fn url_template(url: &str) -> (String, Object) {
+    let (mut template, mut variables) = (String::with_capacity(url.len()), Object::new());
+    let mut parts = url.split("${");
+    template.extend(parts.next());
+    for part in parts {
+        let Some((reference, literal)) = part.split_once('}') else {
+            template.push_str("${");
+            template.push_str(part);
+            continue;
+        };
+        let (name, default) =
+            reference.split_once(":-").map_or((reference, None), |(name, default)| (name, Some(default)));
+        let name = name.rsplit(':').next().unwrap_or(name);
+        let mut variable = Object::from_iter([("isRequired".to_owned(), default.is_none().into())]);
+        variable.extend(default.map(|default| ("default".to_owned(), default.into())));
+        if secrecy_of(name).is_some() {
+            variable.insert("isSecret".to_owned(), true.into());
+        }
+        template.push_str(&format!("{{{name}}}{literal}"));
+        variables.insert(name.to_owned(), variable.into());
+    }
+    (template, variables)
 }
 
 /// The package that a command runs. Of a command that runs no package the words are kept, so that they can be shown.

@@ -346,10 +346,16 @@ fn input(schema: &Object) -> Object {
     };
     let description = text(schema, "description").map(Value::from);
     let default = schema.get("default").and_then(written).map(Value::from);
+    let value = schema.get("const").and_then(written).map(Value::from);
     let choices =
         schema.get("enum").and_then(Value::as_array).map(|choices| choices.iter().filter_map(written).collect());
-    let members =
-        [("description", description), ("format", format.map(Value::from)), ("default", default), ("choices", choices)];
+    let members = [
+        ("description", description),
+        ("format", format.map(Value::from)),
+        ("value", value),
+        ("default", default),
+        ("choices", choices),
+    ];
     members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Inputs: headers, arguments, environment variables and variables in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -34,18 +34,64 @@ pub(super) fn variables_in(template: &str) -> impl Iterator<Item = &str> {
     template.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).filter(|name| !name.is_empty())
 }
 
-/// The variables of templates as `uriVariables`, with what is declared of them.
-pub(super) fn uri_variables<'t>(
-    templates: impl Iterator<Item = (&'t str, Option<&'t Object>)>,
-) -> BTreeMap<String, Value> {
-    let mut variables = BTreeMap::new();
-    for (template, declared) in templates {
-        for name in variables_in(template) {
-            let declared = declared.and_then(|declared| declared.get(name)?.as_object());
-            variables.insert(name.to_owned(), declared.map_or_else(|| json!({"type": "string"}), schema));
+/// The URI variables of a server. Its remotes and their headers may have different ones of one name.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    schemas: BTreeMap<String, Value>,
+    /// Names here, by the name that a document has and what it says of the values.
+    names: HashMap<(String, String), String>,
+    /// The next number for a name that is taken.
+    numbers: HashMap<String, usize>,
+}
+
+impl Variables {
+    /// Adds the variables of a template with what the first of `owners` to have one of the name declares, but for those that
+    /// `is_left_out`. Returns the template with the names that they have here.
+    pub(super) fn add(
+        &mut self,
+        template: &str,
+        owners: &[Option<&Object>],
+        is_left_out: impl Fn(&str) -> bool,
+        names: &mut BTreeSet<String>,
+    ) -> String {
+        let mut parts = template.split('{');
+        let mut renamed = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            renamed.push('{');
+            match part.split_once('}') {
+                Some((name, literal)) if !name.is_empty() && !is_left_out(name) => {
+                    let declared = owners.iter().flatten().find_map(|declared| declared.get(name)?.as_object());
+                    let own = self.define(name, declared.map_or_else(|| json!({"type": "string"}), schema));
+                    renamed.push_str(&format!("{own}}}{literal}"));
+                    names.insert(own);
+                }
+                _ => renamed.push_str(part),
+            }
         }
+        renamed
     }
-    variables
+
+    /// The name of a variable: its own, unless another one has it.
+    fn define(&mut self, name: &str, schema: Value) -> String {
+        let values = json!(["type", "const", "enum", "default"].map(|member| schema.get(member)));
+        let written = (name.to_owned(), values.to_string());
+        if let Some(own) = self.names.get(&written) {
+            return own.clone();
+        }
+        let mut own = name.to_owned();
+        while self.schemas.contains_key(&own) {
+            let number = self.numbers.entry(name.to_owned()).and_modify(|number| *number += 1).or_insert(2);
+            own = format!("{name}_{number}");
+        }
+        self.schemas.insert(own.clone(), schema);
+        self.names.insert(written, own.clone());
+        own
+    }
+
+    /// The schemas of variables, by name.
+    pub(super) fn schemas(&self, names: BTreeSet<String>) -> BTreeMap<String, Value> {
+        names.into_iter().filter_map(|name| Some((name.clone(), self.schemas.get(&name)?.clone()))).collect()
+    }
 }
 
 /// An input as a data schema.
@@ -65,6 +111,9 @@ pub(super) fn schema(input: &Object) -> Value {
     }
     if let Some(default) = input.get("default") {
         schema["default"] = typed(default);
+    }
+    if let Some(value) = text(input, "value") {
+        schema["const"] = typed(&value.into());
     }
     if let Some(Value::Array(choices)) = input.get("choices").filter(|choices| **choices != json!([])) {
         schema["enum"] = choices.iter().map(typed).collect();

@@ -1,13 +1,13 @@
 //! Remotes as forms: where a server is reached, and what it takes to be let in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fluent_uri::Iri;
 use serde_json::{Map, Value, json};
 
 use super::{
     authentication::Authentication,
-    input::{is, is_secret, objects, text, uri_variables, variables_in},
+    input::{Variables, is, is_secret, objects, text, variables_in},
 };
 use crate::{
     shape::Findings,
@@ -48,6 +48,7 @@ impl Remote {
 pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>, Object) {
     let (mut remotes, mut definitions) = (Vec::new(), Object::new());
     let general = Authentication::asked_by(server).unwrap_or_default();
+    let mut variables = Variables::default();
     let list = Path::ROOT.member("remotes");
     for (index, remote) in objects(server, "remotes").enumerate() {
         let path = list.index(index);
@@ -78,7 +79,7 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                 let transport = transport.map_or(written, |transport| transport.name());
                 let own = Authentication::asked_by(remote);
                 let asked = own.as_ref().unwrap_or(&general);
-                remotes.push(Remote::of(remote, url, transport, asked, &mut definitions));
+                remotes.push(Remote::of(remote, url, transport, asked, &mut definitions, &mut variables));
             }
             None => findings.add(&path.member("url"), "url-broken", || {
                 "it is not an http or https URL with a host: there is no form for it".into()
@@ -117,28 +118,33 @@ fn is_web(url: &str) -> bool {
 }
 
 impl Remote {
-    fn of(remote: &Object, url: &str, transport: &str, asked: &Authentication, definitions: &mut Object) -> Remote {
+    fn of(
+        remote: &Object,
+        url: &str,
+        transport: &str,
+        asked: &Authentication,
+        definitions: &mut Object,
+        variables: &mut Variables,
+    ) -> Remote {
         let declared = remote.get("variables").and_then(Value::as_object);
-        let mut variables = uri_variables(std::iter::once((url, declared)));
-        let mut form = form("invokeaction", url);
+        let secret = |name: &str| is_secret_variable(declared, name);
+        let mut names = BTreeSet::new();
+        let mut form = form("invokeaction", &variables.add(url, &[declared], secret, &mut names));
         form.insert("subprotocol".to_owned(), "mcp".into());
         form.insert("contentType".to_owned(), "application/json".into());
         form.insert("htv:methodName".to_owned(), "POST".into());
         form.insert("mcp:transport".to_owned(), transport.into());
         let (mut required, mut optional, mut headers) = (Vec::new(), Vec::new(), Vec::new());
         let mut alternatives = Vec::new();
-        for name in variables_in(url) {
-            if declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|variable| is(variable, "isSecret")) {
-                variables.remove(name);
-                let definition = json!({"scheme": "apikey", "in": "uri", "name": name});
-                required.push(define(definitions, name, definition));
-            }
+        for name in variables_in(url).filter(|name| secret(name)) {
+            let definition = json!({"scheme": "apikey", "in": "uri", "name": name});
+            required.push(define(definitions, name, definition));
         }
         for header in objects(remote, "headers") {
             let Some(name) = text(header, "name") else { continue };
             if is_secret(header) {
-                variables.extend(open_variables(header));
-                let named = define(definitions, name, definition(name, header));
+                let template = open_template(header, variables, &mut names);
+                let named = define(definitions, name, definition(name, header, template));
                 match is(header, "isRequired") {
                     true => required.push(named),
                     false if asked.is_alternative(header) => alternatives.push(named),
@@ -149,14 +155,16 @@ impl Remote {
             let own_template = format!("{{{name}}}");
             let template = text(header, "value").unwrap_or(&own_template);
             let itself = Object::from_iter([(name.to_owned(), header.clone().into())]);
-            let declared = header.get("variables").and_then(Value::as_object).unwrap_or(&itself);
-            let own = uri_variables(std::iter::once((template, Some(declared))));
-            let mut sent = json!({"htv:fieldName": name, "htv:fieldValue": template});
-            if !is(header, "isRequired") && own.values().any(|schema| schema.get("default").is_none()) {
+            let own = header.get("variables").and_then(Value::as_object).unwrap_or(&itself);
+            let mut filled = BTreeSet::new();
+            let value = variables.add(template, &[Some(own), declared], |_| false, &mut filled);
+            let mut sent = json!({"htv:fieldName": name, "htv:fieldValue": value});
+            let is_open = |schema: &Value| ["default", "const"].iter().all(|member| schema.get(*member).is_none());
+            if !is(header, "isRequired") && variables.schemas(filled.clone()).values().any(is_open) {
                 sent["mcp:isRequired"] = false.into();
             }
             headers.push(sent);
-            variables.extend(own);
+            names.extend(filled);
         }
         if !headers.is_empty() {
             form.insert("htv:headers".to_owned(), headers.into());
@@ -183,28 +191,29 @@ impl Remote {
         if !security.is_empty() {
             form.insert("security".to_owned(), security.into());
         }
-        Remote { form, variables }
+        Remote { form, variables: variables.schemas(names) }
     }
 }
 
-/// The variables of the value of a secret header that are no secrets themselves, as `uriVariables`.
-fn open_variables(header: &Object) -> BTreeMap<String, Value> {
+fn is_secret_variable(declared: Option<&Object>, name: &str) -> bool {
+    declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|variable| is(variable, "isSecret"))
+}
+
+/// The value of a secret header, whose variables that are no secrets are added.
+fn open_template(header: &Object, variables: &mut Variables, names: &mut BTreeSet<String>) -> Option<String> {
     let declared = header.get("variables").and_then(Value::as_object);
-    let is_secret =
-        |name: &str| declared.and_then(|all| all.get(name)?.as_object()).is_some_and(|one| is(one, "isSecret"));
-    let template = text(header, "value").unwrap_or_default();
+    let is_secret = |name: &str| is_secret_variable(declared, name);
+    let template = text(header, "value")?;
     // Unless it says which one is the secret, any may be.
-    if !variables_in(template).any(is_secret) {
-        return BTreeMap::new();
+    match variables_in(template).any(is_secret) {
+        true => Some(variables.add(template, &[declared], is_secret, names)),
+        false => Some(template.to_owned()),
     }
-    let mut variables = uri_variables(std::iter::once((template, declared)));
-    variables.retain(|name, _| !is_secret(name));
-    variables
 }
 
-/// The security definition of a header that is a secret, or has one in it.
-fn definition(name: &str, header: &Object) -> Value {
-    let value = text(header, "value");
+/// The security definition of a header that is a secret, or has one in it; `value` is what is sent.
+fn definition(name: &str, header: &Object, value: Option<String>) -> Value {
+    let value = value.as_deref();
     // A scheme, and nothing but the secret after it.
     let scheme = value.and_then(|value| value.split_once(' ')).filter(|(_, rest)| match variables_in(rest).next() {
         Some(variable) => rest.len() == variable.len() + 2,

@@ -7,7 +7,10 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str,
 use serde_json::{Map, Value};
 
 use crate::{
-    agent_spec::placeholders::{Piece, pieces, places},
+    agent_spec::{
+        placeholders::{Piece, pieces, places},
+        references::as_reference,
+    },
     redaction::is_stand_in,
     td::MAX_DOCUMENT_BYTES,
 };
@@ -132,7 +135,7 @@ impl Endpoint {
         rest.into()
     }
 
-    /// Adds the parameters of a query. Those whose values were hidden are left out.
+    /// Adds the parameters of a query that are sent. Those whose values were hidden are left out.
     pub(super) fn add_parameters(&mut self, parameters: &Map<String, Value>) {
         let fragment = self.href.find('#').map(|mark| self.href.split_off(mark));
         let mut mark = if self.href.contains('?') { '&' } else { '?' };
@@ -141,8 +144,11 @@ impl Endpoint {
                 Value::Array(values) => values.as_slice(),
                 value => std::slice::from_ref(value),
             };
-            if values.iter().any(|value| value.is_object() || value.as_str().is_some_and(is_stand_in)) {
+            if values.iter().any(is_hidden) {
                 self.credentials.parameters.push(name.clone());
+                continue;
+            }
+            if !is_sent(value) {
                 continue;
             }
             for text in values.iter().filter_map(text_of) {
@@ -267,6 +273,24 @@ pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
+/// True for the value of a parameter that can be sent: text, a number, true or false, or a list of these.
+pub(super) fn is_sent(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().all(|value| text_of(value).is_some()),
+        value => text_of(value).is_some(),
+    }
+}
+
+/// True if something else stands in the place of a value, or a part of a list.
+pub(super) fn is_hidden(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_stand_in(text),
+        Value::Object(_) => as_reference(value).is_some(),
+        Value::Array(values) => values.iter().any(is_hidden),
+        _ => false,
+    }
+}
+
 /// A template of ours with a value for each variable.
 fn expanded(template: &str) -> String {
     let mut expanded = String::with_capacity(template.len());
@@ -311,7 +335,7 @@ mod tests {
     #[test]
     fn parameters_are_added_to_the_query() {
         let parameters = json!({
-            "q": "{{term}}", "{{k}}": "x", "n": 3, "l": [1, "a b"], "o": {"$component_ref": "x.o"}, "z": null, "token": "[redacted]", "key": "{{k}}",
+            "q": "{{term}}", "{{k}}": "x", "n": 3, "l": [1, "a b"], "o": {"$component_ref": "x.o"}, "z": null, "d": {"x": "{{a}}"}, "m": ["a", ["b"]], "token": "[redacted]", "key": "{{k}}",
         });
         let mut endpoint = Endpoint::of_template("https://h/x?a=1#f").unwrap();
         endpoint.add_parameters(parameters.as_object().unwrap());

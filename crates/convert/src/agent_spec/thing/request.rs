@@ -19,7 +19,7 @@ use super::{
     super::terms::REQUEST,
     Mapper, Target,
     data_schema::{DataSchemas, json_literal},
-    endpoint::{Endpoint, text_of, variable_name},
+    endpoint::{Endpoint, is_hidden, is_sent, text_of, variable_name},
 };
 use crate::{
     agent_spec::{
@@ -133,7 +133,8 @@ impl<'d> Mapper<'_, 'd> {
         if !shown.is_empty() {
             form.insert("htv:headers".to_owned(), shown.into());
         }
-        let open: Object = self.open_headers(key).map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let text = |value: &Value| text_of(value).map_or_else(|| value.clone(), Value::from);
+        let open: Object = self.open_headers(key).map(|(name, value)| (name.to_owned(), text(value))).collect();
         if !open.is_empty() {
             template.insert("headers".to_owned(), open.into());
         }
@@ -173,14 +174,20 @@ impl<'d> Mapper<'_, 'd> {
         self.all_headers(key).filter(|(name, value)| names(name).chain(names_in(value)).next().is_some())
     }
 
-    /// Reports what can't be sent as the configuration says: headers that are neither texts nor numbers, and a URL whose
-    /// host is made of inputs.
+    /// Reports what can't be sent as the configuration says: headers and parameters that are neither texts nor numbers, and a
+    /// URL whose host is made of inputs.
     pub(super) fn warn_of_request(&self, key: Key, target: Option<&Target>, findings: &mut Findings) {
         let Some(Target::Own(endpoint)) = target.filter(|_| self.call(key) == Call::Request) else { return };
         for (name, _) in self.all_headers(key).filter(|(_, value)| text_of(value).is_none() && !value.is_null()) {
             let spot = || self.graph.at(key).member("headers").member(name);
             let message = "the header is not sent: its value is neither a text nor a number";
             findings.warning(spot, "header-not-sent", || message);
+        }
+        let parameters = self.field(key, "query_params").and_then(Value::as_object).into_iter().flatten();
+        for (name, _) in parameters.filter(|(_, value)| !is_sent(value) && !is_hidden(value)) {
+            let spot = || self.graph.at(key).member("query_params").member(name);
+            let message = "the parameter is not sent: its value is neither a text nor a number, nor a list of these";
+            findings.warning(spot, "parameter-not-sent", || message);
         }
         if let Some(name) = origin_variable(&endpoint.href) {
             let spot = || self.graph.at(key).member("url");
