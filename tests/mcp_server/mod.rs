@@ -137,7 +137,62 @@ fn documents_come_back_from_their_things() {
     let again = exported(&thing, DocumentKind::ServerJson);
     assert_eq!(again["packages"][0]["identifier"], "@example/files");
     assert!(again["packages"][0].get("command").is_none());
-    assert_eq!(exported(&thing, DocumentKind::ServerCard).get("packages"), None);
+}
+
+#[test]
+fn card_of_a_server_with_packages_says_that_they_are_left_out() {
+    let (packaged, _) = thing(&fixture("packages_2025_07_09"));
+    let export = Format::McpServer.export().unwrap();
+    for refused in [
+        from_thing(&packaged, DocumentKind::ServerCard).map(Some),
+        export.in_version(&fixture("packages_2025_07_09"), "server-card"),
+    ] {
+        match refused {
+            Err(Error::NotExpressible { format: "mcp-server", reason }) => {
+                assert!(reason.contains("packages"), "{reason}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut document = server_with(json!([]));
+    document["packages"] =
+        json!([{"registryType": "npm", "identifier": "x", "version": "1.0.0", "transport": {"type": "stdio"}}]);
+    let (both, _) = thing(document.to_string().as_bytes());
+    let made = from_thing(&both, DocumentKind::ServerCard).unwrap();
+    assert_eq!(rules(&made.warnings), [("packages-left-out", "/mcp:packages")]);
+    let shaped = export.in_version(document.to_string().as_bytes(), "server-card").unwrap().unwrap();
+    assert_eq!(rules(&shaped.warnings), [("packages-left-out", "/packages")]);
+    for card in [made, shaped] {
+        let card = parsed(&card.bytes);
+        assert_eq!((card.get("packages"), &card["remotes"][0]["url"]), (None, &json!("https://a.example/mcp")));
+    }
+}
+
+#[test]
+fn forms_at_one_url_keep_what_each_requires() {
+    let form = |security: &str| json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": security, "security": security});
+    let action = |security: &str| json!({"forms": [form(security)]});
+    let thing = json!({
+        "title": "A", "id": "urn:agentdex:mcp:com.example/a", "version": {"instance": "1.0.0"}, "description": "d",
+        "securityDefinitions": {
+            "token": {"scheme": "bearer"}, "key": {"scheme": "apikey", "in": "header", "name": "X-A"},
+            "any": {"scheme": "combo", "oneOf": ["key", "token"]}, "all": {"scheme": "combo", "allOf": ["key", "token"]},
+            "deep": {"scheme": "combo", "allOf": ["all", "key"]}, "cycle": {"scheme": "combo", "allOf": ["cycle"]},
+        },
+        "security": "token",
+        "actions": {"1": action("any"), "2": action("token"), "3": action("all"), "4": action("deep"), "5": action("token"), "6": action("cycle")},
+    });
+    let made = from_thing(&thing, DocumentKind::ServerJson).unwrap();
+    let server = parsed(&made.bytes);
+    let headers = |remote: &Value| -> Vec<(String, bool)> {
+        let listed = remote["headers"].as_array().into_iter().flatten();
+        listed.map(|header| (header["name"].as_str().unwrap().to_owned(), header["isRequired"] == true)).collect()
+    };
+    let found: Vec<_> = server["remotes"].as_array().unwrap().iter().map(headers).collect();
+    let [key, token] = ["X-A", "Authorization"].map(str::to_owned);
+    let both = vec![(key.clone(), true), (token.clone(), true)];
+    assert_eq!(found, [vec![(key, false), (token.clone(), false)], vec![(token, true)], both.clone(), both, vec![]]);
+    assert_eq!(rules(&made.warnings), [("too-many-remotes", "/actions")]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{
     shape::Findings,
     size::size,
     td::{
-        MAX_DOCUMENT_BYTES,
+        MAX_DOCUMENT_BYTES, Violation,
         internal::{McpTransport, Path},
     },
 };
@@ -35,6 +35,8 @@ const LONGEST_ICON: usize = 255;
 const ICON_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
 /// The most remotes.
 const MOST_REMOTES: usize = 100;
+/// The deepest combination of security schemes whose headers are listed.
+const DEEPEST_COMBINATION: usize = 4;
 /// The most bytes of variables and headers of all remotes: each may repeat what the Thing says once.
 const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 
@@ -53,7 +55,8 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages.
+/// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages, or only packages and is to
+/// become a Server Card.
 pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let not_expressible =
         |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };
@@ -84,18 +87,35 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     }
     add_metadata(members, &mut server, &mut findings);
     add_id(members, &mut server);
-    let made = as_kind(server, kind);
-    Ok(Rendition { warnings: findings.into_list(), ..made })
+    let mut made = as_kind(server, kind, "/mcp:packages")?;
+    made.warnings.splice(0..0, findings.into_list());
+    Ok(made)
 }
 
-/// The members in the shape of a kind.
-pub(super) fn as_kind(mut server: Object, kind: DocumentKind) -> Rendition {
+/// The members in the shape of a kind; `packages` is where they come from.
+///
+/// # Errors
+/// [`Error::NotExpressible`] for a Server Card of a server that only has packages.
+pub(super) fn as_kind(mut server: Object, kind: DocumentKind, packages: &str) -> Result<Rendition> {
     server.insert("$schema".to_owned(), kind.schema().into());
+    let mut warnings = Vec::new();
     if kind == DocumentKind::ServerCard {
-        server.remove("packages");
+        let has_packages = server.remove("packages").is_some_and(|packages| packages != json!([]));
+        let has_remotes = server.get("remotes").is_some_and(|remotes| *remotes != json!([]));
+        match (has_packages, has_remotes) {
+            (false, _) => {}
+            (true, true) => {
+                let message = "a Server Card has no packages: it leaves out how the server is run";
+                warnings.push(Violation::new(packages, "packages-left-out", message));
+            }
+            (true, false) => {
+                let reason = format!("{packages}: a Server Card has no packages, and the server is called nowhere");
+                return Err(Error::NotExpressible { format: Format::McpServer.name(), reason });
+            }
+        }
         move_to_meta(&mut server);
     }
-    Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings: Vec::new() }
+    Ok(Rendition { bytes: serde_json::to_vec(&server).unwrap_or_default(), warnings })
 }
 
 /// True if the remotes that are noted are those of the forms.
@@ -213,7 +233,13 @@ fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
             let Some(url) = text(form, "href").filter(|url| url.starts_with("http")) else { continue };
             let written = text(form, "mcp:transport").unwrap_or_default();
             let transport = McpTransport::of_form(form).map_or(written, |transport| transport.name());
-            if !known.insert((url, transport)) {
+            let security = form.get("security").or_else(|| thing.get("security"));
+            if !known.insert((
+                url,
+                transport,
+                security.map(Value::to_string),
+                form.get("htv:headers").map(Value::to_string),
+            )) {
                 continue;
             }
             if remotes.len() == MOST_REMOTES {
@@ -242,7 +268,8 @@ impl<'t> RemoteWriter<'t> {
     fn remote(&mut self, url: &str, transport: &str, form: &'t Object, variables: Option<&Object>) -> Value {
         let mut remote = json!({"type": transport, "url": url});
         let mut named = self.inputs(url, variables);
-        for definition in self.required(form).filter(|definition| text(definition, "in") == Some("uri")) {
+        let required = self.required(form);
+        for (definition, _) in required.iter().filter(|(definition, _)| text(definition, "in") == Some("uri")) {
             if let Some(variable) = text(definition, "name").and_then(|name| named.get_mut(name)) {
                 *variable = json!({"isRequired": true, "isSecret": true});
             }
@@ -265,43 +292,70 @@ impl<'t> RemoteWriter<'t> {
             }
             headers.push(written);
         }
-        self.add_secret_headers(form, variables, &mut headers);
+        self.add_secret_headers(&required, variables, &mut headers);
         if !headers.is_empty() {
             remote["headers"] = headers.into();
         }
         remote
     }
 
-    /// The security definitions that a form requires, combinations among them.
-    fn required(&self, form: &'t Object) -> impl Iterator<Item = &'t Object> + use<'t> {
-        let names = form.get("security").or_else(|| self.thing.get("security"));
-        let names = names.map(|names| names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice));
-        let definitions = self.definitions;
-        names.into_iter().flatten().filter_map(move |name| definitions?.get(name.as_str()?)?.as_object())
+    /// The definitions that a form requires, each with whether nothing else will do.
+    fn required(&mut self, form: &'t Object) -> Vec<(&'t Object, bool)> {
+        let mut required = Vec::new();
+        if let Some(names) = form.get("security").or_else(|| self.thing.get("security")) {
+            self.add_required(names, true, DEEPEST_COMBINATION, &mut required);
+        }
+        required
     }
 
-    fn add_secret_headers(&mut self, form: &'t Object, variables: Option<&Object>, headers: &mut Vec<Value>) {
-        let definitions = self.definitions;
-        let defined = |name: &Value| definitions.and_then(|all| all.get(name.as_str()?)?.as_object());
-        for definition in self.required(form) {
-            let options = definition.get("oneOf").and_then(Value::as_array);
-            let one = options.is_none().then_some((definition, true));
-            let options = options.into_iter().flatten().filter_map(defined).map(|option| (option, false));
-            for (definition, is_required) in one.into_iter().chain(options) {
-                if !self.spend(64 + definition.values().map(|value| size(value, self.left)).sum::<usize>()) {
-                    return;
-                }
-                let Some(mut header) = secret_header(definition, is_required) else { continue };
-                let template = text(definition, "mcp:value").unwrap_or_default();
-                let is_open = |name: &str| variables.is_some_and(|variables| variables.contains_key(name));
-                if variables_in(template).any(is_open) {
-                    let mut inner = self.inputs(template, variables);
-                    let secrets = inner.iter_mut().filter(|(name, _)| !is_open(name));
-                    secrets.for_each(|(_, variable)| *variable = json!({"isRequired": true, "isSecret": true}));
-                    header["variables"] = inner.into();
-                }
-                headers.push(header);
+    /// Adds the definitions of names, and those that combinations of them are made of.
+    fn add_required(
+        &mut self,
+        names: &'t Value,
+        is_required: bool,
+        depth: usize,
+        required: &mut Vec<(&'t Object, bool)>,
+    ) {
+        let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
+        for name in names {
+            let definition = name.as_str().and_then(|name| self.definitions?.get(name)?.as_object());
+            let Some(definition) = definition else { continue };
+            let combined = ["oneOf", "allOf"].iter().find_map(|kind| Some((*kind, definition.get(*kind)?.as_array()?)));
+            let written = definition.values().map(|value| size(value, self.left)).sum::<usize>();
+            if depth == 0 || !self.spend(64 + if combined.is_some() { 0 } else { written }) {
+                self.is_complete = false;
+                return;
             }
+            match combined {
+                Some((kind, names)) => {
+                    let is_required = is_required && (kind == "allOf" || names.len() == 1);
+                    names.iter().for_each(|name| self.add_required(name, is_required, depth - 1, required));
+                }
+                None => match required.iter_mut().find(|(known, _)| std::ptr::eq(*known, definition)) {
+                    Some((_, is_known_required)) => *is_known_required |= is_required,
+                    None => required.push((definition, is_required)),
+                },
+            }
+        }
+    }
+
+    fn add_secret_headers(
+        &mut self,
+        required: &[(&'t Object, bool)],
+        variables: Option<&Object>,
+        headers: &mut Vec<Value>,
+    ) {
+        for (definition, is_required) in required {
+            let Some(mut header) = secret_header(definition, *is_required) else { continue };
+            let template = text(definition, "mcp:value").unwrap_or_default();
+            let is_open = |name: &str| variables.is_some_and(|variables| variables.contains_key(name));
+            if variables_in(template).any(is_open) {
+                let mut inner = self.inputs(template, variables);
+                let secrets = inner.iter_mut().filter(|(name, _)| !is_open(name));
+                secrets.for_each(|(_, variable)| *variable = json!({"isRequired": true, "isSecret": true}));
+                header["variables"] = inner.into();
+            }
+            headers.push(header);
         }
     }
 

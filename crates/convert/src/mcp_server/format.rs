@@ -125,5 +125,8 @@ fn with_edits(edit: &Edit<'_>) -> Result<Rendition> {
 
 fn in_kind(original: &[u8], kind: DocumentKind) -> Result<Option<Rendition>> {
     let server = Server::parse(original)?;
-    Ok((!server.has_kind(kind)).then(|| export::as_kind(server.members().clone(), kind)))
+    match server.has_kind(kind) {
+        true => Ok(None),
+        false => export::as_kind(server.members().clone(), kind, "/packages").map(Some),
+    }
 }
