@@ -118,7 +118,7 @@ fn flows_are_imported_and_loaded_by_the_sdk() {
             },
             "tell": {
                 "input": data(&[("price", "string")]), "output": data(&[("speech", "string")]),
-                "forms": [{"href": "https://agents.example/mcp", "subprotocol": "mcp"}],
+                "forms": [{"href": "https://agents.example/mcp", "subprotocol": "mcp", "mcp:tool": "tell"}],
             },
             "send": {"input": data(&[("speech", "string")]), "output": data(&[("sent", "boolean")]), "forms": [{"href": "mqtt://broker.example/send"}]},
         },

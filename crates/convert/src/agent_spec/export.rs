@@ -3,7 +3,8 @@
 //! | the Thing has | it becomes |
 //! |---|---|
 //! | a form for A2A (`subprotocol` is `a2a`) | an A2AAgent |
-//! | actions with a form for MCP (`mcp`) | an MCPTool each |
+//! | actions with a form for MCP (`mcp`) | an MCPTool each, named as the form names the tool (`mcp:tool`) |
+//! | an action with a form for MCP that names no tool | an MCPToolBox, if there is no tool |
 //! | other actions with a form for HTTP | a RemoteTool each |
 //!
 //! Several tools are those of AgentSpecializationParameters: what an agent is specialised with to use the
@@ -60,13 +61,16 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
     if let Some(agent) = agent(thing, &effort) {
         return Ok(agent);
     }
-    let actions = thing.get("actions").and_then(Value::as_object).into_iter().flatten();
-    let mut callable = actions.filter_map(|(name, action)| Some((name, action, call_of(thing, action)?)));
+    let actions = || thing.get("actions").and_then(Value::as_object).into_iter().flatten();
+    let mut callable = actions().filter_map(|(name, action)| Some((name, action, call_of(thing, action)?)));
     let (Some((name, action, call)), second) = (callable.next(), callable.next()) else {
-        return Err(Error::NotExpressible {
-            format: Format::AgentSpec.name(),
-            reason: "that takes an action with a form for HTTP, or one for A2A or MCP without variables in its URL"
-                .to_owned(),
+        // A list of tools has no place for it.
+        return actions().find_map(|(name, action)| toolbox(thing, name, action)).ok_or_else(|| {
+            Error::NotExpressible {
+                format: Format::AgentSpec.name(),
+                reason: "that takes an action with a form for HTTP, or one for A2A or MCP without variables in its URL"
+                    .to_owned(),
+            }
         });
     };
     let Some(second) = second else {
@@ -162,20 +166,52 @@ enum Call<'t> {
     Http(Target, &'t Value),
 }
 
-/// Finds the form by which an action is called as a tool: one for MCP if there is any, else one for HTTP.
+/// Finds the form by which an action is called as a tool: one that names a tool of MCP if there is any, else one for HTTP.
 fn call_of<'t>(thing: &Value, action: &'t Value) -> Option<Call<'t>> {
-    let is_call = |form: &&Value| match form.get("op") {
+    let mut mcp = mcp_forms(thing, action).filter(|(_, form)| tool_name(form).is_some());
+    mcp.next().map(|(url, form)| Call::Mcp(url, form)).or_else(|| {
+        let mut others = forms(action).filter(|form| is_call(form) && !is_mcp(form));
+        others.find_map(|form| Some(Call::Http(Target::of(thing, form)?, form)))
+    })
+}
+
+/// The forms by which an action calls tools of MCP, and their addresses.
+fn mcp_forms<'t>(thing: &Value, action: &'t Value) -> impl Iterator<Item = (String, &'t Value)> {
+    let is_call = |form: &&Value| {
+        is_mcp(form) && is_call(form) && text_of(form, "mcp:method").is_none_or(|method| method == "tools/call")
+    };
+    forms(action).filter(is_call).filter_map(|form| Some((Target::of(thing, form)?.without_variables()?, form)))
+}
+
+fn is_call(form: &Value) -> bool {
+    match form.get("op") {
         None => true,
         Some(Value::Array(operations)) => operations.iter().any(|operation| operation == "invokeaction"),
         Some(operation) => operation == "invokeaction",
-    };
-    let is_mcp = |form: &&Value| text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("mcp"));
-    let mut mcp = forms(action).filter(is_call).filter(is_mcp);
-    let mcp = mcp.find_map(|form| Some(Call::Mcp(Target::of(thing, form)?.without_variables()?, form)));
-    mcp.or_else(|| {
-        let mut others = forms(action).filter(is_call).filter(|form| !is_mcp(form));
-        others.find_map(|form| Some(Call::Http(Target::of(thing, form)?, form)))
-    })
+    }
+}
+
+fn is_mcp(form: &Value) -> bool {
+    text_of(form, "subprotocol").is_some_and(|name| name.eq_ignore_ascii_case("mcp"))
+}
+
+fn tool_name(form: &Value) -> Option<&str> {
+    text_of(form, "mcp:tool").filter(|name| !name.is_empty())
+}
+
+/// An action that calls whatever tool its input names as the toolbox of its server.
+fn toolbox(thing: &Value, name: &str, action: &Value) -> Option<Value> {
+    let (url, form) = mcp_forms(thing, action).next()?;
+    let id = id_of(thing);
+    Some(json!({
+        "component_type": "MCPToolBox", "id": id, "name": name, "description": description_of(action),
+        "metadata": {DESCRIPTION: kept(thing)}, "requires_confirmation": false, "tool_filter": null,
+        "client_transport": transport(thing, action, &id, &url, form), "agentspec_version": VERSION,
+    }))
+}
+
+fn description_of(action: &Value) -> Option<&str> {
+    text_of(action, "description").or_else(|| text_of(action, "title"))
 }
 
 /// An action as a tool, and its inputs and outputs.
@@ -187,25 +223,24 @@ fn tool(
     call: &Call<'_>,
     effort: &Effort,
 ) -> (Map<String, Value>, [Vec<Property>; 2]) {
-    let description = text_of(action, "description").or_else(|| text_of(action, "title"));
-    let (type_name, ports, further) = match call {
+    let (name, type_name, ports, further) = match call {
         Call::Mcp(url, form) => {
-            let mut titles = Titles::new(effort);
-            let inputs = titles.properties(action.get("input"), "input");
+            let inputs = Titles::new(effort).arguments(action.get("input"));
             let outputs = Titles::new(effort).properties(action.get("output"), "output");
             let transport = transport(thing, action, id, url, form);
-            ("MCPTool", [inputs, outputs], json!({"client_transport": transport}))
+            let name = tool_name(form).unwrap_or(name);
+            (name, "MCPTool", [inputs, outputs], json!({"client_transport": transport}))
         }
         Call::Http(target, form) => {
             let (inputs, mut request) = request(thing, action, target, form, effort);
             request["sensitive_headers"] = credentials(thing, form, id);
             let outputs = Titles::new(effort).properties(action.get("output"), "output");
-            ("RemoteTool", [inputs, outputs], request)
+            (name, "RemoteTool", [inputs, outputs], request)
         }
     };
     let [inputs, outputs] = ports.each_ref().map(|ports| ports.iter().map(|port| &port.schema).collect::<Vec<_>>());
     let mut tool = json!({
-        "component_type": type_name, "id": id, "name": name, "description": description,
+        "component_type": type_name, "id": id, "name": name, "description": description_of(action),
         "inputs": inputs, "outputs": outputs, "requires_confirmation": requires_confirmation(action),
     });
     if let (Value::Object(tool), Value::Object(further)) = (&mut tool, further) {
@@ -460,11 +495,49 @@ mod tests {
     fn action_with_a_form_for_mcp_is_an_mcp_tool() {
         let tool = exported(json!({"add": {
             "description": "Adds.", "input": {"type": "object", "properties": {"a": {"type": "number"}}},
-            "output": {"type": "number"}, "forms": [{"href": "https://h/mcp", "subprotocol": "mcp", "op": "invokeaction"}],
+            "output": {"type": "number"}, "forms": [
+                {"href": "https://h/any", "subprotocol": "mcp"}, {"href": "https://h/add"},
+                {"href": "https://h/list", "subprotocol": "mcp", "mcp:method": "tools/list", "mcp:tool": "none"},
+                {"href": "https://h/mcp", "subprotocol": "mcp", "op": "invokeaction", "mcp:tool": "add_numbers"},
+            ],
         }}));
-        assert_eq!((&tool["component_type"], &tool["name"]), (&json!("MCPTool"), &json!("add")));
+        assert_eq!((&tool["component_type"], &tool["name"]), (&json!("MCPTool"), &json!("add_numbers")));
         assert_eq!(tool["client_transport"]["url"], "https://h/mcp");
         assert_eq!(tool["outputs"], json!([{"title": "output", "type": "number"}]));
+    }
+
+    #[test]
+    fn action_that_names_no_tool_is_a_toolbox_if_there_is_no_tool() {
+        let form = json!([{"href": "https://h/mcp", "subprotocol": "mcp", "mcp:transport": "sse"}]);
+        let any = json!({"forms": form, "description": "Calls any tool."});
+        let toolbox = exported(json!({"any": any}));
+        assert_eq!((&toolbox["component_type"], &toolbox["name"]), (&json!("MCPToolBox"), &json!("any")));
+        assert_eq!(toolbox["client_transport"]["component_type"], "SSETransport");
+        assert_eq!((&toolbox["tool_filter"], toolbox.get("inputs")), (&Value::Null, None));
+        let tool = exported(json!({"any": any, "find": {"forms": [{"href": "https://h/find"}]}}));
+        assert_eq!(tool["component_type"], "RemoteTool");
+    }
+
+    #[test]
+    fn tool_of_mcp_takes_the_members_of_its_object() {
+        let inputs = |input: Value| {
+            let form = json!([{"href": "https://h/mcp", "subprotocol": "mcp", "mcp:tool": "add"}]);
+            exported(json!({"add": {"input": input, "forms": form}}))["inputs"].clone()
+        };
+        let city = json!({"properties": {"city": {"type": "string"}}, "required": ["city"]});
+        for empty in [
+            json!({"type": "object"}),
+            json!({"type": "object", "additionalProperties": false}),
+            json!({"type": "object", "properties": {}}),
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"oneOf": [{"type": "object", "properties": {}}, {"type": "null"}]}),
+        ] {
+            assert_eq!(inputs(empty.clone()), json!([]), "{empty}");
+        }
+        for whole in [city.clone(), json!({"type": "object", "allOf": [city]})] {
+            assert_eq!(inputs(whole.clone()), json!([{"title": "city", "type": "string"}]), "{whole}");
+        }
+        assert_eq!(inputs(json!({"type": "string"})), json!([{"title": "input", "type": "string"}]));
     }
 
     #[test]
@@ -477,7 +550,7 @@ mod tests {
             "input": {"type": "object", "required": ["kept", "union", "both"], "properties": {
                 "kept": {"type": "object", "agentspec:jsonSchema": literal}, "union": union, "both": both,
             }},
-            "forms": [{"href": "https://h/mcp", "subprotocol": "mcp"}],
+            "forms": [{"href": "https://h/mcp", "subprotocol": "mcp", "mcp:tool": "add"}],
         }}));
         let properties = json!({"a": {"type": "string"}, "b": {"type": "string"}});
         let expected = json!({"type": "object", "properties": properties, "required": ["a", "b"], "title": "both"});
@@ -509,7 +582,7 @@ mod tests {
             let thing = json!({
                 "id": "urn:example:x", "title": "Thing", "security": if open_to_all { "open" } else { "token" },
                 "securityDefinitions": {"open": {"scheme": "nosec"}, "token": {"scheme": "bearer"}},
-                "actions": {"add": {"forms": [{"href": "https://h/add", "subprotocol": subprotocol}]}},
+                "actions": {"add": {"forms": [{"href": "https://h/add", "subprotocol": subprotocol, "mcp:tool": "add"}]}},
             });
             let tool = from_thing(&thing).unwrap();
             let caller = tool.get("client_transport").unwrap_or(&tool);

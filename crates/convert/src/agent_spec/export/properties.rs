@@ -74,6 +74,19 @@ impl<'e> Titles<'e> {
         }
     }
 
+    /// The arguments of a tool of MCP, which takes an object. A value that is none is its one argument, `input`.
+    pub(super) fn arguments(&mut self, schema: Option<&Value>) -> Vec<Property> {
+        let Some(schema) = schema else { return Vec::new() };
+        if schema.get("properties").is_some() {
+            return self.properties(Some(schema), "input");
+        }
+        let combined = Value::Object(json_schema(schema));
+        match combined.get("properties").is_none() && takes_object(&combined) {
+            true => Vec::new(),
+            false => self.properties(Some(&combined), "input"),
+        }
+    }
+
     /// A property for data of that name.
     pub(super) fn property(&mut self, name: &str, schema: &Value) -> Property {
         let title = self.title(name);
@@ -127,7 +140,7 @@ fn with_title(title: &str, schema: &Value, effort: &Effort) -> Value {
             return own;
         }
         let mut members = json_schema(schema);
-        for surplus in ["", "default", "pattern", "enum", "const"] {
+        for surplus in ["", "default", "pattern", "enum", "const", "prefixItems"] {
             members.remove(surplus);
             let candidate = titled(members.clone());
             if is_sound(&candidate, effort) {
@@ -155,6 +168,19 @@ fn is_sound(property: &Value, effort: &Effort) -> bool {
     is_valid && !effort.is_spent()
 }
 
+/// True if values of a schema may be objects.
+fn takes_object(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+        None => {
+            let alternatives = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+            ["required", "additionalProperties"].iter().any(|name| schema.get(*name).is_some())
+                || alternatives.into_iter().any(takes_object)
+        }
+    }
+}
+
 /// A data schema as a JSON Schema, without titles.
 fn json_schema(schema: &Value) -> Map<String, Value> {
     let mut members = Map::new();
@@ -176,7 +202,12 @@ fn json_schema(schema: &Value) -> Map<String, Value> {
                 Some(Value::Object(schemas.collect()))
             }
             ("items" | "additionalProperties", Value::Object(_)) => Some(json_schema(value).into()),
-            ("type", _) => Some(value.clone()),
+            ("items", Value::Array(schemas)) => {
+                let schemas: Vec<Value> = schemas.iter().map(|schema| json_schema(schema).into()).collect();
+                members.insert("prefixItems".to_owned(), schemas.into());
+                None
+            }
+            ("type", _) | ("additionalProperties", Value::Bool(false)) => Some(value.clone()),
             _ => Keyword::find(name).filter(Keyword::is_same).map(|_| value.clone()),
         };
         if let Some(value) = translated {
