@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
-    agent_spec::{DESCRIPTION, REQUEST},
+    agent_spec::DESCRIPTION,
     td::{Violation, internal::Path},
 };
 
@@ -155,20 +155,12 @@ impl Expressed<'_> {
     fn compare_action(&self, thing: &Value, name: &str, action: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
         let Some(said) = self.capability(name) else { return self.warn_unless(false, at, found) };
         self.compare_text(action.get("description"), &at.member("description"), found);
-        // A tool of Agent Spec has them among its inputs.
-        let owners = [thing, action].into_iter().filter_map(|owner| owner.get("uriVariables")?.as_object());
-        let variables: BTreeSet<&str> = owners.flat_map(Map::keys).map(String::as_str).collect();
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
             let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")));
-            let is_expressed = said.is_some_and(|said| {
-                shape(said) == shape(schema)
-                    || shape_beside(said, &variables) == shape(schema)
-                    || is_whole(schema, said)
-            });
+            let is_expressed = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
             self.warn_unless(is_expressed, &at.member(side), found);
         }
-        self.compare_body(action, said, &at.member("input"), found);
         let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
         let forms = &forms[..forms.len().min(MOST_FORMS)];
@@ -183,26 +175,6 @@ impl Expressed<'_> {
             for (number, header) in listed {
                 self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
             }
-        }
-    }
-
-    /// Warns of values that a tool of Agent Spec fills in as text, and the Thing takes as what they are.
-    fn compare_body(&self, action: &Value, said: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
-        let Some(input) = action.get("input").filter(|_| body_template(action).is_none()) else { return };
-        let mut warn = |at: &Path<'_>| {
-            if found.len() < MOST {
-                found.push(Violation::new(at.to_pointer(), RULE, format!("{} sends this as text", self.noun)));
-            }
-        };
-        match (body_template(said), input.get("properties").and_then(Value::as_object)) {
-            (Some(Value::Object(_)), Some(properties)) => {
-                let list = at.member("properties");
-                let others = properties.iter().filter(|(_, schema)| may_be_no_text(schema));
-                others.for_each(|(name, _)| warn(&list.member(name)));
-            }
-            // As JSON it has quotes around it.
-            (Some(Value::String(_)), None) if !may_be_no_text(input) => warn(at),
-            _ => {}
         }
     }
 
@@ -246,21 +218,6 @@ impl Expressed<'_> {
     }
 }
 
-/// The body that a tool of Agent Spec fills in.
-fn body_template(action: &Value) -> Option<&Value> {
-    action.get("forms")?.as_array()?.iter().find_map(|form| form.get(REQUEST)?.get("@value")?.get("data"))
-}
-
-/// True if a schema names a type other than text.
-fn may_be_no_text(schema: &Value) -> bool {
-    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
-    match schema.get("type") {
-        Some(Value::Array(names)) => names.iter().any(|name| name != "string"),
-        Some(name) => name != "string",
-        None => alternatives.into_iter().any(may_be_no_text),
-    }
-}
-
 fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
     static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
     thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
@@ -290,14 +247,6 @@ fn shape(schema: &Value) -> Shape<'_> {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
     Shape { kind, properties, required: required.collect() }
-}
-
-/// The shape of data without some of its members.
-fn shape_beside<'s>(schema: &'s Value, left_out: &BTreeSet<&str>) -> Shape<'s> {
-    let mut shape = shape(schema);
-    shape.properties.retain(|(name, _)| !left_out.contains(name.as_str()));
-    shape.required.retain(|name| !left_out.contains(name));
-    shape
 }
 
 /// The type of a member. One that need not be given is one of a type or null to Agent Spec.
