@@ -3,14 +3,20 @@
 //! Texts and addresses are looked for in the document, data and security in the Things that importing it gives. What only
 //! agentdex reads, a description in metadata or an extension of ours, is left out before.
 
-use std::collections::BTreeSet;
+mod schemas;
+
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
+use self::schemas::{is_expressed_by, takes_nothing};
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
-    agent_spec::DESCRIPTION,
-    td::{Violation, internal::Path},
+    agent_spec::{DESCRIPTION, REQUEST},
+    td::{
+        Violation,
+        internal::{McpTransport, Path},
+    },
 };
 
 /// The rule of its warnings.
@@ -19,6 +25,9 @@ const RULE: &str = "not-expressed";
 const MOST: usize = 50;
 /// The most forms of one action that are checked.
 const MOST_FORMS: usize = 64;
+/// The most schemes, and sets of them, of one form that are compared, and the deepest combination of them.
+const MOST_SCHEMES: usize = 64;
+const DEEPEST_COMBINATION: usize = 4;
 
 impl Export {
     /// Makes a document of a Thing Description, in one of its versions. Each member of the Thing that the document lacks
@@ -129,11 +138,11 @@ impl Expressed<'_> {
                 self.warn_unless(is_expressed, &list.member(name), found);
             }
         }
-        let actions = root.member("actions");
+        let (actions, index) = (root.member("actions"), Index::of(&self.things));
         for (name, action) in affordances(thing, "actions") {
-            self.compare_action(thing, name, action, &actions.member(name), found);
+            self.compare_action(thing, (name, action), &index, &actions.member(name), found);
         }
-        self.compare_security(thing, found);
+        self.compare_security(thing, &index, found);
     }
 
     fn compare_text(&self, text: Option<&Value>, at: &Path<'_>, found: &mut Vec<Violation>) {
@@ -152,69 +161,194 @@ impl Expressed<'_> {
         }
     }
 
-    fn compare_action(&self, thing: &Value, name: &str, action: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
-        let Some(said) = self.capability(name) else { return self.warn_unless(false, at, found) };
+    fn compare_action(
+        &self,
+        thing: &Value,
+        (name, action): (&str, &Value),
+        index: &Index<'_>,
+        at: &Path<'_>,
+        found: &mut Vec<Violation>,
+    ) {
+        let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let forms = &forms[..forms.len().min(MOST_FORMS)];
+        let caller = forms.iter().find_map(|form| index.callers.get(tool_of(form)?).copied());
+        let Some((read, said)) = caller.or_else(|| self.capability(name)) else {
+            return self.warn_unless(false, at, found);
+        };
         self.compare_text(action.get("description"), &at.member("description"), found);
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
             let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")));
-            let is_expressed = said.is_some_and(|said| shape(said) == shape(schema) || is_whole(schema, said));
+            let is_expressed = said.map_or_else(|| takes_nothing(schema), |said| is_expressed_by(schema, said));
             self.warn_unless(is_expressed, &at.member(side), found);
         }
-        let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        self.compare_body(action, said, &at.member("input"), found);
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
-        let forms = &forms[..forms.len().min(MOST_FORMS)];
-        let is_reached = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
-        let reached: Vec<bool> = forms.iter().map(is_reached).collect();
-        self.warn_unless(forms.is_empty() || reached.contains(&true), &at.member("forms"), found);
+        let written = said.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let calls: Vec<(&Value, Vec<&Value>)> = forms
+            .iter()
+            .map(|form| (form, written.iter().filter(|other| is_same_call(base, form, other)).collect()))
+            .collect();
+        let has_address = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
         let list = at.member("forms");
-        for (index, form) in forms.iter().enumerate().filter(|(index, _)| reached[*index]) {
-            let form_at = list.index(index);
-            let headers = form_at.member("htv:headers");
-            let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
-            for (number, header) in listed {
-                self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
+        if !calls.iter().any(|(form, same)| !same.is_empty() || has_address(form)) {
+            return self.warn_unless(forms.is_empty(), &list, found);
+        }
+        for (number, (form, same)) in calls.iter().enumerate() {
+            let form_at = list.index(number);
+            match same.is_empty() && (!written.is_empty() || !has_address(form)) {
+                true => self.warn_unless(false, &form_at, found),
+                false => self.compare_form((thing, form), (read, same), index, &form_at, found),
             }
         }
     }
 
-    /// The action of a name, or the capability.
-    fn capability(&self, name: &str) -> Option<&Value> {
-        let actions = self.things.iter().find_map(|read| read.get("actions")?.get(name));
+    /// Compares a form with those that make the same call by what was read of the document, if there are any.
+    fn compare_form(
+        &self,
+        (thing, form): (&Value, &Value),
+        (read, same): (&Value, &[&Value]),
+        index: &Index<'_>,
+        at: &Path<'_>,
+        found: &mut Vec<Violation>,
+    ) {
+        let headers = at.member("htv:headers");
+        let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
+        for (number, header) in listed {
+            self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
+        }
+        if same.is_empty() {
+            return;
+        }
+        let is_named = same.iter().any(|other| tool_of(other) == tool_of(form));
+        self.warn_unless(is_named, &at.member("mcp:tool"), found);
+        let Some(asked) = requirement(thing, form) else { return };
+        // Of a definition that the document lacks there is a warning.
+        if asked.iter().flatten().all(|scheme| index.schemes.contains(scheme)) {
+            let is_secured = same.iter().any(|other| requirement(read, other).as_ref() == Some(&asked));
+            self.warn_unless(is_secured, &at.member("security"), found);
+        }
+    }
+
+    /// Warns of values that a tool of Agent Spec fills in as text, and the Thing takes as what they are.
+    fn compare_body(&self, action: &Value, said: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
+        let Some(input) = action.get("input").filter(|_| body_template(action).is_none()) else { return };
+        let mut warn = |at: &Path<'_>| {
+            if found.len() < MOST {
+                found.push(Violation::new(at.to_pointer(), RULE, format!("{} sends this as text", self.noun)));
+            }
+        };
+        match (body_template(said), input.get("properties").and_then(Value::as_object)) {
+            (Some(Value::Object(_)), Some(properties)) => {
+                let list = at.member("properties");
+                let others = properties.iter().filter(|(_, schema)| may_be_no_text(schema));
+                others.for_each(|(name, _)| warn(&list.member(name)));
+            }
+            // As JSON it has quotes around it.
+            (Some(Value::String(_)), None) if !may_be_no_text(input) => warn(at),
+            _ => {}
+        }
+    }
+
+    /// The action of a name, or the capability, with its Thing.
+    fn capability(&self, name: &str) -> Option<(&Value, &Value)> {
+        let actions = self.things.iter().find_map(|read| Some((read, read.get("actions")?.get(name)?)));
         actions.or_else(|| {
-            let entries = self.things.iter().filter_map(|read| read.get("lmos:capabilities")?.as_array()).flatten();
             let is_it = |entry: &&Value| ["lmos:id", "lmos:name"].iter().any(|member| entry[*member] == name);
-            entries.into_iter().find(is_it)
+            self.things
+                .iter()
+                .find_map(|read| Some((read, read.get("lmos:capabilities")?.as_array()?.iter().find(is_it)?)))
         })
     }
 
     /// True if a text of the document begins with an address. Variables in it are written otherwise.
     fn has_address(&self, base: &str, href: &str) -> bool {
-        let literal = href.split('{').next().unwrap_or_default();
-        let origin_end = base.find("://").map_or(0, |scheme| scheme + 3);
-        let origin_end = base[origin_end..].find('/').map_or(base.len(), |length| origin_end + length);
-        let address = match literal {
-            whole if whole.contains("://") || base.is_empty() => whole.to_owned(),
-            path if path.starts_with('/') => format!("{}{path}", &base[..origin_end]),
-            path => format!("{}/{path}", base[..base.rfind('/').unwrap_or(0).max(origin_end)].trim_end_matches('/')),
-        };
-        let address = address.trim_end_matches(['?', '&', '/']);
-        self.texts.range(address..).next().is_some_and(|text| text.starts_with(address))
+        let address = address(base, href);
+        self.texts.range(address.as_str()..).next().is_some_and(|text| text.starts_with(&address))
     }
 
-    fn compare_security(&self, thing: &Value, found: &mut Vec<Violation>) {
-        let known: BTreeSet<[Option<&str>; 3]> = self
-            .things
-            .iter()
-            .filter_map(|read| read.get("securityDefinitions")?.as_object())
-            .flat_map(Map::values)
-            .map(security)
-            .collect();
+    fn compare_security(&self, thing: &Value, index: &Index<'_>, found: &mut Vec<Violation>) {
         for (name, definition) in thing.get("securityDefinitions").and_then(Value::as_object).into_iter().flatten() {
             let says_nothing = matches!(definition["scheme"].as_str(), None | Some("nosec" | "auto" | "combo"));
             let at = Path::ROOT.member("securityDefinitions");
-            self.warn_unless(says_nothing || known.contains(&security(definition)), &at.member(name), found);
+            self.warn_unless(says_nothing || index.schemes.contains(&scheme(definition)), &at.member(name), found);
         }
+    }
+}
+
+/// What was read of a document, by what is looked for in it.
+struct Index<'d> {
+    /// Things and their actions, by the tools of MCP that they call.
+    callers: HashMap<&'d str, (&'d Value, &'d Value)>,
+    /// The schemes of the security definitions.
+    schemes: BTreeSet<Scheme<'d>>,
+}
+
+impl<'d> Index<'d> {
+    fn of(things: &'d [Value]) -> Index<'d> {
+        let mut callers = HashMap::new();
+        for (read, action) in
+            things.iter().flat_map(|read| affordances(read, "actions").values().map(move |one| (read, one)))
+        {
+            let forms = action.get("forms").and_then(Value::as_array).into_iter().flatten();
+            for tool in forms.filter_map(tool_of) {
+                callers.entry(tool).or_insert((read, action));
+            }
+        }
+        let definitions = things.iter().filter_map(|read| read.get("securityDefinitions")?.as_object());
+        Index { callers, schemes: definitions.flat_map(Map::values).map(scheme).collect() }
+    }
+}
+
+/// The tool of MCP that a form calls.
+fn tool_of(form: &Value) -> Option<&str> {
+    form.get("mcp:tool")?.as_str()
+}
+
+/// The part of a form's address that has no variables.
+fn address(base: &str, href: &str) -> String {
+    let literal = href.split('{').next().unwrap_or_default();
+    let origin_end = base.find("://").map_or(0, |scheme| scheme + 3);
+    let origin_end = base[origin_end..].find('/').map_or(base.len(), |length| origin_end + length);
+    let address = match literal {
+        whole if whole.contains("://") || base.is_empty() => whole.to_owned(),
+        path if path.starts_with('/') => format!("{}{path}", &base[..origin_end]),
+        path => format!("{}/{path}", base[..base.rfind('/').unwrap_or(0).max(origin_end)].trim_end_matches('/')),
+    };
+    address.trim_end_matches(['?', '&', '/']).to_owned()
+}
+
+/// True if a form that a document gives makes the call that a form of the Thing makes.
+fn is_same_call(base: &str, form: &Value, written: &Value) -> bool {
+    let text = |form: &'_ Value, name: &str| form.get(name).and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let subprotocol = text(written, "subprotocol");
+    let is_same = |name: &str| text(form, name).is_none_or(|own| text(written, name).is_none_or(|other| own == other));
+    let is_same_protocol = match subprotocol.as_deref() {
+        Some("mcp") => {
+            let transport = |form: &Value| form.as_object().and_then(McpTransport::of_form);
+            text(form, "subprotocol") == subprotocol && transport(form) == transport(written)
+        }
+        Some(_) => true,
+        None => is_same("htv:methodName"),
+    };
+    let (Some(href), Some(other)) = (form["href"].as_str(), written["href"].as_str()) else { return false };
+    let rest = other.strip_prefix(address(base, href).as_str());
+    let is_end = |rest: &str| rest.is_empty() || rest == "/" || rest.starts_with(['?', '&', '#']);
+    is_same_protocol && rest.is_some_and(|rest| href.contains('{') || is_end(rest))
+}
+
+/// The body that a tool of Agent Spec fills in.
+fn body_template(action: &Value) -> Option<&Value> {
+    action.get("forms")?.as_array()?.iter().find_map(|form| form.get(REQUEST)?.get("@value")?.get("data"))
+}
+
+/// True if a schema names a type other than text.
+fn may_be_no_text(schema: &Value) -> bool {
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|name| name != "string"),
+        Some(name) => name != "string",
+        None => alternatives.into_iter().any(may_be_no_text),
     }
 }
 
@@ -223,8 +357,10 @@ fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
     thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
 }
 
-/// The scheme of a definition, and where its credential goes.
-fn security(definition: &Value) -> [Option<&str>; 3] {
+/// The name of a scheme, and where its credential goes.
+type Scheme<'d> = [Option<&'d str>; 3];
+
+fn scheme(definition: &Value) -> Scheme<'_> {
     let text = |name: &str| definition.get(name).and_then(Value::as_str);
     let scheme = text("scheme");
     let is_in_header = matches!(scheme, Some("basic" | "bearer" | "digest"));
@@ -232,40 +368,46 @@ fn security(definition: &Value) -> [Option<&str>; 3] {
     [scheme, text("in").or(usual), text("name").filter(|_| scheme == Some("apikey"))]
 }
 
-/// The members that data has, their types, and which of them are required.
-#[derive(PartialEq)]
-struct Shape<'s> {
-    kind: Option<&'s Value>,
-    properties: Vec<(&'s String, Option<&'s Value>)>,
-    required: BTreeSet<&'s str>,
+/// Sets of schemes, of which one is enough; each has to be satisfied as a whole.
+type Requirement<'t> = BTreeSet<BTreeSet<Scheme<'t>>>;
+
+/// What a form requires; `None` if that is too much to be compared.
+fn requirement<'t>(thing: &'t Value, form: &'t Value) -> Option<Requirement<'t>> {
+    let names = form.get("security").or_else(|| thing.get("security")).unwrap_or(&Value::Null);
+    all_of(thing, names, DEEPEST_COMBINATION, &mut { MOST_SCHEMES })
 }
 
-fn shape(schema: &Value) -> Shape<'_> {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let mut properties: Vec<_> = properties.map(|(name, schema)| (name, kind_of(schema))).collect();
-    properties.sort_by_key(|(name, _)| *name);
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let kind = schema.get("type").filter(|kind| properties.is_empty() || *kind != "object");
-    Shape { kind, properties, required: required.collect() }
-}
-
-/// The type of a member. One that need not be given is one of a type or null to Agent Spec.
-fn kind_of(schema: &Value) -> Option<&Value> {
-    let alternatives = ["anyOf", "oneOf"].iter().find_map(|name| schema.get(*name)?.as_array());
-    let mut others =
-        alternatives.into_iter().flatten().filter_map(|one| one.get("type")).filter(|kind| *kind != "null");
-    match (schema.get("default"), others.next(), others.next()) {
-        (Some(Value::Null), Some(only), None) => Some(only),
-        _ => schema.get("type"),
+/// What takes all definitions of these names.
+fn all_of<'t>(thing: &'t Value, names: &'t Value, depth: usize, left: &mut usize) -> Option<Requirement<'t>> {
+    let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
+    let mut all = Requirement::from([BTreeSet::new()]);
+    for name in names {
+        let one = one_of(thing, name, depth, left)?;
+        let pairs = all.iter().flat_map(|known| one.iter().map(move |more| known.union(more).copied().collect()));
+        all = pairs.take(MOST_SCHEMES + 1).collect();
+        *left = left.checked_sub(all.len())?;
     }
+    Some(all)
 }
 
-/// True if data without members are the one member that a document has for them.
-fn is_whole(schema: &Value, said: &Value) -> bool {
-    let mut members = said.get("properties").and_then(Value::as_object).into_iter().flatten();
-    match (members.next(), members.next()) {
-        (Some((_, only)), None) => schema.get("properties").is_none() && only.get("type") == schema.get("type"),
-        _ => false,
+/// What takes the definition of a name.
+fn one_of<'t>(thing: &'t Value, name: &Value, depth: usize, left: &mut usize) -> Option<Requirement<'t>> {
+    *left = left.checked_sub(1)?;
+    let depth = depth.checked_sub(1)?;
+    let Some(definition) = name.as_str().and_then(|name| thing.get("securityDefinitions")?.get(name)) else {
+        return Some(Requirement::from([BTreeSet::new()]));
+    };
+    match (scheme(definition)[0], definition.get("oneOf").and_then(Value::as_array), definition.get("allOf")) {
+        (Some("combo"), Some(names), _) => {
+            let mut any = Requirement::new();
+            for name in names {
+                any.extend(one_of(thing, name, depth, left)?);
+            }
+            Some(any)
+        }
+        (Some("combo"), None, Some(names)) => all_of(thing, names, depth, left),
+        (None | Some("nosec" | "auto" | "combo"), ..) => Some(Requirement::from([BTreeSet::new()])),
+        _ => Some(Requirement::from([BTreeSet::from([scheme(definition)])])),
     }
 }
 
@@ -292,5 +434,62 @@ mod tests {
         thing["actions"]["alerts"]["forms"] = json!([{"href": "coap://a.example/alerts"}]);
         thing["actions"]["more"] = action("more");
         assert_eq!(warned(&thing), ["/actions/alerts"]);
+    }
+
+    /// The warnings about actions in the document that is made of a Thing with these.
+    fn warned(format: Format, actions: Value, security: Value) -> Vec<String> {
+        let thing = json!({
+            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:agentdex:mcp:com.example/desk", "title": "Desk",
+            "description": "Tells the weather", "security": "none",
+            "securityDefinitions": security, "actions": actions,
+        });
+        let made = format.export().unwrap().from_thing(&thing, None).unwrap();
+        let found = made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer);
+        found.filter(|pointer| pointer.starts_with("/actions")).collect()
+    }
+
+    fn open() -> Value {
+        json!({"none": {"scheme": "nosec"}})
+    }
+
+    #[test]
+    fn tools_of_mcp_are_those_that_forms_name() {
+        let form = |tool: &str| json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": tool});
+        let nothing = json!({"type": "object", "additionalProperties": false});
+        let action = |tool: &str, input: &Value| json!({"input": input, "forms": [form(tool)]});
+        let exported = |actions: Value| warned(Format::AgentSpec, actions, open());
+        assert_eq!(exported(json!({"weather": action("get_weather", &nothing)})), [""; 0]);
+        // Whatever it takes, no input of the tool is for it.
+        let any = json!({"type": "object"});
+        assert_eq!(exported(json!({"weather": action("get_weather", &any)})), ["/actions/weather/input"]);
+        let nameless = json!({"forms": [{"href": "https://a.example/mcp", "subprotocol": "mcp"}]});
+        let both = json!({"any": nameless, "weather": action("get_weather", &nothing)});
+        assert_eq!(exported(both), ["/actions/any"]);
+        assert_eq!(exported(json!({"any": nameless})), [""; 0]);
+    }
+
+    #[test]
+    fn every_form_and_what_it_requires_is_said() {
+        let http =
+            |path: &str, method: &str| json!({"href": format!("https://a.example/{path}"), "htv:methodName": method});
+        let actions = json!({"set": {"forms": [http("set", "POST"), http("alt", "PUT"), http("set", "PUT")]}});
+        let missing = ["/actions/set/forms/1", "/actions/set/forms/2"];
+        assert_eq!(warned(Format::AgentSpec, actions, open()), missing);
+        let mcp = |transport: &str, security: Value| json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": "set", "mcp:transport": transport, "security": security});
+        let none = || json!("none");
+        let actions = json!({"set": {"forms": [mcp("streamable-http", none()), mcp("sse", none())]}});
+        assert_eq!(warned(Format::AgentSpec, actions.clone(), open()), ["/actions/set/forms/1"]);
+        assert_eq!(warned(Format::McpServer, actions, open()), [""; 0]);
+        let security = json!({
+            "none": {"scheme": "nosec"}, "token": {"scheme": "bearer"}, "key": {"scheme": "apikey", "in": "header", "name": "X-A"},
+            "any": {"scheme": "combo", "oneOf": ["key", "token"]}, "all": {"scheme": "combo", "allOf": ["key", "token"]},
+        });
+        let required = |name: &str| {
+            let forms = [mcp("streamable-http", json!(name)), mcp("sse", json!("token")), mcp("sse", json!("all"))];
+            warned(Format::McpServer, json!({"set": {"forms": forms}}), security.clone())
+        };
+        assert_eq!(required("any"), ["/actions/set/forms/0/security"]);
+        assert_eq!(required("all"), [""; 0]);
+        assert_eq!(required("token"), [""; 0]);
     }
 }
