@@ -205,7 +205,7 @@ fn toolbox(thing: &Value, name: &str, action: &Value) -> Option<Value> {
     let id = id_of(thing);
     Some(json!({
         "component_type": "MCPToolBox", "id": id, "name": name, "description": description_of(action),
-        "metadata": {DESCRIPTION: kept(thing)}, "requires_confirmation": false, "tool_filter": null,
+        "metadata": {DESCRIPTION: kept(thing)}, "requires_confirmation": requires_confirmation(action), "tool_filter": null,
         "client_transport": transport(thing, action, &id, &url, form), "agentspec_version": VERSION,
     }))
 }

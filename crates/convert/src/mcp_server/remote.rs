@@ -89,9 +89,11 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
     (remotes, definitions)
 }
 
+/// True if a variable of a remote need not be given.
 fn has_default(remote: &Object, variable: &str) -> bool {
     let declared = remote.get("variables").and_then(|variables| variables.get(variable));
-    declared.is_some_and(|declared| declared.get("default").is_some_and(|default| !default.is_null()))
+    let has = |member: &str| declared.and_then(|declared| declared.get(member)).is_some_and(|value| !value.is_null());
+    ["default", "value"].into_iter().any(has)
 }
 
 /// True if a template is a URL of the web, whatever its variables are.
