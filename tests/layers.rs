@@ -100,7 +100,7 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("unicode_security", &["agentdex::registry"]),
     ("jsonschema", &["agentdex-td"]),
     ("cel::", &["agentdex-sacp::expression"]),
-    ("serde_saphyr", &["agentdex-convert"]),
+    ("serde_saphyr", &["agentdex-convert", "agentdex-sacp"]),
     ("json5", &["agentdex-cli::cli"]),
     ("toml", &["agentdex-cli::settings"]),
     ("anyhow", &["agentdex-cli::cli", "agentdex-cli::settings"]),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     agent_name::id_of,
-    calling::{Calling, print_event, shown},
+    calling::{Calling, NO_ANSWER, print_answer, print_event, report_coercions, shown, shows_answer},
     output::{Style, complain, visible},
     terminal::stdout,
 };
@@ -71,10 +71,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         return stream(&agent, question).await;
     }
     let conversation = agent.process(question.as_str()).await.map_err(|error| with_command(error, &agent))?;
-    let mut out = stdout();
+    report_coercions(conversation.repairs());
     match arguments.json {
-        true => writeln!(out, "{}", json_of(&conversation))?,
-        false => writeln!(out, "{}", shown(conversation.message()))?,
+        true => writeln!(stdout(), "{}", json_of(&conversation))?,
+        false => print_answer(&shown(conversation.message()))?,
     }
     Ok(exit_code(&conversation))
 }
@@ -126,17 +126,22 @@ async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
     let mut dialogue = agent.stream();
     dialogue.send(question);
     let mut is_open = false;
+    let mut is_answered = false;
     let mut code = ExitCode::SUCCESS;
     while let Some(event) = dialogue.next().await {
         let event = event?;
         if let Event::InputRequired(_) = event {
             code = ExitCode::from(2);
         }
+        is_answered |= shows_answer(&event);
         let opened = print_event(&event)?;
         if is_open && !opened {
             writeln!(stdout())?;
         }
         is_open = opened;
+    }
+    if !is_answered {
+        complain(NO_ANSWER);
     }
     Ok(code)
 }

@@ -12,8 +12,8 @@ use futures_util::StreamExt;
 use super::{
     affordance_input::{UriVariables, input, with_flag},
     agent_name::id_of,
-    calling::{Calling, print_event, shown},
-    output::visible,
+    calling::{Calling, NO_ANSWER, print_answer, print_event, report_coercions, shown, shows_answer},
+    output::{complain, visible},
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
@@ -49,19 +49,26 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
     if arguments.stream {
         let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
+        let mut is_answered = false;
         while let Some(event) = exchange.events.next().await {
-            if print_event(&event?)? {
+            let event = event?;
+            is_answered |= shows_answer(&event);
+            if print_event(&event)? {
                 writeln!(stdout())?;
             }
+        }
+        if !is_answered {
+            complain(NO_ANSWER);
         }
         return Ok(ExitCode::SUCCESS);
     }
     let reply = agent.call(action, input).await.map_err(with_flag)?;
-    let text = match reply.message.data() {
-        Some(data) => serde_json::to_string_pretty(data)?,
-        None => shown(&reply.message),
-    };
-    writeln!(stdout(), "{text}")?;
+    report_coercions(&reply.repairs);
+    let data = reply.message.all_data().map(serde_json::to_string_pretty).collect::<Result<Vec<_>, _>>()?;
+    match data.as_slice() {
+        [] => print_answer(&shown(&reply.message))?,
+        data => writeln!(stdout(), "{}", data.join("\n"))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,10 @@ use super::output::{complain, visible};
 use super::terminal::stdout;
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, ReadSacp, Settings};
+use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, Repair, Sacp, Settings};
+
+/// Stands on standard error for an answer without content.
+pub(super) const NO_ANSWER: &str = "(no answer)";
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {
@@ -31,7 +34,8 @@ pub(super) struct Calling {
 impl Calling {
     /// A consumer whose agents' answers are read for people.
     pub(super) async fn consumer(&self, client: &RegistryClient) -> anyhow::Result<Consumer> {
-        Ok(self.consumer_of_answers(client).await?.with_middleware(ReadSacp))
+        let consumer = self.consumer_of_answers(client).await?;
+        Ok(consumer.with_settings(Settings::new().answers(Sacp::Allowed)))
     }
 
     /// A consumer that leaves answers as they are.
@@ -83,6 +87,27 @@ pub(super) fn shown(message: &Message) -> String {
     lines.join("\n")
 }
 
+/// Prints an answer, or says that there is none.
+pub(super) fn print_answer(text: &str) -> io::Result<()> {
+    match text {
+        "" => complain(NO_ANSWER),
+        text => writeln!(stdout(), "{text}")?,
+    }
+    Ok(())
+}
+
+/// Reports values of an answer that are not as the agent wrote them. Repairs of its form change no value.
+pub(super) fn report_coercions(repairs: &[Repair]) {
+    for repair in repairs.iter().filter(|repair| repair.rule == "sacp/coerced") {
+        complain(&format!("({})", visible(&repair.to_string())));
+    }
+}
+
+/// True if an event of a stream shows something of the answer.
+pub(super) fn shows_answer(event: &Event) -> bool {
+    matches!(event, Event::Text(_) | Event::Data(_) | Event::Artifact(_) | Event::Media(_) | Event::Notification(_))
+}
+
 fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
     for part in parts {
         match part {
@@ -90,7 +115,7 @@ fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
             Part::Data { data } => lines.push(lines_visible(&serde_json::to_string_pretty(data).unwrap_or_default())),
             Part::Artifact(Artifact { id, name, parts, .. }) => {
                 lines.push(format!("[{}]", visible(name.as_deref().unwrap_or(id))));
-                parts_shown(parts, lines);
+                parts_shown(&joined_texts(parts), lines);
             }
             // For people who debug agents; `--json` has all of it.
             Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => {}
@@ -104,6 +129,18 @@ fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
             })),
         }
     }
+}
+
+/// The parts of an artifact, in which texts that follow each other are one.
+fn joined_texts(parts: &[Part]) -> Vec<Part> {
+    let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (joined.last_mut(), part) {
+            (Some(Part::Text { text: before }), Part::Text { text }) => before.push_str(text),
+            _ => joined.push(part.clone()),
+        }
+    }
+    joined
 }
 
 /// A text of several lines of which a terminal shows all and obeys nothing.
@@ -125,7 +162,7 @@ pub(super) fn print_event(event: &Event) -> io::Result<bool> {
         }
         Event::Artifact(artifact) => {
             let mut lines = Vec::new();
-            parts_shown(&artifact.parts, &mut lines);
+            parts_shown(&joined_texts(&artifact.parts), &mut lines);
             let name = visible(artifact.name.as_deref().unwrap_or(&artifact.id)).into_owned();
             writeln!(out, "[{name}] {}", lines.join("\n"))?;
         }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
-    calling::{Calling, print_event},
+    calling::{Calling, NO_ANSWER, print_event, shows_answer},
     line_editor::LineEditor,
     output::{Style, complain, red_on_stderr, visible},
     terminal::stdout,
@@ -94,7 +94,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
 
 /// Prints what happens until it is the user's turn. An error ends the turn, not the conversation.
 async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()> {
-    let mut is_open = false;
+    let (mut is_open, mut is_answered) = (false, false);
     let writer = dialogue.writer();
     loop {
         let event = tokio::select! {
@@ -107,6 +107,7 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()
         };
         match event.context("the conversation has ended")? {
             Ok(event) => {
+                is_answered |= shows_answer(&event);
                 let ends = matches!(event, Event::Done(_) | Event::InputRequired(_));
                 let opened = print_event(&event)?;
                 if is_open && !opened && ends {
@@ -114,6 +115,9 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()
                 }
                 is_open = opened;
                 if ends {
+                    if !is_answered {
+                        complain(NO_ANSWER);
+                    }
                     break;
                 }
             }

@@ -13,7 +13,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    calling::{Calling, lines_visible, shown},
+    calling::{Calling, NO_ANSWER, lines_visible, shown},
     document::FileDocument,
     output::{Style, complain, fit, red_on_stderr, visible},
     terminal::{stderr, stdout},
@@ -73,6 +73,8 @@ pub(super) struct Arguments {
 struct Plan {
     chain: Chain,
     needed: Vec<NeededAgent>,
+    /// True if the chain is a Flow, whose outputs have names.
+    is_flow: bool,
     /// True if the chain is from the registry, so that somebody else may have written it.
     is_of_others: bool,
 }
@@ -89,9 +91,15 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         consumer = consumer.with_middleware(ReportSteps::new(RegistryClient::new(url)?, agent, session));
     }
     check_needed(&consumer, &plan.needed).await?;
+    let is_flow = plan.is_flow;
     let mut run = begin(arguments, &consumer, plan)?;
-    let mut printer =
-        Printer { json: arguments.json, explain: arguments.explain, said: String::new(), answered: String::new() };
+    let mut printer = Printer {
+        json: arguments.json,
+        explain: arguments.explain,
+        is_flow,
+        said: String::new(),
+        answered: String::new(),
+    };
     tokio::select! {
         code = follow(arguments, &mut run, &mut printer) => return code,
         _ = tokio::signal::ctrl_c() => {}
@@ -125,13 +133,13 @@ fn plan_of(bytes: &[u8], syntax: Syntax, is_of_others: bool) -> anyhow::Result<P
     let json = syntax.to_json(bytes)?;
     let value: Value = serde_json::from_str(&json)?;
     if value.get("component_type").is_none() {
-        return Ok(Plan { chain: Chain::new(value)?, needed: Vec::new(), is_of_others });
+        return Ok(Plan { chain: Chain::new(value)?, needed: Vec::new(), is_flow: false, is_of_others });
     }
     let configuration = Configuration::parse(bytes, syntax, &[])?;
     // What the SDK runs is run.
     let options = Options { profile: Profile::Sdk, publish_prompts: true, ..Options::default() };
     let FlowChain { chain, needed } = configuration.to_chain(&options)?;
-    Ok(Plan { chain: Chain::new(chain)?, needed, is_of_others })
+    Ok(Plan { chain: Chain::new(chain)?, needed, is_flow: true, is_of_others })
 }
 
 /// Refuses a Flow whose agents aren't registered, before anything is called.
@@ -251,6 +259,7 @@ fn store(arguments: &Arguments, run: &Run) -> anyhow::Result<()> {
 struct Printer {
     json: bool,
     explain: bool,
+    is_flow: bool,
     /// The message that a node gave last.
     said: String,
     /// The message that an agent answered last.
@@ -283,7 +292,7 @@ impl Printer {
             RunEvent::Agent { .. } => {}
             // The question follows.
             RunEvent::Answered { response, .. } if response.status == Status::ClarificationNeeded => {}
-            RunEvent::Answered { node, response, elapsed } => {
+            RunEvent::Answered { node, response, elapsed, .. } => {
                 let status = format!("{node}: {} after {:.1} s", response.status, elapsed.as_secs_f64());
                 writeln!(err, "{}", visible(&status))?;
                 writeln!(err, "    {}", style.dim(&fit(&summary(response), 4)))?;
@@ -305,7 +314,7 @@ impl Printer {
             RunEvent::Ended(Outcome::Done(response)) => {
                 // The last node may have said its message already.
                 let is_printed = self.said == response.message;
-                print_result(&mut out, response, is_printed)?;
+                print_result(&mut out, response, is_printed, self.is_flow)?;
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
@@ -324,13 +333,22 @@ fn summary(response: &Response) -> String {
     visible(&text.replace('\n', " ")).into_owned()
 }
 
-fn print_result(out: &mut impl Write, response: &Response, is_printed: bool) -> io::Result<()> {
+fn print_result(out: &mut impl Write, response: &Response, is_printed: bool, is_flow: bool) -> io::Result<()> {
     if !response.message.is_empty() && !is_printed {
         writeln!(out, "{}", lines_visible(&response.message))?;
     }
-    if !response.data.is_empty() {
-        let data = serde_json::to_string_pretty(&response.data)?;
+    // The value of a tool's only output, which is its text as well.
+    let is_repeated =
+        !is_flow && response.data.len() == 1 && response.data.values().all(|value| *value == response.message);
+    if !response.data.is_empty() && !is_repeated {
+        // What an agent answers is shown as it came: a chain gives a value that isn't an object the name `result`.
+        let is_named = is_flow || response.data.len() > 1;
+        let value = response.data.get("result").filter(|value| !is_named && !value.is_object());
+        let data = value.map_or_else(|| serde_json::to_string_pretty(&response.data), serde_json::to_string_pretty)?;
         writeln!(out, "{}", lines_visible(&data))?;
+    }
+    if response.message.is_empty() && response.data.is_empty() && is_printed {
+        complain(NO_ANSWER);
     }
     Ok(())
 }

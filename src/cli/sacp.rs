@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::output::{complain, red_on_stderr};
 use super::terminal::stdout;
-use agentdex::sacp::{self, DataContract, Found};
+use agentdex::sacp::{self, DataContract, Expected, Found, Given};
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ pub(super) async fn run(
         Command::Check { file, agent, json, action } => {
             let contract = action.contract(agent.as_deref(), registry).await?;
             let text = read(file).with_context(|| format!("reading {}", file.display()))?;
-            check(&text, contract.as_ref(), *json)
+            check(&text, contract, *json)
         }
     }
 }
@@ -82,17 +82,14 @@ fn read(file: &PathBuf) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::Result<ExitCode> {
-    let mut reading = sacp::read(text);
-    if let Some(contract) = contract {
-        reading.hold_to(contract);
-    }
+fn check(text: &str, contract: Option<DataContract>, as_json: bool) -> anyhow::Result<ExitCode> {
+    let answer = sacp::read_answer(&Given::text(text), &Expected::response(contract));
     let mut out = stdout();
     if as_json {
-        writeln!(out, "{}", serde_json::json!(reading.report()))?;
+        writeln!(out, "{}", serde_json::json!(answer.report()))?;
     } else {
-        writeln!(out, "{}: {}", reading.response.status, reading.response.message)?;
-        match reading.found {
+        writeln!(out, "{}: {}", answer.response.status, answer.response.message)?;
+        match answer.found() {
             Found::Whole => {}
             Found::Fenced => writeln!(out, "  the response stands in a code fence; the text should be nothing else")?,
             Found::Embedded => {
@@ -100,14 +97,14 @@ fn check(text: &str, contract: Option<&DataContract>, as_json: bool) -> anyhow::
             }
             Found::Nowhere => writeln!(out, "  the answer holds no response; this is what stands for it")?,
         }
-        if reading.is_repaired {
-            writeln!(out, "  comments or trailing commas were taken out")?;
+        for repair in &answer.repairs {
+            writeln!(out, "  repaired: {repair}")?;
         }
-        for violation in &reading.violations {
+        for violation in answer.violations.iter().chain(&answer.mismatches) {
             complain(&format!("{} {violation}", red_on_stderr("error:")));
         }
     }
-    Ok(if reading.is_valid() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if answer.is_valid() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Action {

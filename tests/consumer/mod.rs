@@ -2,6 +2,7 @@
 
 mod a2a;
 pub mod agents;
+mod answers;
 mod chains;
 mod commands;
 mod credentials;

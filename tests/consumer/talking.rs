@@ -6,7 +6,7 @@ use std::{
 };
 
 use agentdex::consumer::{
-    Call, Error, Event, Exchange, Message, Middleware, Next, Part, PassTrace, Pending, ReadSacp, Retry, Role, Settings,
+    Call, Error, Event, Exchange, Message, Middleware, Next, Part, PassTrace, Pending, Retry, Role, Sacp, Settings,
     State, Trace,
 };
 use serde_json::json;
@@ -125,7 +125,7 @@ fn answer_in_sacp_is_read() {
     let said = |status: &str| {
         let response = json!({"thought": "hm", "status": status, "data": {"mm": 3}, "message": "It rains."});
         let server = Server::start(move |_| Said::json(response.clone()));
-        let agent = consumer().with_middleware(ReadSacp).agent_of(&asking(&server.origin).to_string()).unwrap();
+        let agent = agent(&asking(&server.origin)).update(Settings::new().answers(Sacp::Allowed));
         run(agent.ask("x"))
     };
     let answer = said("success").unwrap();

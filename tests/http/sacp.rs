@@ -44,6 +44,12 @@ fn answers_are_held_to_what_the_action_declares() {
     assert_eq!((&report["valid"], &report["found"]), (&json!(true), &json!("fenced")), "{report}");
     assert_eq!(report["response"]["data"]["total"], 5);
     let report = check(&registry, PATH, "text/plain", &answer(json!({"total": "5"}))).expect(200).json();
+    assert_eq!((&report["valid"], &report["repaired"]), (&json!(true), &json!(true)), "{report}");
+    assert_eq!(
+        (&report["repairs"][0]["pointer"], &report["response"]["data"]["total"]),
+        (&json!("/data/total"), &json!(5))
+    );
+    let report = check(&registry, PATH, "text/plain", &answer(json!({"total": "5%"}))).expect(200).json();
     assert_eq!((&report["valid"], &report["violations"][0]["pointer"]), (&json!(false), &json!("/data/total")));
     let report = check(&registry, PATH, "text/plain", "I could not find it.").expect(200).json();
     assert_eq!((&report["valid"], &report["response"]["status"]), (&json!(false), &json!("failure")), "{report}");

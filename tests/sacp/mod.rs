@@ -1,5 +1,6 @@
 //! Responses of agents: the Standard Agent Communication Protocol.
 
+mod answer;
 mod chain;
 mod condition;
 mod prompt;

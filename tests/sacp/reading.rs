@@ -35,7 +35,7 @@ fn messy_answers_are_read() {
         ("another object after it", format!("{GOOD} {{\"unrelated\": true}}"), Found::Embedded, json!(1)),
         ("a template before it", format!("For {{name}} I answer {GOOD}"), Found::Embedded, json!(1)),
         ("an open brace before it", format!("Use {{ to open. {GOOD}"), Found::Embedded, json!(1)),
-        ("a byte order mark", format!("\u{feff}{GOOD}"), Found::Embedded, json!(1)),
+        ("a byte order mark", format!("\u{feff}{GOOD}"), Found::Whole, json!(1)),
         ("a trailing comma", GOOD.replace("1}", "1,}"), Found::Whole, json!(1)),
         ("comments", GOOD.replace("\"data\"", "// what was found\n\"data\""), Found::Whole, json!(1)),
         (
@@ -51,8 +51,8 @@ fn messy_answers_are_read() {
         ("nothing", String::new(), Found::Nowhere, json!(null)),
         ("an array", format!("[{GOOD}]"), Found::Embedded, json!(1)),
         ("another object", r#"{"answer": 42}"#.to_owned(), Found::Nowhere, json!(null)),
-        ("single quotes", GOOD.replace('"', "'"), Found::Nowhere, json!(null)),
-        ("a wrapped response", format!(r#"{{"response": {GOOD}}}"#), Found::Nowhere, json!(null)),
+        ("single quotes", GOOD.replace('"', "'"), Found::Whole, json!(1)),
+        ("a wrapped response", format!(r#"{{"response": {GOOD}}}"#), Found::Whole, json!(1)),
     ];
     check(cases);
 }
@@ -144,22 +144,23 @@ fn answers_as_models_write_them_are_read() {
         ),
         ("a long message", with_message(&format!("\"{}\"", "word ".repeat(100_000))), Found::Whole, json!(1)),
         ("a long story before it", format!("{}{GOOD}", "I think so. ".repeat(10_000)), Found::Embedded, json!(1)),
-        ("cut off in its data", GOOD[..55].to_owned(), Found::Nowhere, json!(null)),
-        ("cut off in its last word", GOOD[..GOOD.len() - 2].to_owned(), Found::Nowhere, json!(null)),
-        ("quotes of a word processor", GOOD.replace('"', "\u{201d}"), Found::Nowhere, json!(null)),
-        ("no quotes", GOOD.replace('"', ""), Found::Nowhere, json!(null)),
+        ("cut off in its data", GOOD[..53].to_owned(), Found::Nowhere, json!(null)),
+        ("cut off after its data", GOOD[..55].to_owned(), Found::Whole, json!(1)),
+        ("cut off in its last word", GOOD[..GOOD.len() - 2].to_owned(), Found::Whole, json!(1)),
+        ("quotes of a word processor", GOOD.replace('"', "\u{201d}"), Found::Whole, json!(1)),
+        ("no quotes", GOOD.replace('"', ""), Found::Whole, json!(1)),
         (
             "a dictionary of Python",
             "{'thought': None, 'status': 'success', 'data': {'n': 1}}".to_owned(),
-            Found::Nowhere,
-            json!(null),
+            Found::Whole,
+            json!(1),
         ),
-        ("YAML", "thought: t\nstatus: success\ndata:\n  n: 1\nmessage: m".to_owned(), Found::Nowhere, json!(null)),
+        ("YAML", "thought: t\nstatus: success\ndata:\n  n: 1\nmessage: m".to_owned(), Found::Whole, json!(1)),
         ("XML", "<status>success</status><data><n>1</n></data>".to_owned(), Found::Nowhere, json!(null)),
-        ("a missing comma", GOOD.replace("\"success\",", "\"success\""), Found::Nowhere, json!(null)),
+        ("a missing comma", GOOD.replace("\"success\",", "\"success\""), Found::Whole, json!(1)),
         ("an unknown status", GOOD.replace("success", "ok"), Found::Nowhere, json!(null)),
         ("a status in capitals", GOOD.replace("success", "SUCCESS"), Found::Whole, json!(1)),
-        ("no number", with_data("{\"n\": NaN}"), Found::Nowhere, json!(null)),
+        ("no number", with_data("{\"n\": NaN}"), Found::Whole, json!(null)),
         (
             "a schema instead",
             r#"{"type": "object", "properties": {"status": {"enum": ["success"]}}}"#.to_owned(),
@@ -195,8 +196,10 @@ fn a_fallback_says_what_is_wrong_with_what_came_nearest() {
 
 #[test]
 fn repairs_are_reported() {
-    assert!(read(&GOOD.replace("1}", "1,}")).is_repaired);
-    assert!(!read(GOOD).is_repaired);
+    let rules = |text: &str| read(text).repairs.into_iter().map(|repair| repair.rule).collect::<Vec<_>>();
+    assert_eq!(rules(&GOOD.replace("1}", "1,}")), ["sacp/comma"]);
+    assert_eq!(rules(&GOOD.replace('"', "'").replace("'m'", "None")), ["sacp/quotes", "sacp/word", "sacp/member-type"]);
+    assert!(rules(GOOD).is_empty());
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub use self::{
     problem::{Problem, ValidationError},
     query::{NamedQuery, QueryName, QueryParameters},
     record::{FullRecord, OriginalDocument, RecordVersion},
-    sacp::{Found, SacpReading},
+    sacp::{Found, Repair, SacpReading},
     search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
     tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},
     validation::ValidationReport,

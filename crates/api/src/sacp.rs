@@ -1,5 +1,7 @@
 //! Answers of agents in the Standard Agent Communication Protocol (SACP), as they were read.
 
+use std::{borrow::Cow, fmt};
+
 use agentdex_td::Violation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,14 +12,46 @@ use serde_json::Value;
 pub struct SacpReading {
     /// The place of the response in the text.
     pub found: Found,
-    /// True if comments or trailing commas had to be taken out.
+    /// True if the response had to be repaired to be read.
     pub repaired: bool,
+    /// The repairs: deviations from JSON, members in another form, and values in another type than the action declares.
+    #[serde(default)]
+    pub repairs: Vec<Repair>,
     /// The response, or what stands for it: `schemas/sacp-response.json`.
     pub response: Value,
     /// True if there is a response and nothing is wrong with it.
     pub valid: bool,
     /// Faults of the response; without one, of the object that came nearest.
     pub violations: Vec<Violation>,
+}
+
+/// A repair of an answer: something in it had another form, and exactly one interpretation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Repair {
+    /// The place in the response: a JSON Pointer; empty for its text.
+    pub pointer: String,
+    /// The kind of repair, a stable code, such as `sacp/quotes` or `sacp/coerced`.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub rule: Cow<'static, str>,
+    /// What was done.
+    pub message: String,
+}
+
+impl Repair {
+    /// A repair by `rule` at `pointer`.
+    pub fn new(pointer: impl Into<String>, rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Repair {
+        Repair { pointer: pointer.into(), rule: rule.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => f.write_str(&self.message),
+            pointer => write!(f, "{pointer}: {}", self.message),
+        }
+    }
 }
 
 /// The place of a response in a text.

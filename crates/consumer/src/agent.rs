@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::{
     Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
-    Message, Operation, Place, Reply, Request, Result, Settings, State,
+    Message, Operation, Part, Place, Reply, Request, Result, Settings, State,
+    answer::{given, invalid, with_answer, without_failure},
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
     bounded::{bounded, within},
@@ -22,7 +23,10 @@ use super::{
     request_template::RequestTemplate,
     schema, template,
 };
-use crate::td::internal::origin_variable;
+use crate::{
+    sacp::{Answer, Expected, Kind, Sacp, read_answer},
+    td::internal::origin_variable,
+};
 
 /// An agent of a directory. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -117,8 +121,7 @@ impl Agent {
         let started = Instant::now();
         let mut reply = self.collect(self.request(affordance.clone(), request).await?).await?;
         self.wait(&mut reply, started, &affordance, None).await?;
-        self.check_output(&affordance, &reply)?;
-        Ok(reply)
+        self.read_reply(&affordance, reply)
     }
 
     /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: where an answer comes in
@@ -530,52 +533,60 @@ impl Agent {
         Ok(())
     }
 
-    /// Compares an output with what the description says of it.
-    pub(super) fn check_output(&self, affordance: &Affordance, reply: &Reply) -> Result<()> {
-        let schema = self.description.find(affordance).and_then(|action| action.get("output"));
-        let Some(schema) = schema.filter(|_| reply.state == State::Completed) else { return Ok(()) };
-        // What an agent says over a protocol of messages is not what its description calls the output.
-        let choices = self.choices(affordance, Operation::InvokeAction, &self.all_settings())?;
-        if choices.first().is_some_and(|choice| choice.fit.takes_messages) {
-            return Ok(());
-        }
-        if reply.message.parts.iter().any(|part| part.media().is_some() || matches!(part, super::Part::Artifact(_))) {
-            return Ok(());
-        }
-        let output = match reply.message.data() {
-            Some(data) => data.clone(),
-            None if reply.message.is_empty() => Value::Null,
-            None => Value::String(reply.message.text()),
-        };
-        let violations = schema::check_data(schema, &output, self.id())?;
-        if violations.is_empty() || self.is_single_output(schema, &output)? {
-            return Ok(());
-        }
-        Err(Error::InvalidAnswer { expected: affordance.to_string(), violations, answer: Box::new(output) })
+    /// Reads an answer to an affordance, by what the description says of it.
+    pub(super) fn answer(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Answer> {
+        Ok(read_answer(&given(&reply.message), &self.expected(affordance, reply, sacp)?))
     }
 
-    /// True if the output is itself what the only member of the schema describes: a tool of Open Agent Spec with one
-    /// output may answer with its value.
-    fn is_single_output(&self, schema: &Value, output: &Value) -> Result<bool> {
-        let types = self.description.value().get("@type").into_iter().flat_map(strings);
-        let mut outputs = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-        match (outputs.next(), outputs.next()) {
-            (Some(only), None) if types.into_iter().any(|name| name.starts_with("agentspec:")) => {
-                Ok(schema::check_data(only, output, self.id())?.is_empty())
+    /// Returns the reply with its answer read. An answer that breaks its schema, and one without success, is an error.
+    pub(super) fn read_reply(&self, affordance: &Affordance, reply: Reply) -> Result<Reply> {
+        let answer = self.answer(affordance, &reply, self.all_settings().sacp())?;
+        match invalid(affordance.to_string(), &answer) {
+            Some(error) => Err(error),
+            None => without_failure(with_answer(reply, answer)),
+        }
+    }
+
+    /// Returns the reply with the response of SACP that its answer is. Pieces satisfy no schema: other answers stay as they
+    /// came.
+    pub(super) fn read_streamed(&self, reply: Reply) -> Result<Reply> {
+        let settings = self.all_settings();
+        let (affordance, _) = self.message_action(&settings)?;
+        let expected = self.expected_of_messages(&affordance, &reply, settings.sacp())?;
+        let answer = read_answer(&given(&reply.message), &expected);
+        Ok(if matches!(answer.kind, Kind::Response(_)) { with_answer(reply, answer) } else { reply })
+    }
+
+    fn expected(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Expected> {
+        let choices = self.choices(affordance, Operation::InvokeAction, &self.all_settings())?;
+        let is_of_messages = choices.first().is_some_and(|choice| choice.fit.takes_messages);
+        let has_content =
+            reply.message.parts.iter().any(|part| part.media().is_some() || matches!(part, Part::Artifact(_)));
+        let is_checked = reply.state == State::Completed && !is_of_messages && !has_content;
+        let Some(action) = self.description.find(affordance).filter(|_| is_checked) else {
+            return self.expected_of_messages(affordance, reply, sacp);
+        };
+        let expected = Expected::of_action(action, sacp).map_err(|error| schema::unusable(self.id(), &error.reason))?;
+        // A tool of Open Agent Spec or MCP with one output may answer with its value.
+        let is_tool = choices.first().is_some_and(|choice| choice.form.subprotocol() == Some("mcp"));
+        let mut types = self.description.value().get("@type").into_iter().flat_map(strings);
+        let has_single_output = is_tool || types.any(|name| name.starts_with("agentspec:"));
+        Ok(if has_single_output { expected.or_single_output() } else { expected })
+    }
+
+    fn expected_of_messages(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Expected> {
+        match self.description.find(affordance) {
+            // A question of the protocol is prose, whatever the agent declares.
+            Some(action) if !reply.state.needs_input() => {
+                Expected::of_messages(action, sacp).map_err(|error| schema::unusable(self.id(), &error.reason))
             }
-            _ => Ok(false),
+            _ => Ok(Expected::any(sacp)),
         }
     }
 
     /// Reads an exchange to its end. What ended without success is an error.
     pub(super) async fn collect(&self, exchange: Exchange) -> Result<Reply> {
-        let reply = self.collect_any(exchange).await?;
-        match reply.state {
-            State::Failed | State::Rejected | State::Cancelled => {
-                Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() })
-            }
-            _ => Ok(reply),
-        }
+        without_failure(self.collect_any(exchange).await?)
     }
 
     /// Reads an exchange to its end, whatever it is.

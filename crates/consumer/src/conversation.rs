@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent};
-use crate::sacp::{DataContract, inject};
+use crate::sacp::{DataContract, Repair, inject};
 
 /// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
 /// unchanged, so that a conversation can go on from any of its turns. An agent whose protocol has no conversations is
@@ -15,6 +15,8 @@ use crate::sacp::{DataContract, inject};
 pub struct Conversation {
     agent: Agent,
     stored: Stored,
+    /// Repairs of the last answer.
+    repairs: Vec<Repair>,
 }
 
 /// The stored form of a conversation.
@@ -70,19 +72,19 @@ impl Agent {
 impl Conversation {
     pub(super) fn new(agent: Agent) -> Conversation {
         let stored = Stored { agent: agent.id().to_owned(), ..Stored::default() };
-        Conversation { agent, stored }
+        Conversation { agent, stored, repairs: Vec::new() }
     }
 
     fn restore(agent: Agent, stored: &str) -> Result<Conversation> {
         let stored: Stored =
             serde_json::from_str(stored).map_err(|error| Error::InvalidHistory { reason: error.to_string() })?;
         if stored.agent == agent.id() {
-            return Ok(Conversation { agent, stored });
+            return Ok(Conversation { agent, stored, repairs: Vec::new() });
         }
         // Another agent knows nothing of the conversation, and is given what was said.
         let (history, cost) = (stored.history, stored.cost);
         let own = Stored { agent: agent.id().to_owned(), history, cost, ..Stored::default() };
-        Ok(Conversation { agent, stored: own })
+        Ok(Conversation { agent, stored: own, repairs: Vec::new() })
     }
 
     fn continued_by(self, agent: Agent) -> Conversation {
@@ -98,6 +100,11 @@ impl Conversation {
     pub fn message(&self) -> &Message {
         static NOTHING: Message = Message { role: Role::Agent, parts: Vec::new(), id: None };
         self.stored.history.iter().rev().find(|message| message.role == Role::Agent).unwrap_or(&NOTHING)
+    }
+
+    /// Returns what had to be repaired in the last answer, or coerced to what the action declares. It is not stored.
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
     }
 
     /// All that was said, in order.
@@ -141,7 +148,7 @@ impl Conversation {
     pub fn with_history(&self, history: impl IntoIterator<Item = Message>) -> Conversation {
         let history = history.into_iter().collect();
         let stored = Stored { history, continuation: Continuation::default(), ..self.stored.clone() };
-        Conversation { agent: self.agent.clone(), stored }
+        Conversation { agent: self.agent.clone(), stored, repairs: Vec::new() }
     }
 
     /// The same conversation with its history summarized by another agent, or the same.
@@ -174,7 +181,7 @@ impl Conversation {
         if processes {
             self.agent.wait(&mut reply, started, &affordance, Some(&mut calls)).await?;
         }
-        self.agent.check_output(&affordance, &reply)?;
+        let reply = self.agent.read_reply(&affordance, reply)?;
         let mut next = self.with_turn(message, reply);
         next.stored.cost.calls += calls;
         next.stored.cost.elapsed += clock.elapsed();
@@ -209,7 +216,7 @@ impl Conversation {
         stored.state = reply.state;
         stored.continuation = reply.continuation;
         stored.cost.reported.extend(reply.cost);
-        Conversation { agent: self.agent.clone(), stored }
+        Conversation { agent: self.agent.clone(), stored, repairs: reply.repairs }
     }
 }
 

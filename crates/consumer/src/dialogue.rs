@@ -305,6 +305,7 @@ impl Dialogue {
         if reply.message.is_empty() {
             reply.message = builder.into_message();
         }
+        let reply = self.conversation.agent().read_streamed(reply)?;
         self.conversation = self.conversation.with_streamed(message, reply.clone(), since.elapsed());
         Ok(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) })
     }

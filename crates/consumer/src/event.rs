@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Artifact, Media, Message, Part, Role, ToolCall, ToolResult};
+use crate::sacp::Repair;
 
 /// One event of a call. Events come in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,6 +148,8 @@ pub struct Reply {
     pub continuation: Continuation,
     /// The cost, as the agent reports it.
     pub cost: Option<Value>,
+    /// What had to be repaired in the answer, or coerced to what the action declares.
+    pub repairs: Vec<Repair>,
 }
 
 impl Reply {

@@ -206,6 +206,7 @@ pub mod a2a;
 #[cfg(any(feature = "mqtt", feature = "websocket"))]
 mod action_status;
 mod agent;
+mod answer;
 mod answer_builder;
 mod authorize;
 mod binding;
@@ -247,7 +248,6 @@ mod wot_http;
 #[cfg(feature = "mcp")]
 pub use self::mcp::{Mcp, Program, describe_mcp_server};
 
-pub use self::middleware::ReadSacp;
 #[cfg(feature = "mqtt")]
 pub use self::mqtt::Mqtt;
 
@@ -274,6 +274,8 @@ pub use self::{
     typed::Typed,
     wot_http::Http,
 };
+
+pub use crate::sacp::{Repair, Sacp};
 
 /// The README, whose examples are tested.
 #[cfg(doctest)]

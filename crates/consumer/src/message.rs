@@ -1,6 +1,6 @@
 //! Messages: what is asked and what is answered, in parts.
 
-use std::{fmt, path::Path};
+use std::{borrow::Cow, fmt, path::Path};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -168,16 +168,23 @@ impl Message {
         Message { role: Role::Agent, ..Message::user(parts) }
     }
 
-    /// All text of it: that of its text parts, and of those of its artifacts, one after another.
+    /// All text of it: that of its text parts, and of its artifacts, each in a line of its own. The text parts of one artifact
+    /// are one text, as they are where the artifact comes in pieces.
     pub fn text(&self) -> String {
-        let mut texts = Vec::new();
-        collect_texts(&self.parts, &mut texts);
+        let texts: Vec<_> = self.parts.iter().filter_map(text_of).collect();
         texts.join("\n")
     }
 
     /// The first structured data of it, artifacts included.
     pub fn data(&self) -> Option<&Value> {
-        first_data(&self.parts)
+        self.all_data().next()
+    }
+
+    /// All structured data of it in order, artifacts included.
+    pub fn all_data(&self) -> impl Iterator<Item = &Value> {
+        let mut found = Vec::new();
+        collect_data(&self.parts, &mut found);
+        found.into_iter()
     }
 
     /// True if it has no parts.
@@ -197,22 +204,26 @@ impl fmt::Display for Message {
     }
 }
 
-fn collect_texts<'p>(parts: &'p [Part], texts: &mut Vec<&'p str>) {
-    for part in parts {
-        match part {
-            Part::Text { text } => texts.push(text),
-            Part::Artifact(artifact) => collect_texts(&artifact.parts, texts),
-            _ => {}
+/// The text of a part; `None` if it has none.
+fn text_of(part: &Part) -> Option<Cow<'_, str>> {
+    match part {
+        Part::Text { text } => Some(text.into()),
+        Part::Artifact(artifact) => {
+            let texts: Vec<_> = artifact.parts.iter().filter_map(text_of).collect();
+            (!texts.is_empty()).then(|| texts.concat().into())
         }
+        _ => None,
     }
 }
 
-fn first_data(parts: &[Part]) -> Option<&Value> {
-    parts.iter().find_map(|part| match part {
-        Part::Data { data } => Some(data),
-        Part::Artifact(artifact) => first_data(&artifact.parts),
-        _ => None,
-    })
+fn collect_data<'p>(parts: &'p [Part], found: &mut Vec<&'p Value>) {
+    for part in parts {
+        match part {
+            Part::Data { data } => found.push(data),
+            Part::Artifact(artifact) => collect_data(&artifact.parts, found),
+            _ => {}
+        }
+    }
 }
 
 impl Part {

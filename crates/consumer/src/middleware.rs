@@ -1,4 +1,4 @@
-//! Middleware around a call: logging, traces, rate limits, retries, and reading of answers.
+//! Middleware around a call: logging, traces, rate limits, and retries.
 //!
 //! AG2 calls its guardrails middleware too: one that refuses returns [`Error::Denied`], one that changes the request
 //! changes the [`Call`], one that changes the answer maps the events of the [`Exchange`].
@@ -7,13 +7,10 @@ mod guardian;
 mod logging;
 mod rate;
 mod retry;
-
-mod sacp;
 mod tracing_context;
 
 use std::{fmt, sync::Arc};
 
-pub use self::sacp::ReadSacp;
 pub use self::{guardian::ReportSteps, logging::Logging, rate::RateLimit, retry::Retry, tracing_context::PassTrace};
 use super::{Call, Exchange, Pending};
 

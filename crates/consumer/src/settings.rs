@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::BitOr, time::Duration};
 use serde_json::{Map, Value};
 
 use super::{Credential, Trace};
+use crate::sacp::Sacp;
 
 /// Maximum total duration of a call unless it is set.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -46,6 +47,7 @@ pub struct Settings {
     pub(super) system_prompt: Option<String>,
     pub(super) sacp_instructions: Option<bool>,
     pub(super) trace: Option<Trace>,
+    pub(super) answers: Option<Sacp>,
 }
 
 impl Settings {
@@ -155,6 +157,14 @@ impl Settings {
         self
     }
 
+    /// Whether answers are read as responses of the Standard Agent Communication Protocol: the message becomes the text, its
+    /// data and the agent's thought become parts of their own, `clarification_needed` a question to the caller, `failure` a
+    /// failure. [`Sacp::Off`] unless it is set.
+    pub fn answers(mut self, sacp: Sacp) -> Settings {
+        self.answers = Some(sacp);
+        self
+    }
+
     /// Marks the credentials as given for one agent.
     pub(super) fn for_agent(mut self) -> Settings {
         self.credentials.values_mut().for_each(|credential| credential.is_for_agent = true);
@@ -171,6 +181,10 @@ impl Settings {
 
     pub(super) fn answer_bytes(&self) -> usize {
         self.max_bytes.unwrap_or(MAX_BYTES)
+    }
+
+    pub(super) fn sacp(&self) -> Sacp {
+        self.answers.unwrap_or_default()
     }
 
     /// An environment variable, unless it is empty.
@@ -211,6 +225,7 @@ impl BitOr for Settings {
             system_prompt: other.system_prompt.or(self.system_prompt),
             sacp_instructions: other.sacp_instructions.or(self.sacp_instructions),
             trace: other.trace.or(self.trace),
+            answers: other.answers.or(self.answers),
         }
     }
 }

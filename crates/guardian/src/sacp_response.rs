@@ -95,16 +95,19 @@ impl<'r> Parts<'r> {
 
 /// A text, or data that is the response itself.
 fn read(part: &Value) -> Option<(sacp::Response, Vec<Violation>)> {
-    let (response, violations) = match part {
-        Value::String(text) => {
-            let may_be = text.len() <= LONGEST_TEXT && memchr::memmem::find(text.as_bytes(), b"status").is_some();
-            let reading = may_be.then(|| sacp::read(text)).filter(|reading| reading.found != sacp::Found::Nowhere)?;
-            (reading.response, reading.violations)
+    let given = match part {
+        Value::String(text) if text.len() <= LONGEST_TEXT => {
+            // Most texts are no responses, and decisions don't wait for more than this.
+            memchr::memmem::find(text.to_ascii_lowercase().as_bytes(), b"status")?;
+            sacp::Given::text(text)
         }
-        Value::Object(data) if data.contains_key("status") => sacp::Response::from_object(data.clone()).ok()?,
+        Value::Object(_) => sacp::Given::data(part),
         _ => return None,
     };
+    // Whatever an agent further down may read as a response is judged as one.
+    let answer = sacp::read_answer(&given, &sacp::Expected::response(None));
+    let sacp::Kind::Response(_) = answer.kind else { return None };
     // Much else has a status; a response has at least two of its other three members, too.
-    let missing = violations.iter().filter(|violation| violation.rule == "sacp/required").count();
-    (missing <= 1).then_some((response, violations))
+    let missing = answer.violations.iter().filter(|violation| violation.rule == "sacp/required").count();
+    (missing <= 1).then_some((answer.response, answer.violations))
 }

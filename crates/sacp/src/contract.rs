@@ -64,12 +64,20 @@ impl DataContract {
         if !matches!(response.status, Status::Success | Status::Completed) {
             return Vec::new();
         }
-        let data = Value::Object(response.data.clone());
+        self.check_data(&Value::Object(response.data.clone()))
+    }
+
+    /// Returns the first 100 violations in the data of a success, by pointers into its response.
+    pub(super) fn check_data(&self, data: &Value) -> Vec<Violation> {
         let violation = |Mismatch { pointer, message, .. }: Mismatch| {
             let shown = message.char_indices().nth(300).map_or(message.as_str(), |(end, _)| &message[..end]);
             Violation::new(format!("/data{pointer}"), "sacp/data", shown)
         };
-        self.compiled.mismatches(&data, 100).into_iter().map(violation).collect()
+        self.compiled.mismatches(data, 100).into_iter().map(violation).collect()
+    }
+
+    pub(super) fn schema(&self) -> &Value {
+        &self.schema
     }
 
     /// The members that the schema names, required ones first.

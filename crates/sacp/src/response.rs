@@ -51,6 +51,21 @@ impl Status {
     pub fn from_name(name: &str) -> Option<Status> {
         Status::ALL.into_iter().find(|status| status.as_str() == name)
     }
+
+    /// The status of a name in other letters, or of `needs_input`, as section 1 of the specification and other protocols
+    /// call `clarification_needed`.
+    pub(super) fn from_any_name(name: &str) -> Option<Status> {
+        // `Clarification Needed`, `clarificationNeeded`, `Status.CLARIFICATION_NEEDED`
+        let letters = |name: &str| {
+            let letters = name.chars().filter(char::is_ascii_alphabetic);
+            letters.map(|letter| letter.to_ascii_lowercase()).collect::<String>()
+        };
+        let name = name.trim_end_matches(['.', '!', ' ']).rsplit('.').next().unwrap_or_default();
+        match letters(name).as_str() {
+            "needsinput" | "inputrequired" | "needsclarification" => Some(Status::ClarificationNeeded),
+            name => Status::ALL.into_iter().find(|status| letters(status.as_str()) == name),
+        }
+    }
 }
 
 impl fmt::Display for Status {
@@ -231,7 +246,7 @@ impl Findings {
             }
         };
         let status = Status::from_name(&name);
-        let lenient = status.or_else(|| Status::from_name(&name.trim().to_ascii_lowercase().replace([' ', '-'], "_")));
+        let lenient = status.or_else(|| Status::from_any_name(&name));
         if status.is_none() {
             let names = Status::ALL.map(Status::as_str).join(", ");
             let shown: String = name.chars().take(40).collect();

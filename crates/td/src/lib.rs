@@ -20,6 +20,7 @@ mod admission;
 mod assess;
 mod capability;
 mod check;
+mod data_schema;
 pub mod description;
 mod document;
 mod duplicates;
@@ -85,6 +86,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 pub mod internal {
     pub use crate::{
         capability::{listed_capabilities, semantic_version},
+        data_schema::DataSchema,
         document::{malformed_json, parse_json, text_of},
         flag::is_invisible,
         json_schema::{Edition, JsonSchema, Mismatch, Patterns},

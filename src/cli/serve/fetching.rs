@@ -15,7 +15,7 @@ use agentdex::{
     },
     signature::TrustedKeys,
 };
-use agentdex_consumer::{self as consumer, Consumer, ReadSacp};
+use agentdex_consumer::{self as consumer, Consumer, Sacp};
 
 /// Maximum time for an agent's part of a conversation.
 const LONGEST_ANSWER: Duration = Duration::from_secs(120);
@@ -44,8 +44,8 @@ pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow:
         return Ok(None);
     }
     let consumer = Consumer::with_options(registry.clone(), options(settings)?)?;
-    let settings = consumer::Settings::new().timeout(LONGEST_ANSWER);
-    Ok(Some(consumer.with_settings(settings).with_middleware(ReadSacp)))
+    let settings = consumer::Settings::new().timeout(LONGEST_ANSWER).answers(Sacp::Allowed);
+    Ok(Some(consumer.with_settings(settings)))
 }
 
 /// The OIDC token issuer, if there is one.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Registry;
 use crate::{
     Error, Result,
-    sacp::{self, DataContract, Reading},
+    sacp::{Answer, DataContract, Expected, Given, read_answer},
 };
 
 impl Registry {
@@ -15,11 +15,9 @@ impl Registry {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NoSuchAction`] also where the action declares no responses in SACP,
     /// [`Error::InvalidId`], [`Error::Store`].
-    pub fn check_response(&self, id: &str, action: &str, text: &str) -> Result<Reading> {
+    pub fn check_response(&self, id: &str, action: &str, text: &str) -> Result<Answer> {
         let contract = self.response_contract(id, action)?;
-        let mut reading = sacp::read(text);
-        reading.hold_to(&contract);
-        Ok(reading)
+        Ok(read_answer(&Given::text(text), &Expected::response(Some(contract))))
     }
 
     /// Returns the contract that an action's `output` declares for its responses in SACP.

@@ -23,6 +23,8 @@ pub(super) struct Task {
     pub(super) state: State,
     pub(super) said: Option<Message>,
     pub(super) artifacts: Vec<Artifact>,
+    /// The last message of the history, if it is the agent's: some agents answer there alone.
+    pub(super) last: Option<Message>,
     pub(super) cost: Option<Value>,
 }
 
@@ -82,20 +84,41 @@ pub(super) fn task(value: &Value) -> Option<Task> {
         state: state(status)?,
         said: status.get("message").filter(|said| said.is_object()).map(message),
         artifacts: artifacts.collect(),
+        last: last_message(value),
         cost: cost(value),
     })
 }
 
+fn last_message(task: &Value) -> Option<Message> {
+    let last = task.get("history")?.as_array()?.last()?;
+    let role = last.get("role")?.as_str()?;
+    matches!(role, "agent" | "ROLE_AGENT").then(|| message(last))
+}
+
 impl Task {
+    /// What the agent says about the state. A task that is over and has no artifacts is answered by the last message of its
+    /// history; a message that repeats the text of the artifacts says nothing.
+    pub(super) fn said(&self) -> Option<&Message> {
+        let said = self.said.as_ref().filter(|said| !said.is_empty());
+        let has_content = self.artifacts.iter().any(|artifact| !artifact.parts.is_empty());
+        if !has_content {
+            return said.or(self.last.as_ref().filter(|_| self.state == State::Completed));
+        }
+        let artifacts = Message::agent(self.artifacts.iter().cloned().map(Part::Artifact));
+        said.filter(|said| {
+            said.parts.iter().any(|part| !matches!(part, Part::Text { .. })) || said.text() != artifacts.text()
+        })
+    }
+
     /// The answer that a task is: what the agent says, and its artifacts.
     pub(super) fn into_reply(self) -> Reply {
-        let said = self.said.unwrap_or_default().parts;
+        let said = self.said().cloned().unwrap_or_default().parts;
         let artifacts = self.artifacts.into_iter().map(Part::Artifact);
         let message = Message::agent(said.into_iter().chain(artifacts));
         // A task that is over is continued by none.
         let task = self.ids.task.filter(|_| !self.state.is_final());
         let continuation = Continuation { task, ..self.ids };
-        Reply { message, state: self.state, continuation, cost: self.cost }
+        Reply { message, state: self.state, continuation, cost: self.cost, ..Reply::default() }
     }
 }
 
@@ -196,7 +219,7 @@ pub(super) fn events_of(task: Task) -> Vec<Event> {
     for artifact in &task.artifacts {
         events.push(Event::Artifact(artifact.clone()));
     }
-    let said = task.said.iter().flat_map(|said| said.parts.iter().cloned()).map(Event::of_part);
+    let said = task.said().into_iter().flat_map(|said| said.parts.iter().cloned()).map(Event::of_part);
     events.extend(said);
     let reply = task.into_reply();
     events.push(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });

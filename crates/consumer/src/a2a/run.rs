@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result, State,
+        Artifact, Call, Continuation, Control, Error, Event, Exchange, Message, Part, Pending, Reply, Request, Result,
+        State,
         headers::{check_no_body, declared_headers},
         transport::{Incoming, Transport},
     },
@@ -18,6 +19,9 @@ use super::{
     read::{self, Answer},
     write,
 };
+
+/// The longest text of artifacts that is compared with the message at the end of a task, in bytes.
+const MAX_COMPARED: usize = 64 * 1024;
 
 /// An agent, with what was learned of the call so far.
 #[derive(Debug, Clone)]
@@ -176,6 +180,7 @@ impl Session {
             url,
             ready: VecDeque::new(),
             has_content: false,
+            text: String::new(),
             is_over: false,
             last: None,
         };
@@ -207,6 +212,8 @@ struct Reader {
     ready: VecDeque<Event>,
     /// True once an event with content came.
     has_content: bool,
+    /// The text of the artifacts, as far as it is compared with the message at the end.
+    text: String,
     is_over: bool,
     /// The last status that isn't the end by itself.
     last: Option<(State, Option<Message>, Option<Value>)>,
@@ -216,6 +223,28 @@ impl Reader {
     fn push(&mut self, event: Event) {
         self.has_content = true;
         self.ready.push_back(event);
+    }
+
+    fn push_artifact(&mut self, artifact: Artifact) {
+        if !artifact.append && !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let text = Message::agent([Part::Artifact(artifact.clone())]).text();
+        if self.text.len() + text.len() <= MAX_COMPARED {
+            self.text.push_str(&text);
+        }
+        self.push(Event::Artifact(artifact));
+    }
+
+    /// The message that ends a task. One that repeats the text of the artifacts says nothing; where there is nothing else, the
+    /// last message about the work is the answer.
+    fn last_said(&self, said: Option<Message>) -> Option<Message> {
+        let said = said.filter(|said| !said.is_empty());
+        match (&said, &self.last) {
+            (Some(said), _) if self.has_content && said.text() == self.text && !self.text.is_empty() => None,
+            (None, Some((_, last, _))) if !self.has_content => last.clone(),
+            _ => said,
+        }
     }
 
     fn take(&mut self, result: &Value) -> Result<()> {
@@ -230,9 +259,9 @@ impl Reader {
             Answer::Task(task) => {
                 self.session.note(&task.ids);
                 for artifact in &task.artifacts {
-                    self.push(Event::Artifact(artifact.clone()));
+                    self.push_artifact(artifact.clone());
                 }
-                self.status(task.state, task.said.clone(), task.cost.clone(), false);
+                self.status(task.state, task.said().cloned(), task.cost.clone(), false);
             }
             Answer::Status { status, ids, is_last } => {
                 self.session.note(&ids);
@@ -240,7 +269,7 @@ impl Reader {
             }
             Answer::Artifact { artifact, ids } => {
                 self.session.note(&ids);
-                self.push(Event::Artifact(artifact));
+                self.push_artifact(artifact);
             }
         }
         Ok(())
@@ -256,13 +285,15 @@ impl Reader {
     }
 
     fn finish(&mut self, state: State, said: Option<Message>, cost: Option<Value>) {
+        let said = self.last_said(said);
         for part in said.into_iter().flat_map(|said| said.parts) {
             self.push(Event::of_part(part));
         }
         let ids = self.session.known();
         let task = ids.task.filter(|_| !state.is_final());
         // The content came in pieces, which are not gathered here.
-        let reply = Reply { message: Message::agent([]), state, continuation: Continuation { task, ..ids }, cost };
+        let continuation = Continuation { task, ..ids };
+        let reply = Reply { message: Message::agent([]), state, continuation, cost, ..Reply::default() };
         self.ready.push_back(if state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });
         self.is_over = true;
     }

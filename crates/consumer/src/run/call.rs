@@ -9,11 +9,13 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{
     super::{
         Affordance, Agent, Consumer, Control, Conversation, Error, Event, Message, Operation, Part, Reply, Result,
-        Router, Settings, State, input::with_instruction,
+        Router, Settings,
+        answer::{invalid, without_failure},
+        input::with_instruction,
     },
     event::{Answered, RunEvent},
 };
-use crate::sacp::{DataContract, Found, Node, Place, Response, Status, read};
+use crate::sacp::{Kind, Node, Place, Repair, Response, Sacp, Status};
 
 /// The controls of the calls under way, each with its place in the run.
 pub(super) type Controls = Arc<Mutex<Vec<(Place, Arc<dyn Control>)>>>;
@@ -40,8 +42,12 @@ impl Caller {
     ) -> Answered {
         let started = Instant::now();
         let outcome = self.conversation(node, input, instruction, conversation, started).await;
-        let (response, conversation) = outcome.unwrap_or_else(|error| (Response::failure(error.to_string()), None));
-        Answered { node: self.name.clone(), response, elapsed: started.elapsed(), conversation }
+        let (read, conversation) = outcome.unwrap_or_else(|error| {
+            let response = Response::failure(error.to_string());
+            (Read { response, repairs: Vec::new() }, None)
+        });
+        let Read { response, repairs } = read;
+        Answered { node: self.name.clone(), response, repairs, elapsed: started.elapsed(), conversation }
     }
 
     async fn conversation(
@@ -51,7 +57,7 @@ impl Caller {
         instruction: Option<&str>,
         stored: Option<&Value>,
         started: Instant,
-    ) -> Result<(Response, Option<Value>)> {
+    ) -> Result<(Read, Option<Value>)> {
         let agent = agent_of(&self.consumer, node, self.is_named).await?;
         let chosen = chosen(&agent)?;
         self.emit(RunEvent::Started {
@@ -82,18 +88,12 @@ impl Caller {
         };
         let mut reply = self.exchange(&agent, &conversation, &message).await?;
         agent.wait(&mut reply, started, &chosen.affordance, None).await?;
-        if matches!(reply.state, State::Failed | State::Rejected | State::Cancelled) {
-            return Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() });
-        }
-        // A single output may be the whole answer, which descriptions of tools of Agent Spec don't say.
-        if node.outputs.as_ref().is_none_or(|outputs| outputs.len() != 1) {
-            agent.check_output(&chosen.affordance, &reply)?;
-        }
-        let response = response_of(&reply, contract(node, &agent, &chosen.affordance)?.as_ref());
+        let reply = without_failure(reply)?;
+        let read = read(&agent, &chosen.affordance, &reply, node)?;
         let next = conversation.with_streamed(message, reply, started.elapsed());
-        let is_open = response.status == Status::ClarificationNeeded;
+        let is_open = read.response.status == Status::ClarificationNeeded;
         let stored = is_open.then(|| serde_json::from_str(&next.to_json()).unwrap_or_default());
-        Ok((response, stored))
+        Ok((read, stored))
     }
 
     /// Sends the message, and reports what happens until the answer is complete.
@@ -201,118 +201,65 @@ fn message_of(input: &Value, takes_messages: bool) -> Message {
     }
 }
 
-/// Returns the contract for the data of an action's responses; none unless it declares that its output is a response of
-/// SACP, or the node asks for one.
-fn contract(node: &Node, agent: &Agent, affordance: &Affordance) -> Result<Option<DataContract>> {
-    let invalid = |reason: String| Error::InvalidDescription { id: agent.id().into(), reason };
-    let declared = match agent.description().find(affordance) {
-        Some(action) => DataContract::of_action(action).map_err(|error| invalid(error.to_string()))?,
-        None => None,
-    };
-    match declared {
-        None if node.sacp => DataContract::new(true.into()).map(Some).map_err(|error| invalid(error.to_string())),
-        declared => Ok(declared),
-    }
+/// The response that a chain goes on with, and the repairs of the answer that it was read from.
+struct Read {
+    response: Response,
+    repairs: Vec<Repair>,
 }
 
-fn response_of(reply: &Reply, contract: Option<&DataContract>) -> Response {
-    let mut response = match (sacp_response(&reply.message, contract), contract) {
-        (Some(response), _) => response,
-        (None, Some(_)) => Response::unreadable(&reply.message.text()),
-        (None, None) => plain_response(&reply.message),
-    };
+/// Reads an answer: as a failure with the answer as it came where that breaks what is declared.
+fn read(agent: &Agent, affordance: &Affordance, reply: &Reply, node: &Node) -> Result<Read> {
+    let sacp = if node.sacp { Sacp::Required } else { Sacp::Allowed };
+    let answer = agent.answer(affordance, reply, sacp)?;
+    // A single output may be the whole answer, which descriptions of tools of Agent Spec don't say.
+    let has_single_output = node.outputs.as_ref().is_some_and(|outputs| outputs.len() == 1);
+    if let Some(error) = invalid(affordance.to_string(), &answer)
+        && !(answer.kind == Kind::Plain && has_single_output)
+    {
+        let response = match answer.kind {
+            Kind::Unreadable => answer.response,
+            Kind::Plain | Kind::Response(_) => answer.rejected(error.to_string()),
+        };
+        return Ok(Read { response, repairs: answer.repairs });
+    }
+    let mut response = answer.response;
+    if answer.kind == Kind::Plain {
+        add_parts(&mut response, &reply.message);
+    }
     if reply.state.needs_input() {
         response.status = Status::ClarificationNeeded;
     }
-    response
+    Ok(Read { response, repairs: answer.repairs })
 }
 
-/// The response that an answer is, if it is one; one that breaks its contract is a failure.
-fn sacp_response(message: &Message, contract: Option<&DataContract>) -> Option<Response> {
-    let is_response = |data: &Value| data.get("status").is_some_and(Value::is_string) && data["data"].is_object();
-    let text = match message.data() {
-        Some(data) if is_response(data) => data.to_string(),
-        _ => message.text(),
-    };
-    let mut reading = read(&text);
-    let has_data = reading.violations.iter().all(|violation| violation.pointer != "/data");
-    if reading.found == Found::Nowhere || !(has_data || contract.is_some()) {
-        return None;
-    }
-    let Some(contract) = contract else { return Some(reading.response) };
-    let before = reading.violations.len();
-    reading.hold_to(contract);
-    let broken: Vec<String> = reading.violations[before..].iter().map(ToString::to_string).collect();
-    match broken.is_empty() {
-        true => Some(reading.response),
-        false => {
-            Some(Response::failure(format!("the data of the answer break what the action says: {}", broken.join("; "))))
-        }
-    }
-}
-
-/// An answer that is not one of SACP, as a success.
-fn plain_response(message: &Message) -> Response {
-    let text = message.text();
-    let data = message.data().cloned().or_else(|| serde_json::from_str(&text).ok().filter(Value::is_object));
-    let data = match data {
-        Some(Value::Object(data)) => data,
-        Some(other) => Map::from_iter([("result".to_owned(), other)]),
-        None => Map::new(),
-    };
+/// Adds what a message has beside text and data.
+fn add_parts(response: &mut Response, message: &Message) {
     let thought = message.parts.iter().find_map(|part| match part {
         Part::Thinking { text } => Some(text.clone()),
         _ => None,
     });
+    response.thought = thought.unwrap_or_default();
     let media: Vec<Value> =
         message.parts.iter().filter(|part| part.media().is_some()).map(|part| json!(part)).collect();
-    let mut response = Response::success(text, data);
-    response.thought = thought.unwrap_or_default();
     if !media.is_empty() {
         response.other.insert("media".into(), media.into());
     }
-    response
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sacp::{Expected, read_answer};
 
     #[test]
-    fn answers_are_responses_with_or_without_sacp() {
-        let sacp = json!({"thought": "t", "status": "failure", "data": {"a": 1}, "message": "no"});
-        for (message, status, data, text) in [
-            (Message::from("It rains."), Status::Success, json!({}), "It rains."),
-            (
-                Message::from(json!({"status": "success", "rain": true})),
-                Status::Success,
-                json!({"status": "success", "rain": true}),
-                "",
-            ),
-            (Message::from(json!([1, 2])), Status::Success, json!({"result": [1, 2]}), ""),
-            (Message::from("{\"rain\": true}"), Status::Success, json!({"rain": true}), "{\"rain\": true}"),
-            (Message::from(sacp.clone()), Status::Failure, json!({"a": 1}), "no"),
-            (Message::from(format!("Here:\n```json\n{sacp}\n```")), Status::Failure, json!({"a": 1}), "no"),
-        ] {
-            let response = response_of(&Reply::message(message), None);
-            assert_eq!(
-                (response.status, Value::Object(response.data), response.message.as_str()),
-                (status, data, text)
-            );
-        }
-    }
-
-    #[test]
-    fn an_answer_that_breaks_its_contract_is_a_failure() {
-        let action = json!({"output": {"@type": "sacp:Response", "properties": {"data": {"type": "object", "required": ["city"]}}}});
-        let contract = DataContract::of_action(&action).unwrap().unwrap();
-        for (text, expected) in [
-            (r#"{"thought": "", "status": "success", "data": {}, "message": ""}"#, "city"),
-            ("It rains.", "invalid response format"),
-        ] {
-            let response = response_of(&Reply::message(Message::from(text)), Some(&contract));
-            assert_eq!(response.status, Status::Failure);
-            assert!(response.message.contains(expected), "{}", response.message);
-        }
+    fn media_and_thoughts_of_plain_answers_are_kept() {
+        let media = crate::Media::bytes("image/png", [1]);
+        let message =
+            Message::agent([Part::Thinking { text: "hm".into() }, Part::text("It rains."), Part::Image(media)]);
+        let answer = read_answer(&crate::answer::given(&message), &Expected::any(Sacp::Allowed));
+        let mut response = answer.response;
+        add_parts(&mut response, &message);
+        assert_eq!((response.message.as_str(), response.thought.as_str()), ("It rains.", "hm"));
+        assert_eq!(response.other["media"][0]["mediaType"], "image/png");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::{Event, Part};
-use crate::sacp::{Notice, Outcome, Response};
+use crate::sacp::{Notice, Outcome, Repair, Response};
 
 /// One event of a run of a chain. Events come in order; nodes are named as [`Due::name`](crate::sacp::Due::name) has
 /// them.
@@ -42,6 +42,8 @@ pub enum RunEvent {
         node: String,
         /// The response that the chain goes on with.
         response: Response,
+        /// What had to be repaired in the answer, or coerced to what the action declares.
+        repairs: Vec<Repair>,
         /// Duration of the call, the search for the agent included.
         elapsed: Duration,
     },
@@ -90,10 +92,16 @@ impl RunEvent {
                 "binding": binding, "target": target, "why": why,
             }),
             RunEvent::Agent { node, event } => json!({"event": "agent", "node": node, "part": part(event)}),
-            RunEvent::Answered { node, response, elapsed } => json!({
-                "event": "answered", "node": node, "response": response.to_value(),
-                "milliseconds": elapsed.as_millis() as u64,
-            }),
+            RunEvent::Answered { node, response, repairs, elapsed } => {
+                let mut event = json!({
+                    "event": "answered", "node": node, "response": response.to_value(),
+                    "milliseconds": elapsed.as_millis() as u64,
+                });
+                if !repairs.is_empty() {
+                    event["repairs"] = json!(repairs);
+                }
+                event
+            }
             RunEvent::Said { node, message } => json!({"event": "said", "node": node, "message": message}),
             RunEvent::ErrorHandled { node, to, reason } => {
                 json!({"event": "error-handled", "node": node, "to": to, "reason": reason})
@@ -138,6 +146,7 @@ fn part(event: &Event) -> Value {
 pub(super) struct Answered {
     pub(super) node: String,
     pub(super) response: Response,
+    pub(super) repairs: Vec<Repair>,
     pub(super) elapsed: Duration,
     /// The conversation with an agent that asks something.
     pub(super) conversation: Option<Value>,
@@ -145,6 +154,7 @@ pub(super) struct Answered {
 
 impl Answered {
     pub(super) fn into_event(self) -> RunEvent {
-        RunEvent::Answered { node: self.node, response: self.response, elapsed: self.elapsed }
+        let Answered { node, response, repairs, elapsed, .. } = self;
+        RunEvent::Answered { node, response, repairs, elapsed }
     }
 }

@@ -87,8 +87,8 @@ pub(super) async fn check(
     let text = body::read(&request, payload, context.options.body_limit).await?;
     let registry = context.registry(&request);
     let read = move || registry.check_response(&id, &action, &String::from_utf8_lossy(&text));
-    let reading = blocking(read).await?;
-    Ok(HttpResponse::Ok().json(json!(reading.report())))
+    let answer = blocking(read).await?;
+    Ok(HttpResponse::Ok().json(json!(answer.report())))
 }
 
 /// The id of the Thing and the name of the action in the path.
