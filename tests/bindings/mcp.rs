@@ -100,14 +100,14 @@ async fn check_tools(mcp: &Mcp, href: &str, has_progress: bool) {
     let message = answer(mcp, call_of(href, "find", json!({"to": "Cologne"}))).await.unwrap();
     assert_eq!(message.parts, [Part::data(json!({"to": "Cologne", "train": "ICE 123"}))]);
     let sum = answer(mcp, call_of(href, "add", json!({"a": 2, "b": 3}))).await.unwrap();
-    assert_eq!(sum.data().unwrap()["result"], 5);
+    assert_eq!(sum.parts, [Part::data(5)]);
     // A form without a tool takes its name.
     let any = call(
         &tool(href, None),
         Affordance::Action("call".into()),
         invoke(json!({"name": "add", "arguments": {"a": 1, "b": 1}})),
     );
-    assert_eq!(answer(mcp, any).await.unwrap().data().unwrap()["result"], 2);
+    assert_eq!(answer(mcp, any).await.unwrap().data(), Some(&json!(2)));
     let picture = answer(mcp, call_of(href, "picture", json!({}))).await.unwrap();
     let [Part::Image(media)] = picture.parts.as_slice() else { panic!("{picture:?}") };
     assert_eq!((&media.content, media.media_type.as_deref()), (&Content::Bytes(b"\x89PNG".into()), Some("image/png")));
@@ -204,7 +204,7 @@ fn check_headers(href: &str) {
     let sent = |name: &str, prepare: fn(&mut Call)| {
         let mut call = call_of(href, "headers", json!({"name": name}));
         prepare(&mut call);
-        block_on(answer(&Mcp::default(), call)).unwrap().data().unwrap()["result"].as_str().unwrap().to_owned()
+        block_on(answer(&Mcp::default(), call)).unwrap().text()
     };
     let bearer = |call: &mut Call| {
         let grant = Grant::Bearer { token: Secret::new("t0ken"), place: Place::Header("Authorization".into()) };
@@ -367,7 +367,7 @@ fn values_that_the_schemas_of_the_sdk_allow_are_sent_and_no_others() {
             ("stop", json!({"at": {"name": "Bonn", "platform": null}}), "Bonn None"),
         ] {
             let reply = agent.call(tool, input.clone()).await.unwrap_or_else(|error| panic!("{input}: {error}"));
-            assert_eq!(reply.message.data(), Some(&json!({"result": answer})), "{input}");
+            assert_eq!((reply.message.text().as_str(), reply.message.data()), (answer, None), "{input}");
         }
         for (tool, input) in [
             ("number", json!({"x": "5"})),
@@ -414,11 +414,8 @@ fn headers_of_documents_are_sent() {
         });
         let server = imported(Format::McpServer, &document, settings());
         let tool = imported(Format::AgentSpec, &of_agent_spec, Settings::new());
-        let sent = |agent: &Agent, name: &str| {
-            let reply = block_on(agent.call("headers", json!({"name": name}))).unwrap();
-            let answer = reply.message.data().unwrap();
-            answer.get("result").unwrap_or(&answer["value"]).as_str().unwrap().to_owned()
-        };
+        let sent =
+            |agent: &Agent, name: &str| block_on(agent.call("headers", json!({"name": name}))).unwrap().message.text();
         assert_eq!(sent(&server, "authorization"), "token PAT1", "{transport}");
         assert_eq!(sent(&server, "x-org-key"), "acme/K1", "{transport}");
         assert_eq!(sent(&server, "x-tenant"), "acme", "{transport}");

@@ -20,16 +20,18 @@ pub(super) const NAME: &str = "mcp";
 /// The answer that the result of a tool is. `output` is what the description calls the only value of the tool: servers call
 /// one that isn't an object `result`.
 pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Reply> {
-    let structured = result.structured_content;
-    let repeats = |text: &str| {
-        let read = structured.as_ref().and_then(|_| serde_json::from_str::<Value>(text).ok());
-        read.is_some() && read == structured
-    };
+    // Structured content stands in the text as well, for clients that don't know it.
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    let repeated =
+        result.structured_content.as_ref().and_then(|structured| repeated(structured, &texts.collect::<Vec<_>>()));
+    let is_repeated = repeated.is_some();
     let mut parts = Vec::new();
     for block in result.content {
         match block {
-            // Structured content stands in the text as well, for clients that don't know it.
-            ContentBlock::Text(text) if repeats(&text.text) => {}
+            ContentBlock::Text(_) if is_repeated => {}
             ContentBlock::Text(text) => parts.push(Part::text(text.text)),
             ContentBlock::Image(image) => parts.push(Part::Image(bytes(&image.mime_type, &image.data)?)),
             ContentBlock::Audio(audio) => parts.push(Part::Audio(bytes(&audio.mime_type, &audio.data)?)),
@@ -47,8 +49,48 @@ pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Repl
         let message = Message::agent(parts).text();
         return Err(Error::Failed { state: "failed", message });
     }
-    parts.extend(structured.map(|data| Part::Data { data: named(data, output) }));
+    parts.extend(match repeated {
+        Some(Value::String(text)) => Some(Part::text(text)),
+        Some(data) => Some(Part::Data { data }),
+        None => result.structured_content.map(|data| Part::Data { data: named(data, output) }),
+    });
     Ok(Reply::message(Message::agent(parts)))
+}
+
+/// The one value that structured content and texts are, if the texts repeat it: the content itself, or its only member
+/// `result`, which servers put around a value that isn't an object.
+fn repeated(structured: &Value, texts: &[&str]) -> Option<Value> {
+    let is_text_of = |text: &str, value: &Value| match value {
+        Value::String(known) => known == text,
+        value => serde_json::from_str::<Value>(text).is_ok_and(|read| is_same(&read, value)),
+    };
+    if let [text] = texts
+        && is_text_of(text, structured)
+    {
+        return Some(structured.clone());
+    }
+    let members = structured.as_object().filter(|members| members.len() == 1)?;
+    let value = members.get("result")?;
+    let is_repeated = match (texts, value) {
+        ([text], value) if is_text_of(text, value) => true,
+        (texts, Value::Array(elements)) if !elements.is_empty() && elements.len() == texts.len() => {
+            texts.iter().zip(elements).all(|(text, element)| is_text_of(text, element))
+        }
+        _ => false,
+    };
+    is_repeated.then(|| value.clone())
+}
+
+/// True if two values are equal, `3` and `3.0` included.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_same(a, b)))
+        }
+        _ => a == b,
+    }
 }
 
 fn named(data: Value, output: Option<&str>) -> Value {
@@ -162,4 +204,37 @@ fn innermost(error: &dyn StdError) -> String {
         innermost = next;
     }
     innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ContentBlock;
+    use serde_json::json;
+
+    use super::*;
+
+    fn parts(texts: &[&str], structured: Value, output: Option<&str>) -> Vec<Part> {
+        let content = texts.iter().map(|text| ContentBlock::text(*text)).collect();
+        let mut result = CallToolResult::success(content);
+        result.structured_content = Some(structured);
+        reply(result, output).unwrap().message.parts
+    }
+
+    #[test]
+    fn structured_content_that_repeats_the_text_is_one_value() {
+        for (texts, structured, expected) in [
+            (&["You said: x"][..], json!({"result": "You said: x"}), Part::text("You said: x")),
+            (&["3"], json!({"result": 3}), Part::data(3)),
+            (&["3.0"], json!({"result": 3}), Part::data(3)),
+            (&["Ada", "Bob"], json!({"result": ["Ada", "Bob"]}), Part::data(json!(["Ada", "Bob"]))),
+            (&["[\"Ada\"]"], json!({"result": ["Ada"]}), Part::data(json!(["Ada"]))),
+            (&["{\n  \"a\": 1\n}"], json!({"a": 1}), Part::data(json!({"a": 1}))),
+        ] {
+            assert_eq!(parts(texts, structured, Some("answer")), [expected]);
+        }
+        assert_eq!(
+            parts(&["A picture."], json!({"result": 3}), Some("answer")),
+            [Part::text("A picture."), Part::data(json!({"answer": 3}))]
+        );
+    }
 }
