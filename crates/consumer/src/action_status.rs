@@ -5,6 +5,41 @@ use serde_json::Value;
 
 use super::{Error, Event, Reply, Result, State, Status};
 
+/// The longest output while an action goes on that is compared with the output at its end, in bytes of JSON.
+const MAX_COMPARED: usize = 64 * 1024;
+
+/// The output of an action while it goes on: pieces of the answer. Of the output at the end, which is the answer, what equals
+/// them is not shown again.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    outputs: Vec<Value>,
+    bytes: usize,
+}
+
+impl Pieces {
+    fn push(&mut self, output: &Value) {
+        if output.is_null() || self.bytes > MAX_COMPARED {
+            return;
+        }
+        self.bytes += output.to_string().len();
+        self.outputs.push(output.clone());
+    }
+
+    /// True if an output is what the pieces are together.
+    fn are(&self, output: &Value) -> bool {
+        if self.outputs.is_empty() || self.bytes > MAX_COMPARED {
+            return false;
+        }
+        let texts: Option<Vec<&str>> = self.outputs.iter().map(Value::as_str).collect();
+        match (output, texts, self.outputs.as_slice()) {
+            (Value::String(output), Some(texts), _) => *output == texts.concat() || *output == texts.join("\n"),
+            (output, _, [only]) => output == only,
+            (Value::Array(output), _, pieces) => output == pieces,
+            _ => false,
+        }
+    }
+}
+
 /// The request that the status answers.
 pub(super) struct Asked<'a> {
     pub(super) binding: &'static str,
@@ -15,8 +50,8 @@ pub(super) struct Asked<'a> {
     pub(super) is_status: bool,
 }
 
-/// The events of a message `actionStatus`.
-pub(super) fn events(message: &Value, asked: &Asked<'_>) -> Result<Vec<Event>> {
+/// The events of a message `actionStatus`, after these pieces.
+pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) -> Result<Vec<Event>> {
     let status = message.get("status").and_then(Value::as_str).unwrap_or_default();
     let Some(state) = state(status) else {
         let reason = format!("an action has the status {status:?}");
@@ -32,11 +67,16 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>) -> Result<Vec<Event>> {
     if state == State::Cancelled && !asked.is_status {
         return Err(Error::Failed { state: "cancelled", message: String::new() });
     }
+    let is_shown = pieces.are(&output);
+    pieces.push(&output);
     let mut reply = Reply::data(output);
     reply.state = state;
     if asked.is_status || state.is_final() || state.needs_input() {
         reply.continuation.task = asked.task.filter(|_| !state.is_final()).map(str::to_owned);
         let mut events = reply.clone().events();
+        if is_shown && !asked.is_status {
+            events.drain(..events.len() - 1);
+        }
         if asked.is_status {
             events.pop();
             events.push(Event::Done(reply));
@@ -60,4 +100,64 @@ fn state(status: &str) -> Option<State> {
         "input-required" => State::InputRequired,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::answer_builder::AnswerBuilder;
+
+    /// What a stream shows of these statuses, and the answer.
+    fn shown_and_answered(statuses: &[Value]) -> (Vec<Event>, crate::Message) {
+        let asked = Asked { binding: "test", target: "test", task: None, is_status: false };
+        let (mut pieces, mut shown, mut builder) = (Pieces::default(), Vec::new(), AnswerBuilder::new("urn:a", 10_000));
+        for status in statuses {
+            for event in events(status, &asked, &mut pieces).unwrap() {
+                match event {
+                    Event::Done(reply) if reply.message.is_empty() => return (shown, builder.into_message()),
+                    Event::Done(reply) => return (shown, reply.message),
+                    Event::Status(_) => {}
+                    event => {
+                        builder.push(&event).unwrap();
+                        shown.push(event);
+                    }
+                }
+            }
+        }
+        panic!("no end");
+    }
+
+    fn running(output: Value) -> Value {
+        json!({"status": "running", "output": output})
+    }
+
+    fn completed(output: Value) -> Value {
+        json!({"status": "completed", "output": output})
+    }
+
+    #[test]
+    fn final_output_is_the_answer_and_shown_once_if_it_equals_the_pieces() {
+        let text = |text: &str| Event::Text(text.to_owned());
+        for last in ["It rains.", "It \nrains."] {
+            let (shown, answer) =
+                shown_and_answered(&[running(json!("It ")), running(json!("rains.")), completed(json!(last))]);
+            assert_eq!((shown, answer.text().as_str()), (vec![text("It "), text("rains.")], last));
+        }
+        let (shown, answer) = shown_and_answered(&[running(json!("- one")), completed(json!("done"))]);
+        assert_eq!((shown, answer.text().as_str()), (vec![text("- one"), text("done")], "done"));
+        let data = json!({"rain": true});
+        let (shown, answer) = shown_and_answered(&[running(data.clone()), completed(data.clone())]);
+        assert_eq!((shown, answer.data()), (vec![Event::Data(data.clone())], Some(&data)));
+    }
+
+    #[test]
+    fn s3_pieces_are_the_answer_where_no_output_follows() {
+        let data = [json!({"step": 1}), json!({"step": 2}), json!({"answer": "dry"})];
+        let mut statuses = data.clone().map(running).to_vec();
+        statuses.push(completed(Value::Null));
+        let (_, answer) = shown_and_answered(&statuses);
+        assert!(answer.all_data().eq(data.iter()), "{answer:?}");
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     super::{
         Affordance, Call, Content, Error, Event, Media, Notification, Part, Reply, Request, Result,
-        action_status::{self, Asked},
+        action_status::{self, Asked, Pieces},
     },
     broker::NAME,
 };
@@ -41,6 +41,7 @@ pub(super) struct Reader {
     is_action: bool,
     /// The media type of messages that don't name theirs.
     content_type: String,
+    pieces: Pieces,
 }
 
 impl Reader {
@@ -51,11 +52,12 @@ impl Reader {
             is_subscription: matches!(call.request, Request::Subscribe { .. }),
             is_action: matches!(call.form.affordance, Affordance::Action(_)),
             content_type: response.unwrap_or_else(|| call.form.content_type()).to_owned(),
+            pieces: Pieces::default(),
         }
     }
 
     /// The events of a message.
-    pub(super) fn read(&self, message: &Publish, target: &str) -> Result<Vec<Event>> {
+    pub(super) fn read(&mut self, message: &Publish, target: &str) -> Result<Vec<Event>> {
         let said = message.properties.as_ref().and_then(|properties| properties.content_type.as_deref());
         let media_type = said.unwrap_or(&self.content_type);
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -69,7 +71,8 @@ impl Reader {
         }
         Ok(match content {
             Ok(status) if self.is_action && status.get("messageType").is_some_and(|kind| kind == "actionStatus") => {
-                action_status::events(&status, &Asked { binding: NAME, target, task: None, is_status: false })?
+                let asked = Asked { binding: NAME, target, task: None, is_status: false };
+                action_status::events(&status, &asked, &mut self.pieces)?
             }
             Ok(data) => Reply::data(data).events(),
             Err(media) => {

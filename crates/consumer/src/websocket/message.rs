@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     Affordance, Call, Error, Event, Media, Notification, Part, Reply, Request, Result, Trace,
-    action_status::{self, Asked},
+    action_status::{self, Asked, Pieces},
 };
 
 /// The name of the binding.
@@ -136,6 +136,7 @@ pub(super) struct Incoming {
     outgoing: Outgoing,
     /// The media type of binary frames.
     media_type: String,
+    pieces: Pieces,
 }
 
 impl Incoming {
@@ -146,7 +147,8 @@ impl Incoming {
         let of_schema = schema.and_then(|schema| schema.get("contentMediaType")?.as_str());
         let of_response = call.form.members.get("response").and_then(|response| response.get("contentType")?.as_str());
         let media_type = of_response.or(of_schema).filter(|media_type| !media_type.contains("json"));
-        Incoming { outgoing, media_type: media_type.unwrap_or("application/octet-stream").to_owned() }
+        let media_type = media_type.unwrap_or("application/octet-stream").to_owned();
+        Incoming { outgoing, media_type, pieces: Pieces::default() }
     }
 
     pub(super) fn is_subscription(&self) -> bool {
@@ -164,7 +166,7 @@ impl Incoming {
     }
 
     /// The events of a message; none of one that isn't ours.
-    pub(super) fn read(&self, text: &str, target: &str) -> Result<Vec<Event>> {
+    pub(super) fn read(&mut self, text: &str, target: &str) -> Result<Vec<Event>> {
         let wrong = |reason: String| Error::Protocol { url: target.to_owned(), binding: NAME, reason };
         let message: Value =
             serde_json::from_str(text).map_err(|error| wrong(format!("a message is not JSON: {error}")))?;
@@ -183,7 +185,7 @@ impl Incoming {
             "actionStatus" => {
                 let is_status = matches!(self.outgoing.kind, "queryAction" | "cancelAction");
                 let task = Some(self.outgoing.correlation.as_str());
-                action_status::events(&message, &Asked { binding: NAME, target, task, is_status })
+                action_status::events(&message, &Asked { binding: NAME, target, task, is_status }, &mut self.pieces)
             }
             "propertyReading" => Ok(self.reading(text("name"), data("value"))),
             "propertyReadings" => {
