@@ -121,7 +121,7 @@ impl Agent {
         let started = Instant::now();
         let mut reply = self.collect(self.request(affordance.clone(), request).await?).await?;
         self.wait(&mut reply, started, &affordance, None).await?;
-        self.read_reply(&affordance, reply)
+        self.answered(&affordance, reply)
     }
 
     /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: where an answer comes in
@@ -539,7 +539,7 @@ impl Agent {
     }
 
     /// Returns the reply with its answer read. An answer that breaks its schema, and one without success, is an error.
-    pub(super) fn read_reply(&self, affordance: &Affordance, reply: Reply) -> Result<Reply> {
+    pub(super) fn answered(&self, affordance: &Affordance, reply: Reply) -> Result<Reply> {
         let answer = self.answer(affordance, &reply, self.all_settings().sacp())?;
         match invalid(affordance.to_string(), &answer) {
             Some(error) => Err(error),

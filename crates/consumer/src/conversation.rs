@@ -181,7 +181,7 @@ impl Conversation {
         if processes {
             self.agent.wait(&mut reply, started, &affordance, Some(&mut calls)).await?;
         }
-        let reply = self.agent.read_reply(&affordance, reply)?;
+        let reply = self.agent.answered(&affordance, reply)?;
         let mut next = self.with_turn(message, reply);
         next.stored.cost.calls += calls;
         next.stored.cost.elapsed += clock.elapsed();

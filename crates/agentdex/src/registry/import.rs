@@ -67,9 +67,9 @@ const RETURN_ATTEMPTS: u32 = 5;
 #[derive(Debug, Clone)]
 #[must_use = "an import does nothing until Registry::import takes it"]
 pub struct Import {
-    pub(super) conversion: Conversion,
-    pub(super) if_exists: IfExists,
-    pub(super) replace: bool,
+    conversion: Conversion,
+    if_exists: IfExists,
+    replace: bool,
     ttl: Option<u64>,
     dry_run: bool,
     actor: Option<String>,
@@ -216,7 +216,9 @@ impl Registry {
     /// [`Error::InvalidSource`] where two of the Things have one id; else those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
         for _ in 0..RETURN_ATTEMPTS {
-            let Some(returned) = self.returned(&import)? else { break };
+            let may_be_returned = !import.replace && import.if_exists != IfExists::Refuse;
+            let [thing] = import.conversion.things.as_slice() else { break };
+            let Some(returned) = may_be_returned.then(|| self.returned(thing)).transpose()?.flatten() else { break };
             match self.write_returned(&import, returned).await {
                 // Somebody else was faster: what is there now may be something else.
                 Err(Error::PreconditionFailed { .. }) => {}

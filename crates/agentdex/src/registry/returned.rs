@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{IfExists, Registry, export::ExportOptions, import::Import, own_members};
+use super::{Registry, export::ExportOptions, own_members};
 use crate::{
     Result,
     change::{ChangeKind, Seq},
@@ -34,12 +34,8 @@ pub(super) struct ReturnedThing {
 
 impl Registry {
     /// Finds the Thing that a document was exported from. `None` for any other document.
-    pub(super) fn returned(&self, import: &Import) -> Result<Option<ReturnedThing>> {
-        let [thing] = import.conversion.things.as_slice() else { return Ok(None) };
-        let export = thing.source.format.export();
-        let Some(export) = export.filter(|_| !import.replace && import.if_exists != IfExists::Refuse) else {
-            return Ok(None);
-        };
+    pub(super) fn returned(&self, thing: &ConvertedThing) -> Result<Option<ReturnedThing>> {
+        let Some(export) = thing.source.format.export() else { return Ok(None) };
         // What nobody may know of isn't compared.
         let Some(record) = self.find_record(&td::normalize_id(&thing.id)?)? else { return Ok(None) };
         match record.format.as_deref() == Some(thing.source.format.name()) {
