@@ -90,11 +90,12 @@ impl Applier<'_> {
                 self.remarks.push(Remark::DeclarationsEnded(id.to_owned()));
             }
         }
-        if !is_import && !replaces_all && self.is_text_of_version(&declarations, &own, &description.text)? {
+        let is_in_version = own.version.is_some() && !is_import && !replaces_all;
+        if is_in_version && self.is_text_of_version(&declarations, &own, &description.text)? {
             let access = self.author.access.applied_to(&live.access);
             if own.access.is_none() && access == live.access {
                 check_version(id, own.expected, base_of(&declarations, &own))?;
-                return Ok(Outcome::Renewed(old.seq));
+                return self.renew(particulars, live);
             }
         }
         let version = settle_versions(id, &mut declarations, &own, is_import)?;
