@@ -322,7 +322,7 @@ fn another_try_has_the_input_and_the_instruction() {
 fn another_try_is_a_text_beside_the_data_of_a_message() {
     let server = Server::start(|request| match request.json().get("jsonrpc") {
         Some(_) => {
-            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": request.body}]});
+            let message = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": format!("I was sent {}", request.body)}]});
             Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": {"message": message}}))
         }
         None if request.body.contains("German") => Said::json(json!("Good.")),
