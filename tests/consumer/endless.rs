@@ -315,14 +315,22 @@ fn conversations_of_a_server_are_bounded() {
     let data = tempfile::tempdir().unwrap();
     let registry = ServerProcess::start(data.path(), &["--conversations", "--allow-fetch", "127.0.0.1"]);
     let client = RegistryClient::new(registry.url()).unwrap();
+    let turn = agentdex_client::api::Turn { message: "x".into(), ..Default::default() };
+    let describe = async |flood: &Flood, server: &Server| {
+        let mut description = flood.describe(server);
+        description["id"] = "urn:example:flood".into();
+        client.put("urn:example:flood", description.to_string()).await.unwrap();
+    };
     run(async {
+        // What the first conversation of a server needs once is no part of an answer.
+        let beginning = Flood::all().remove(0).beginning();
+        let server = beginning.serve(0);
+        describe(&beginning, &server).await;
+        client.ask_agent("urn:example:flood", &turn).await.unwrap();
         for flood in Flood::all() {
             let server = flood.serve(SENT);
-            let mut description = flood.describe(&server);
-            description["id"] = "urn:example:flood".into();
-            client.put("urn:example:flood", description.to_string()).await.unwrap();
+            describe(&flood, &server).await;
             let before = peak(registry.id()).unwrap();
-            let turn = agentdex_client::api::Turn { message: "x".into(), ..Default::default() };
             let error = client.ask_agent("urn:example:flood", &turn).await.unwrap_err();
             let problem = error.problem().unwrap();
             assert_eq!((problem.status, problem.code.as_str()), (502, "agent-answer-too-large"), "{}", flood.name);

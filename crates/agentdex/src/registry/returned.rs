@@ -1,7 +1,7 @@
 //! Documents that were exported here and come back: as they were, or edited.
 //!
-//! An export is known by what the registry would export now: of what it serves, with and without edits, of other versions,
-//! and of states of before. Only what is nearest to the export of the served description edits it.
+//! A document is compared with exports of the description that is served, of the original without edits, of other versions, and
+//! of earlier descriptions. It edits the Thing only if the export of the served description is the nearest.
 
 use std::collections::HashSet;
 
@@ -16,9 +16,9 @@ use crate::{
     td::{self, Document, Losses, Violation, merge_patch},
 };
 
-/// The most changes of a Thing that are read to find what a document was exported from.
+/// Maximum number of changes of a Thing that are read to find out which state a document was exported from.
 const MOST_CHANGES: usize = 256;
-/// The most descriptions of before that a document is compared with.
+/// Maximum number of earlier descriptions that a document is compared with.
 const MOST_EARLIER: usize = 32;
 
 /// A Thing with what was edited in its export.
@@ -28,7 +28,7 @@ pub(super) struct ReturnedThing {
     pub seq: Seq,
     /// The description, edited or as it is.
     pub text: String,
-    /// What the document is, if it changes nothing for another reason than that it is the export of what is served.
+    /// Why the document changes nothing, unless it is the export of the served description.
     pub warning: Option<Violation>,
 }
 
@@ -44,8 +44,9 @@ impl Registry {
         }
     }
 
-    /// A document in the format of the original: it changes nothing if it is the original in another version of the format, or
-    /// with the edits. If it is the original itself, as little is lost because it was imported with other options before.
+    /// Finds the Thing of a document in the format of its original. The original in another version of the format, or with the
+    /// edits, changes nothing; nor does the original itself if the options of its import are missing now and something would
+    /// be lost.
     fn returned_in_own_format(
         &self,
         export: &Export,
@@ -66,8 +67,8 @@ impl Registry {
             if !is_lossy && is_withdrawn(before.value()) <= is_withdrawn(after) {
                 return Ok(None);
             }
-            let message = "the document is the one that the Thing was imported from, then with other options: they still hold; \
-                           --replace ends them";
+            let message =
+                "the Thing was imported from this document with other options, which still hold; --replace ends them";
             return Ok(Some(unchanged(record, Some(Violation::new("", "options-kept", message)))));
         }
         let versions = export.versions.iter().map(|version| Some(*version));
@@ -96,7 +97,7 @@ impl Registry {
             let other = own_members::without(&text)?;
             match export.distance(other.value(), thing) {
                 Some(0) => {
-                    let message = "the document is the export of another version of the Thing, or of one of before: it changes \
+                    let message = "the document is the export of another version of the Thing, or of an earlier state, and changes \
                                    nothing; --replace puts it in place of the Thing";
                     return Ok(Some(unchanged(record, Some(Violation::new("", "not-current", message)))));
                 }
@@ -116,8 +117,8 @@ impl Registry {
         })
     }
 
-    /// The descriptions of a Thing that the caller may read and that aren't served: without edits, in other versions, and of
-    /// before.
+    /// The descriptions of a Thing that the caller may read, except the served one: without edits, in other versions, and
+    /// earlier ones.
     fn other_texts(&self, record: &Record) -> Result<Vec<String>> {
         let versions = self.versions(&record.id)?.into_iter().filter(|version| version.is_readable);
         let mut texts: Vec<String> = versions.map(|version| version.text).collect();
@@ -130,7 +131,7 @@ impl Registry {
         Ok(texts)
     }
 
-    /// The last descriptions that a Thing had; none of one that was changed very often.
+    /// The last descriptions that a Thing had, or none if it was changed very often.
     fn earlier_texts(&self, id: &str) -> Result<Vec<String>> {
         let changes = self.history(id, Seq::ZERO, MOST_CHANGES)?;
         if changes.len() == MOST_CHANGES {
