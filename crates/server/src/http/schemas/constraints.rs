@@ -103,6 +103,9 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("if_exists", _) => one_of(&["related", "replace", "refuse"]),
         ("version", _) if path == "/things/{id}" => matching(VERSION),
         ("version", _) => one_of(exported_versions(path)?),
+        ("status", _) if path == "/imports" => {
+            list(one_of(&agentdex_api::SourceStatus::ALL.map(agentdex_api::SourceStatus::name)))
+        }
         ("status" | "all_status" | "not_status", _) => list(one_of(&agentdex_api::STATUSES)),
         ("signature" | "all_signature" | "not_signature", _) => {
             list(one_of(&signature::Status::ALL.map(signature::Status::name)))
