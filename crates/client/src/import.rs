@@ -106,8 +106,8 @@ impl RegistryClient {
         Ok(Some(Document { media_type, bytes }))
     }
 
-    /// The same with what of the Thing the document doesn't say, and what was left out of it; in a media type where one is
-    /// named, such as `application/json` for an original in YAML.
+    /// The same with warnings of members of the Thing that the document lacks, and of values that were left out. A media type may
+    /// be named, such as `application/json` for an original in YAML.
     ///
     /// # Errors
     /// Those of [`RegistryClient::export`].

@@ -1,4 +1,4 @@
-//! The card of an agent of which only the URL is known where its card is found.
+//! Fetches the card of an agent whose description only has the URL where the card is found.
 //!
 //! Agent Spec says no more of an `A2AAgent`: its form has that URL as `a2a:agentCard`. The card is fetched when the agent is
 //! called, and read like one that is registered: it says which interface is called, of which tenant, and what access requires.
@@ -54,7 +54,7 @@ pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description,
     Ok(None)
 }
 
-/// What a card says of its agent, as a registry has it. A message needs neither skills nor capabilities.
+/// The description that importing a card gives. Missing skills and capabilities count as empty: a message needs neither.
 fn described(mut card: Value, id: &str, place: &str) -> Result<Description> {
     for (name, nothing) in [("skills", json!([])), ("capabilities", json!({}))] {
         if card.get(name).is_none() {
