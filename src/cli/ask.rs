@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::{
     agent_name::id_of,
-    calling::{Calling, NO_ANSWER, print_answer, print_event, report_coercions, shown, shows_answer},
+    answer_printer::{AnswerPrinter, exit_of, report_coercions},
+    calling::Calling,
     output::{Style, complain, visible},
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Agent, Conversation, Error, Event, Settings};
+use agentdex_consumer::{Agent, Conversation, Error, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -71,12 +72,14 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         return stream(&agent, question).await;
     }
     let conversation = agent.process(question.as_str()).await.map_err(|error| with_command(error, &agent))?;
-    report_coercions(conversation.repairs());
     match arguments.json {
-        true => writeln!(stdout(), "{}", json_of(&conversation))?,
-        false => print_answer(&shown(conversation.message()))?,
+        true => {
+            report_coercions(conversation.repairs());
+            writeln!(stdout(), "{}", json_of(&conversation))?;
+        }
+        false => AnswerPrinter::default().reply(conversation.reply())?,
     }
-    Ok(exit_code(&conversation))
+    Ok(exit_of(conversation.state()))
 }
 
 /// An error about the input names the command that takes data.
@@ -88,11 +91,6 @@ fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
         Error::Unconfirmed { .. } => anyhow!("{error}; `agentdex call {} ACTION` asks for it", visible(agent.id())),
         error => error.into(),
     }
-}
-
-/// Failure where the agent needs an answer that nobody is here to give.
-fn exit_code(conversation: &Conversation) -> ExitCode {
-    if conversation.state().needs_input() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 fn json_of(conversation: &Conversation) -> Value {
@@ -123,25 +121,11 @@ async fn explain(agent: &Agent) -> anyhow::Result<()> {
 }
 
 async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
+    let mut printer = AnswerPrinter::default();
     let mut dialogue = agent.stream();
     dialogue.send(question);
-    let mut is_open = false;
-    let mut is_answered = false;
-    let mut code = ExitCode::SUCCESS;
     while let Some(event) = dialogue.next().await {
-        let event = event?;
-        if let Event::InputRequired(_) = event {
-            code = ExitCode::from(2);
-        }
-        is_answered |= shows_answer(&event);
-        let opened = print_event(&event)?;
-        if is_open && !opened {
-            writeln!(stdout())?;
-        }
-        is_open = opened;
+        printer.event(&event.map_err(|error| with_command(error, agent))?)?;
     }
-    if !is_answered {
-        complain(NO_ANSWER);
-    }
-    Ok(code)
+    Ok(exit_of(dialogue.conversation().state()))
 }

@@ -8,16 +8,18 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use futures_util::StreamExt;
+use serde_json::Value;
 
 use super::{
     affordance_input::{UriVariables, input, with_flag},
     agent_name::id_of,
-    calling::{Calling, NO_ANSWER, print_answer, print_event, report_coercions, shown, shows_answer},
-    output::{complain, visible},
+    answer_printer::{AnswerPrinter, aside, exit_of, report_coercions},
+    calling::Calling,
+    output::visible,
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Affordance, Agent, Settings};
+use agentdex_consumer::{Affordance, Agent, Error, Event, Message, Part, Reply, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -48,28 +50,48 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Action(action.clone()))?);
     let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
     if arguments.stream {
-        let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
-        let mut is_answered = false;
-        while let Some(event) = exchange.events.next().await {
-            let event = event?;
-            is_answered |= shows_answer(&event);
-            if print_event(&event)? {
-                writeln!(stdout())?;
-            }
-        }
-        if !is_answered {
-            complain(NO_ANSWER);
-        }
-        return Ok(ExitCode::SUCCESS);
+        return stream(&agent, action, input).await;
     }
-    let reply = agent.call(action, input).await.map_err(with_flag)?;
-    report_coercions(&reply.repairs);
+    match agent.call(action, input).await {
+        Ok(reply) => print(reply),
+        // The agent's own failure, which is printed as that of a stream is.
+        Err(Error::Failed { state, message, data }) => {
+            let text = (!message.is_empty()).then(|| Part::text(message));
+            let message = Message::agent(text.into_iter().chain(data.map(|data| Part::data(*data))));
+            AnswerPrinter::default().reply(Reply { state, ..Reply::message(message) })?;
+            Ok(exit_of(state))
+        }
+        Err(error) => Err(with_flag(error)),
+    }
+}
+
+async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Result<ExitCode> {
+    let mut exchange = agent.call_streaming(action, input).await.map_err(with_flag)?;
+    let mut printer = AnswerPrinter::default();
+    let mut code = ExitCode::SUCCESS;
+    while let Some(event) = exchange.events.next().await {
+        let event = event?;
+        printer.event(&event)?;
+        if let Event::Done(reply) | Event::InputRequired(reply) = &event {
+            code = exit_of(reply.state);
+        }
+    }
+    Ok(code)
+}
+
+/// Prints the data of an answer on standard output, for programs, and what the agent says beside them on standard error.
+fn print(reply: Reply) -> anyhow::Result<ExitCode> {
+    let state = reply.state;
     let data = reply.message.all_data().map(serde_json::to_string_pretty).collect::<Result<Vec<_>, _>>()?;
-    match data.as_slice() {
-        [] => print_answer(&shown(&reply.message))?,
-        data => writeln!(stdout(), "{}", data.join("\n"))?,
+    if data.is_empty() || state.needs_input() {
+        AnswerPrinter::default().reply(reply)?;
+        return Ok(exit_of(state));
     }
-    Ok(ExitCode::SUCCESS)
+    report_coercions(&reply.repairs);
+    writeln!(stdout(), "{}", data.join("\n"))?;
+    let beside = reply.message.parts.into_iter().filter(|part| !matches!(part, Part::Data { .. }));
+    aside(&Message::agent(beside))?;
+    Ok(exit_of(state))
 }
 
 /// Asks whether an action is to be called that requires confirmation, in the words of a Flow.

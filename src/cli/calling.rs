@@ -1,21 +1,13 @@
 //! Commands that call agents: what they share.
 
-use std::{
-    io::{self, Write},
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 
 use clap::Args;
 
-use super::output::{complain, visible};
-use super::terminal::stdout;
+use super::output::complain;
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Artifact, Consumer, Content, Event, Message, Part, PassTrace, Repair, Sacp, Settings};
-
-/// Stands on standard error for an answer without content.
-pub(super) const NO_ANSWER: &str = "(no answer)";
+use agentdex_consumer::{Consumer, PassTrace, Sacp, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {
@@ -80,130 +72,9 @@ fn loopback_address(url: &str) -> Option<SocketAddr> {
     address.filter(|address: &SocketAddr| address.ip().is_loopback())
 }
 
-/// A message as a terminal shows it.
-pub(super) fn shown(message: &Message) -> String {
-    let mut lines = Vec::new();
-    parts_shown(&message.parts, &mut lines);
-    lines.join("\n")
-}
-
-/// Prints an answer, or says that there is none.
-pub(super) fn print_answer(text: &str) -> io::Result<()> {
-    match text {
-        "" => complain(NO_ANSWER),
-        text => writeln!(stdout(), "{text}")?,
-    }
-    Ok(())
-}
-
-/// Reports values of an answer that are not as the agent wrote them. Repairs of its form change no value.
-pub(super) fn report_coercions(repairs: &[Repair]) {
-    for repair in repairs.iter().filter(|repair| repair.rule == "sacp/coerced") {
-        complain(&format!("({})", visible(&repair.to_string())));
-    }
-}
-
-/// True if an event of a stream shows something of the answer.
-pub(super) fn shows_answer(event: &Event) -> bool {
-    matches!(event, Event::Text(_) | Event::Data(_) | Event::Artifact(_) | Event::Media(_) | Event::Notification(_))
-}
-
-fn parts_shown(parts: &[Part], lines: &mut Vec<String>) {
-    for part in parts {
-        match part {
-            Part::Text { text } | Part::SystemPrompt { text } => lines.push(lines_visible(text)),
-            Part::Data { data } => lines.push(lines_visible(&serde_json::to_string_pretty(data).unwrap_or_default())),
-            Part::Artifact(Artifact { id, name, parts, .. }) => {
-                lines.push(format!("[{}]", visible(name.as_deref().unwrap_or(id))));
-                parts_shown(&joined_texts(parts), lines);
-            }
-            // For people who debug agents; `--json` has all of it.
-            Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => {}
-            part => lines.extend(part.media().map(|media| {
-                let kind = media.media_type.as_deref().unwrap_or("content");
-                match (&media.content, media.text()) {
-                    (_, Some(text)) => lines_visible(text),
-                    (Content::Url(url), None) => format!("[{} at {}]", visible(kind), visible(url)),
-                    (Content::Bytes(bytes), None) => format!("[{} of {} bytes]", visible(kind), bytes.len()),
-                }
-            })),
-        }
-    }
-}
-
-/// The parts of an artifact, in which texts that follow each other are one.
-fn joined_texts(parts: &[Part]) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
-        match (joined.last_mut(), part) {
-            (Some(Part::Text { text: before }), Part::Text { text }) => before.push_str(text),
-            _ => joined.push(part.clone()),
-        }
-    }
-    joined
-}
-
-/// A text of several lines of which a terminal shows all and obeys nothing.
-pub(super) fn lines_visible(text: &str) -> String {
-    text.lines().map(|line| visible(&line.replace('\t', "    ")).into_owned()).collect::<Vec<_>>().join("\n")
-}
-
-/// Prints an event as it comes. Says whether it left the line open.
-pub(super) fn print_event(event: &Event) -> io::Result<bool> {
-    let mut out = stdout();
-    match event {
-        Event::Text(text) => {
-            write!(out, "{}", lines_visible(text))?;
-            out.flush()?;
-            return Ok(true);
-        }
-        Event::Data(data) => {
-            writeln!(out, "{}", lines_visible(&serde_json::to_string_pretty(data).unwrap_or_default()))?
-        }
-        Event::Artifact(artifact) => {
-            let mut lines = Vec::new();
-            parts_shown(&joined_texts(&artifact.parts), &mut lines);
-            let name = visible(artifact.name.as_deref().unwrap_or(&artifact.id)).into_owned();
-            writeln!(out, "[{name}] {}", lines.join("\n"))?;
-        }
-        Event::Media(part) => {
-            let mut lines = Vec::new();
-            parts_shown(std::slice::from_ref(part), &mut lines);
-            writeln!(out, "{}", lines.join("\n"))?;
-        }
-        Event::Status(status) => {
-            let said = status.message.as_ref().map(shown).filter(|said| !said.is_empty());
-            complain(&format!("({}{})", status.state.name(), said.map(|said| format!(": {said}")).unwrap_or_default()));
-        }
-        Event::Notification(notification) => writeln!(out, "{}", notification.data)?,
-        // Endings are printed by the caller; thoughts and tool calls are not shown.
-        _ => {}
-    }
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
-    use agentdex_consumer::Media;
-
     use super::*;
-
-    #[test]
-    fn embedded_text_is_shown_as_text() {
-        for (media_type, bytes, expected) in [
-            ("text/plain", "tide\u{1b} table", "tide\u{fffd} table"),
-            ("text/markdown; charset=utf-8", "# Tides", "# Tides"),
-            ("application/json", "[1]", "[1]"),
-            ("application/ld+json", "{}", "{}"),
-            ("image/svg+xml", "<svg/>", "<svg/>"),
-            ("application/pdf", "%PDF", "[application/pdf of 4 bytes]"),
-        ] {
-            let part = Part::of_media(Media::bytes(media_type, bytes));
-            assert_eq!(shown(&Message::agent([part])), expected, "{media_type}");
-        }
-        let latin = Part::of_media(Media::bytes("text/plain", [b'a', 0xe9]));
-        assert_eq!(shown(&Message::agent([latin])), "[text/plain of 2 bytes]");
-    }
 
     #[test]
     fn only_registries_on_loopback_may_be_demos() {

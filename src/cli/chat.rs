@@ -7,7 +7,8 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
-    calling::{Calling, NO_ANSWER, print_event, shows_answer},
+    answer_printer::{AnswerPrinter, exit_of},
+    calling::Calling,
     line_editor::LineEditor,
     output::{Style, complain, red_on_stderr, visible},
     terminal::stdout,
@@ -57,6 +58,8 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
         complain(&format!("Talking with {}.\n{HELP}", Style::plain().bold(&visible(agent.title()))));
     }
     let mut attached: Vec<Part> = Vec::new();
+    // A script is told how its last turn ended; at a terminal, the user knows.
+    let mut code = ExitCode::SUCCESS;
     loop {
         // Connections to the agent go on while a line is typed.
         let read = tokio::task::spawn_blocking(move || {
@@ -85,16 +88,17 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
             _ => {
                 let parts = std::iter::once(Part::text(line)).chain(attached.drain(..));
                 dialogue.send(Message::user(parts));
-                answer(&mut dialogue, is_terminal).await?;
+                code = answer(&mut dialogue, is_terminal).await?;
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_terminal { ExitCode::SUCCESS } else { code })
 }
 
-/// Prints what happens until it is the user's turn. An error ends the turn, not the conversation.
-async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()> {
-    let (mut is_open, mut is_answered) = (false, false);
+/// Prints what happens until it is the user's turn, and returns the exit status that it means. An error ends the turn, not the
+/// conversation.
+async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<ExitCode> {
+    let mut printer = AnswerPrinter::of_conversation();
     let writer = dialogue.writer();
     loop {
         let event = tokio::select! {
@@ -107,25 +111,16 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<()
         };
         match event.context("the conversation has ended")? {
             Ok(event) => {
-                is_answered |= shows_answer(&event);
-                let ends = matches!(event, Event::Done(_) | Event::InputRequired(_));
-                let opened = print_event(&event)?;
-                if is_open && !opened && ends {
-                    writeln!(stdout())?;
-                }
-                is_open = opened;
-                if ends {
-                    if !is_answered {
-                        complain(NO_ANSWER);
-                    }
-                    break;
+                printer.event(&event)?;
+                if let Event::Done(reply) | Event::InputRequired(reply) = &event {
+                    return Ok(exit_of(reply.state));
                 }
             }
             Err(error) => {
+                printer.close()?;
                 complain(&format!("{} {error}", red_on_stderr("error:")));
-                break;
+                return Ok(ExitCode::FAILURE);
             }
         }
     }
-    Ok(())
 }

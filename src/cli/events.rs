@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::{
     affordance_input::{UriVariables, input, with_flag},
     agent_name::{id_of, which_of},
-    calling::{Calling, lines_visible, print_event},
-    output::{complain, visible},
+    answer_printer::{AnswerPrinter, aside},
+    calling::Calling,
+    output::visible,
     stop,
     terminal::stdout,
 };
@@ -78,13 +79,13 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             match event? {
                 Event::Notification(notification) => print(&notification, arguments.json)?,
                 Event::InputRequired(question) => {
-                    complain(&lines_visible(&question.message.to_string()));
+                    aside(&question.message)?;
                     return Ok(ExitCode::from(2));
                 }
                 event => {
-                    if print_event(&event)? {
-                        writeln!(stdout())?;
-                    }
+                    let mut printer = AnswerPrinter::default();
+                    printer.event(&event)?;
+                    printer.close()?;
                     continue;
                 }
             }

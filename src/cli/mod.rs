@@ -3,6 +3,7 @@
 mod access;
 mod affordance_input;
 mod agent_name;
+mod answer_printer;
 mod ask;
 mod audit;
 mod backup;

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{
     affordance_input::UriVariables,
     agent_name::{id_of, which_of},
-    calling::{Calling, lines_visible, shown},
-    output::complain,
+    answer_printer::{AnswerPrinter, aside, exit_of},
+    calling::Calling,
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
@@ -40,14 +40,13 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Property(property.clone()))?);
     let reply = agent.read_reply(property).await?;
     if reply.state.needs_input() {
-        complain(&lines_visible(&reply.message.to_string()));
-        return Ok(ExitCode::from(2));
+        aside(&reply.message)?;
+        return Ok(exit_of(reply.state));
     }
-    let mut out = stdout();
     match (arguments.json, reply.message.data()) {
-        (true, _) => writeln!(out, "{}", value(&reply.message)?)?,
-        (false, Some(data)) => writeln!(out, "{}", serde_json::to_string_pretty(data)?)?,
-        (false, None) => writeln!(out, "{}", shown(&reply.message))?,
+        (true, _) => writeln!(stdout(), "{}", value(&reply.message)?)?,
+        (false, Some(data)) => writeln!(stdout(), "{}", serde_json::to_string_pretty(data)?)?,
+        (false, None) => AnswerPrinter::default().reply(reply)?,
     }
     Ok(ExitCode::SUCCESS)
 }

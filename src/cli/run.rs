@@ -13,7 +13,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    calling::{Calling, NO_ANSWER, lines_visible, shown},
+    answer_printer::NO_ANSWER,
+    calling::Calling,
     document::FileDocument,
     output::{Style, complain, fit, red_on_stderr, visible},
     terminal::{stderr, stdout},
@@ -26,7 +27,7 @@ use agentdex::{
     sacp::{Chain, Outcome, Response, Status},
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Consumer, Error, Event, ReportSteps, Run, RunEvent};
+use agentdex_consumer::{Consumer, Error, Event, Message, ReportSteps, Run, RunEvent};
 
 /// Exit status of a run in which an agent needs input that nobody is there to give.
 const NEEDS_INPUT: u8 = 2;
@@ -284,7 +285,7 @@ impl Printer {
                 }
             }
             RunEvent::Agent { node, event: Event::Status(status) } => {
-                let said = status.message.as_ref().map(shown).filter(|said| !said.is_empty());
+                let said = status.message.as_ref().map(Message::text).filter(|said| !said.is_empty());
                 let said = said.map(|said| format!(": {said}")).unwrap_or_default();
                 let line = fit(&format!("{node}: {}{said}", status.state.name()), 4);
                 writeln!(err, "    {}", style.dim(&line))?;
@@ -299,7 +300,7 @@ impl Printer {
                 self.answered.clone_from(&response.message);
             }
             RunEvent::Said { message, .. } => {
-                writeln!(out, "{}", lines_visible(message))?;
+                print_text(&mut out, message)?;
                 self.said.clone_from(message);
             }
             RunEvent::ErrorHandled { node, to, reason } => {
@@ -309,7 +310,7 @@ impl Printer {
                 }
             }
             RunEvent::NeedsInput { node, message } => {
-                writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), lines_visible(message))?;
+                writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), message.trim_end_matches('\n'))?;
             }
             RunEvent::Ended(Outcome::Done(response)) => {
                 // The last node may have said its message already.
@@ -318,8 +319,7 @@ impl Printer {
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
-                let said = lines_visible(&format!("{at}{reason}"));
-                writeln!(err, "{} {said}", red_on_stderr("error:"))?;
+                writeln!(err, "{} {}{reason}", red_on_stderr("error:"), visible(&at))?;
             }
             _ => {}
         }
@@ -333,9 +333,15 @@ fn summary(response: &Response) -> String {
     visible(&text.replace('\n', " ")).into_owned()
 }
 
+/// Prints a text as it was written, and ends its last line.
+fn print_text(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
+}
+
 fn print_result(out: &mut impl Write, response: &Response, is_printed: bool, is_flow: bool) -> io::Result<()> {
     if !response.message.is_empty() && !is_printed {
-        writeln!(out, "{}", lines_visible(&response.message))?;
+        print_text(out, &response.message)?;
     }
     // The value of a tool's only output, which is its text as well.
     let is_repeated =
@@ -345,7 +351,7 @@ fn print_result(out: &mut impl Write, response: &Response, is_printed: bool, is_
         let is_named = is_flow || response.data.len() > 1;
         let value = response.data.get("result").filter(|value| !is_named && !value.is_object());
         let data = value.map_or_else(|| serde_json::to_string_pretty(&response.data), serde_json::to_string_pretty)?;
-        writeln!(out, "{}", lines_visible(&data))?;
+        writeln!(out, "{data}")?;
     }
     if response.message.is_empty() && response.data.is_empty() && is_printed {
         complain(NO_ANSWER);

@@ -9,7 +9,7 @@ use std::{
 
 use agentdex::consumer::{
     Affordance, Authorization, Binding, Call, Content, Error, Event, Grant, Media, Message, Mqtt, Operation, Part,
-    Place, Request, Secret, Trace,
+    Place, Request, Secret, State, Trace,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -187,7 +187,10 @@ fn what_goes_wrong_is_told_apart() {
     let Some(setting) = Setting::start() else { return };
     let failed = |call: Call| block_on(answer(&Mqtt, call)).unwrap_err();
     let error = failed(setting.action("fail", json!({})));
-    assert!(matches!(&error, Error::Failed { state: "failed", message } if message == "no such city"), "{error:?}");
+    assert!(
+        matches!(&error, Error::Failed { state: State::Failed, message, .. } if message == "no such city"),
+        "{error:?}"
+    );
     let error = failed(setting.action("garbage", json!({})));
     assert!(matches!(error, Error::Protocol { binding: "mqtt", .. }), "{error:?}");
     let error = failed(setting.call(

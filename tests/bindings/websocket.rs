@@ -221,7 +221,7 @@ fn actions_are_asked_for_and_cancelled() {
         assert!(matches!(exchange.events.next().await, Some(Ok(Event::Status(_)))));
         exchange.control.as_ref().unwrap().cancel().await.unwrap();
         let ended = exchange.events.next().await;
-        assert!(matches!(ended, Some(Err(Error::Failed { state: "cancelled", .. }))), "{ended:?}");
+        assert!(matches!(ended, Some(Err(Error::Failed { state: State::Cancelled, .. }))), "{ended:?}");
     });
 }
 
@@ -336,7 +336,10 @@ fn credentials_and_headers_go_with_the_handshake() {
 fn what_agents_do_wrong_is_told_apart() {
     let Some(agent) = Agent::start(&[]) else { return };
     let error = failed(&agent, "fail");
-    assert!(matches!(&error, Error::Failed { state: "failed", message } if message == "no such city"), "{error:?}");
+    assert!(
+        matches!(&error, Error::Failed { state: State::Failed, message, .. } if message == "no such city"),
+        "{error:?}"
+    );
     let error = failed(&agent, "refuse");
     assert!(matches!(&error, Error::Agent { code: 403, message, .. } if message == "Refused: not today"), "{error:?}");
     for action in ["garbage", "untyped", "odd"] {

@@ -105,7 +105,7 @@ fn error_in_a_stream_of_server_sent_events_is_a_failure() {
         let body = format!("data: \"It \"\n\nevent: error\ndata: {data}\n\n");
         let server = Server::start(move |_| Said::stream("text/event-stream", &[body.as_str()]));
         let error = run(agent(&asking(&server.origin)).call("ask", None)).unwrap_err();
-        assert!(matches!(&error, Error::Failed { state: "failed", message } if message == said), "{error:?}");
+        assert!(matches!(&error, Error::Failed { state: State::Failed, message, .. } if message == said), "{error:?}");
     }
 }
 

@@ -25,6 +25,12 @@ impl Pieces {
         self.outputs.push(output.clone());
     }
 
+    /// True if a text at the end would stand in the line of the last piece.
+    fn are_open_before(&self, output: &Value) -> bool {
+        let last = self.outputs.last().and_then(Value::as_str);
+        output.is_string() && last.is_some_and(|last| !last.ends_with('\n'))
+    }
+
     /// True if an output is what the pieces are together.
     fn are(&self, output: &Value) -> bool {
         if self.outputs.is_empty() || self.bytes > MAX_COMPARED {
@@ -62,12 +68,13 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) ->
         let said = message.get("error").filter(|error| !error.is_null()).unwrap_or(&output);
         let said = said.get("detail").or_else(|| said.get("message")).unwrap_or(said);
         let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-        return Err(Error::Failed { state: "failed", message: said });
+        return Err(Error::Failed { state: State::Failed, message: said, data: None });
     }
     if state == State::Cancelled && !asked.is_status {
-        return Err(Error::Failed { state: "cancelled", message: String::new() });
+        return Err(Error::Failed { state: State::Cancelled, message: String::new(), data: None });
     }
     let is_shown = pieces.are(&output);
+    let pieces_are_open = pieces.are_open_before(&output);
     pieces.push(&output);
     let mut reply = Reply::data(output);
     reply.state = state;
@@ -76,6 +83,8 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) ->
         let mut events = reply.clone().events();
         if is_shown && !asked.is_status {
             events.drain(..events.len() - 1);
+        } else if pieces_are_open {
+            events.insert(0, Event::Text("\n".to_owned()));
         }
         if asked.is_status {
             events.pop();
@@ -146,7 +155,7 @@ mod tests {
             assert_eq!((shown, answer.text().as_str()), (vec![text("It "), text("rains.")], last));
         }
         let (shown, answer) = shown_and_answered(&[running(json!("- one")), completed(json!("done"))]);
-        assert_eq!((shown, answer.text().as_str()), (vec![text("- one"), text("done")], "done"));
+        assert_eq!((shown, answer.text().as_str()), (vec![text("- one"), text("\n"), text("done")], "done"));
         let data = json!({"rain": true});
         let (shown, answer) = shown_and_answered(&[running(data.clone()), completed(data.clone())]);
         assert_eq!((shown, answer.data()), (vec![Event::Data(data.clone())], Some(&data)));

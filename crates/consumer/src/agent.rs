@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 use reqwest::Url;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
     Message, Operation, Part, Place, Reply, Request, Result, Settings, State,
-    answer::{given, invalid, with_answer, without_failure},
+    answer::given,
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
     bounded::{bounded, within},
@@ -22,9 +22,10 @@ use super::{
     middleware::Next,
     request_template::RequestTemplate,
     schema, template,
+    turn::Turn,
 };
 use crate::{
-    sacp::{Answer, Expected, Kind, Sacp, read_answer},
+    sacp::{Answer, Expected, Sacp, read_answer},
     td::internal::origin_variable,
 };
 
@@ -116,22 +117,26 @@ impl Agent {
     /// As [`Agent::ask`]; [`Error::InvalidInput`] and [`Error::Unconfirmed`] before anything is sent,
     /// [`Error::InvalidAnswer`] where the output is not what the description says.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: false };
-        let affordance = Affordance::Action(action.to_owned());
-        let started = Instant::now();
-        let mut reply = self.collect(self.request(affordance.clone(), request).await?).await?;
-        self.wait(&mut reply, started, &affordance, None).await?;
-        self.answered(&affordance, reply)
+        let mut turn = self.invocation(action, data.into(), false)?;
+        turn.finish().await?.reply.into_result()
     }
 
-    /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: where an answer comes in
-    /// pieces, the message of its end is empty.
+    /// Invokes an action and returns the answers as they come, however many, and their whole at the end. A failure that the
+    /// agent reports is an end as well, with its state.
     ///
     /// # Errors
-    /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
+    /// As [`Agent::call`].
     pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
-        let request = Request::Invoke { input: data.into(), parts: Vec::new(), stream: true };
-        self.request(Affordance::Action(action.to_owned()), request).await
+        let mut turn = self.invocation(action, data.into(), true)?;
+        turn.begin().await?;
+        let control = turn.control();
+        let events = stream::unfold(turn, |mut turn| async move { Some((turn.next().await?, turn)) });
+        Ok(Exchange { events: events.boxed(), control })
+    }
+
+    fn invocation(&self, action: &str, input: Option<Value>, stream: bool) -> Result<Turn> {
+        let request = Request::Invoke { input, parts: Vec::new(), stream };
+        Turn::new(self, Intent::Request(Affordance::Action(action.to_owned()), request), true)
     }
 
     /// Queries the status of an action; `task` is that of [`Continuation::task`].
@@ -312,7 +317,7 @@ impl Agent {
         Caller { settings, network, variables, found, given_headers: &[], stand_in: None }
     }
 
-    async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
+    pub(super) async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
         self.perform(Intent::Request(affordance, request)).await
     }
 
@@ -500,61 +505,9 @@ impl Agent {
         Ok(Call { description: Arc::new(description), form, ..call })
     }
 
-    /// Waits while an agent goes on with its work by itself.
-    pub(super) async fn wait(
-        &self,
-        reply: &mut Reply,
-        started: Instant,
-        affordance: &Affordance,
-        mut calls: Option<&mut u32>,
-    ) -> Result<()> {
-        let limit = self.all_settings().whole_timeout();
-        let mut pause = std::time::Duration::from_millis(100);
-        while !reply.state.is_final() && !reply.state.needs_input() {
-            let Some(task) = reply.continuation.task.clone() else { return Ok(()) };
-            if started.elapsed() + pause > limit {
-                let waiting_for = "the end of its work";
-                return Err(Error::TimedOut { id: self.id().into(), waiting_for, limit });
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).min(std::time::Duration::from_secs(2));
-            let context = reply.continuation.context.clone();
-            let query = Request::Query { task: Some(task.clone()) };
-            let exchange = self.request(affordance.clone(), query).await?;
-            *reply = self.collect(exchange).await?;
-            if !reply.state.is_final() {
-                reply.continuation.task = reply.continuation.task.take().or(Some(task));
-            }
-            reply.continuation.context = reply.continuation.context.take().or(context);
-            if let Some(calls) = calls.as_deref_mut() {
-                *calls += 1;
-            }
-        }
-        Ok(())
-    }
-
     /// Reads an answer to an affordance, by what the description says of it.
     pub(super) fn answer(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Answer> {
         Ok(read_answer(&given(&reply.message), &self.expected(affordance, reply, sacp)?))
-    }
-
-    /// Returns the reply with its answer read. An answer that breaks its schema, and one without success, is an error.
-    pub(super) fn answered(&self, affordance: &Affordance, reply: Reply) -> Result<Reply> {
-        let answer = self.answer(affordance, &reply, self.all_settings().sacp())?;
-        match invalid(affordance.to_string(), &answer) {
-            Some(error) => Err(error),
-            None => without_failure(with_answer(reply, answer)),
-        }
-    }
-
-    /// Returns the reply with the response of SACP that its answer is. Pieces satisfy no schema: other answers stay as they
-    /// came.
-    pub(super) fn read_streamed(&self, reply: Reply) -> Result<Reply> {
-        let settings = self.all_settings();
-        let (affordance, _) = self.message_action(&settings)?;
-        let expected = self.expected_of_messages(&affordance, &reply, settings.sacp())?;
-        let answer = read_answer(&given(&reply.message), &expected);
-        Ok(if matches!(answer.kind, Kind::Response(_)) { with_answer(reply, answer) } else { reply })
     }
 
     fn expected(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Expected> {
@@ -574,32 +527,35 @@ impl Agent {
         Ok(if has_single_output { expected.or_single_output() } else { expected })
     }
 
+    /// Whether what the agent says may be, or has to be, a response of SACP.
+    pub(super) fn sacp_of_messages(&self, affordance: &Affordance, sacp: Sacp) -> Sacp {
+        match self.expected_of_messages(affordance, &Reply::default(), sacp) {
+            Ok(expected) => expected.sacp(),
+            Err(_) => sacp,
+        }
+    }
+
     fn expected_of_messages(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Expected> {
         match self.description.find(affordance) {
-            // A question of the protocol is prose, whatever the agent declares.
-            Some(action) if !reply.state.needs_input() => {
+            // A question of the protocol, and the reason of a failure, is prose, whatever the agent declares.
+            Some(action) if !reply.state.needs_input() && !reply.state.is_failure() => {
                 Expected::of_messages(action, sacp).map_err(|error| schema::unusable(self.id(), &error.reason))
             }
             _ => Ok(Expected::any(sacp)),
         }
     }
 
-    /// Reads an exchange to its end. What ended without success is an error.
-    pub(super) async fn collect(&self, exchange: Exchange) -> Result<Reply> {
-        without_failure(self.collect_any(exchange).await?)
+    /// Reads an exchange that is no turn to its end. What ended without success is an error.
+    async fn collect(&self, exchange: Exchange) -> Result<Reply> {
+        self.collect_any(exchange).await?.into_result()
     }
 
-    /// Reads an exchange to its end, whatever it is.
+    /// Reads an exchange that is no turn to its end, whatever it is.
     async fn collect_any(&self, mut exchange: Exchange) -> Result<Reply> {
         let mut builder = self.answer_builder();
         while let Some(event) = exchange.events.next().await {
             match event? {
-                Event::Done(mut reply) | Event::InputRequired(mut reply) => {
-                    if reply.message.is_empty() {
-                        reply.message = builder.into_message();
-                    }
-                    return Ok(reply);
-                }
+                Event::Done(reply) | Event::InputRequired(reply) => return Ok(builder.complete(reply)),
                 event => builder.push(&event)?,
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Error, Message, Part, Reply, Result, State};
+use super::{Error, Message, Part, Reply, State};
 use crate::sacp::{Answer, Given, Kind, Piece, Status};
 
 /// The texts and the data of a message.
@@ -39,8 +39,9 @@ pub(super) fn invalid(expected: impl Into<String>, answer: &Answer) -> Option<Er
 
 /// The reply as its answer was read: text, data, the agent's thought, and the state that they mean. A plain answer in which
 /// nothing was coerced stays as it came.
-pub(super) fn with_answer(reply: Reply, answer: Answer) -> Reply {
+pub(super) fn with_answer(reply: Reply, answer: &Answer) -> Reply {
     let state = match (answer.kind, answer.response.status) {
+        _ if reply.state.is_failure() => reply.state,
         (Kind::Response(_), Status::Failure) => State::Failed,
         (Kind::Response(_), Status::ClarificationNeeded) => State::InputRequired,
         (Kind::Plain, _) if answer.repairs.is_empty() => return reply,
@@ -48,20 +49,20 @@ pub(super) fn with_answer(reply: Reply, answer: Answer) -> Reply {
     };
     let Answer { response, text, value, kind, repairs, .. } = answer;
     let value = match kind {
-        Kind::Plain => value,
-        _ => Some(Value::Object(response.data)).filter(|data| data.as_object().is_some_and(|data| !data.is_empty())),
+        Kind::Plain => value.clone(),
+        _ => (!response.data.is_empty()).then(|| Value::Object(response.data.clone())),
     };
-    let thought = Some(response.thought).filter(|thought| !thought.is_empty() && kind != Kind::Plain);
+    let thought = (!response.thought.is_empty() && *kind != Kind::Plain).then(|| response.thought.clone());
     let mut parts: Vec<Part> = thought.map(|text| Part::Thinking { text }).into_iter().collect();
     if !text.is_empty() || value.is_none() {
-        parts.push(Part::text(text));
+        parts.push(Part::text(text.clone()));
     }
     parts.extend(value.map(|data| Part::Data { data }));
     let mut message = reply.message;
     let others = std::mem::take(&mut message.parts);
     parts.extend(others.into_iter().flat_map(other_content));
     message.parts = parts;
-    Reply { message, state, repairs, ..reply }
+    Reply { message, state, repairs: repairs.clone(), ..reply }
 }
 
 /// Content that is neither text nor data.
@@ -70,15 +71,5 @@ fn other_content(part: Part) -> Vec<Part> {
         Part::Text { .. } | Part::Data { .. } => Vec::new(),
         Part::Artifact(artifact) => artifact.parts.into_iter().flat_map(other_content).collect(),
         part => vec![part],
-    }
-}
-
-/// The reply, or the error of one without success.
-pub(super) fn without_failure(reply: Reply) -> Result<Reply> {
-    match reply.state {
-        State::Failed | State::Rejected | State::Cancelled => {
-            Err(Error::Failed { state: reply.state.name(), message: reply.message.to_string() })
-        }
-        _ => Ok(reply),
     }
 }

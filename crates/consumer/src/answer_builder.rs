@@ -4,7 +4,7 @@ use std::{collections::HashMap, mem::size_of};
 
 use serde_json::Value;
 
-use super::{Artifact, Content, Error, Event, Media, Message, Part, Result, ToolCall, ToolResult};
+use super::{Artifact, Content, Error, Event, Media, Message, Part, Reply, Result, ToolCall, ToolResult};
 
 /// Memory that a part occupies beside its content, in bytes: a list that grows is copied, and has each of its parts twice.
 const PART: usize = 2 * size_of::<Part>();
@@ -87,6 +87,28 @@ impl AnswerBuilder {
     /// The message.
     pub(super) fn into_message(mut self) -> Message {
         self.take_message()
+    }
+
+    /// The artifact of an id, as far as it came.
+    pub(super) fn artifact(&self, id: &str) -> Option<&Artifact> {
+        match self.parts.get(*self.artifacts.get(id)?)? {
+            Part::Artifact(artifact) => Some(artifact),
+            _ => None,
+        }
+    }
+
+    /// The reply with all that came before it, if it isn't whole: one with a message is, unless the message is the question or
+    /// the reason that ends the pieces.
+    pub(super) fn complete(&mut self, mut reply: Reply) -> Reply {
+        let is_whole = reply.message.parts.iter().any(|part| matches!(part, Part::Artifact(_)));
+        let follows_pieces = reply.state.is_failure() || reply.state.needs_input();
+        if reply.message.is_empty() {
+            reply.message = self.take_message();
+        } else if follows_pieces && !is_whole {
+            let last = std::mem::take(&mut reply.message.parts);
+            reply.message.parts = self.take_message().parts.into_iter().chain(last).collect();
+        }
+        reply
     }
 
     /// The message so far; the next event begins another one.

@@ -268,6 +268,12 @@ pub trait Control: fmt::Debug + Send + Sync {
         unsupported("a further message during a call")
     }
 
+    /// The task that the agent works on, once it has said so: its events can be received again after a break
+    /// ([`Request::Resume`]), and its state can be queried ([`Request::Query`]).
+    fn task(&self) -> Option<String> {
+        None
+    }
+
     /// Asks the agent to stop.
     ///
     /// # Errors

@@ -71,8 +71,15 @@ pub(super) fn bounded(exchange: Exchange, id: String, limits: Limits, whole: Dur
             Err(error) => Err(error),
         };
         state.is_over = !matches!(&event, Ok(event) if !event.is_last());
-        // An answer is complete, and one that waits for input goes on in the next call.
-        if matches!(&event, Ok(event) if event.is_last()) {
+        let goes_on = match &event {
+            // An answer is complete, and one that waits for input goes on in the next call.
+            Ok(event) => event.is_last(),
+            // What came to an end is the connection: the task can be asked for again.
+            Err(error) => {
+                error.is_transient() && state.cancel.0.as_ref().is_some_and(|control| control.task().is_some())
+            }
+        };
+        if goes_on {
             drop(state.cancel.0.take());
         }
         Some((event, state))

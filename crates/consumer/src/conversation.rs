@@ -1,11 +1,10 @@
 //! A conversation: what was said, and how it goes on.
 
-use std::time::{Duration, Instant as Clock};
-
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 
-use super::{Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent};
+use super::{
+    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent, turn::Turn,
+};
 use crate::sacp::{DataContract, Repair, inject};
 
 /// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
@@ -34,10 +33,12 @@ struct Stored {
 }
 
 impl Agent {
-    /// Sends a message and returns what the agent answers: its result, a question, or that it is still at work.
+    /// Sends a message and returns what the agent answers: its result, a question, a failure, or that it is still at work
+    /// ([`Conversation::state`]).
     ///
     /// # Errors
-    /// Those of [`Error`] that a call may have.
+    /// Those of [`Error`] that a call may have. A failure that the agent itself reports is one after
+    /// [`Conversation::into_result`].
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
         Conversation::new(self.clone()).ask(message).await
     }
@@ -127,6 +128,21 @@ impl Conversation {
         &self.stored.cost
     }
 
+    /// The last answer as a reply.
+    pub fn reply(&self) -> Reply {
+        let Stored { state, continuation, .. } = &self.stored;
+        let (state, continuation, repairs) = (*state, continuation.clone(), self.repairs.clone());
+        Reply { state, continuation, repairs, ..Reply::message(self.message().clone()) }
+    }
+
+    /// The conversation, or the error of one whose last turn ended without success.
+    ///
+    /// # Errors
+    /// [`Error::Failed`]
+    pub fn into_result(self) -> Result<Conversation> {
+        self.reply().into_result().map(|_| self)
+    }
+
     /// The next message, and the answer to it. See [`Agent::ask`].
     ///
     /// # Errors
@@ -157,7 +173,7 @@ impl Conversation {
     /// As [`Agent::ask`].
     pub async fn summarized_by(&self, agent: &Agent) -> Result<Conversation> {
         let request = format!("Summarize the following conversation.\n\n{}", transcript(self.history()));
-        let summary = agent.process(request).await?;
+        let summary = agent.process(request).await?.into_result()?;
         Ok(self.with_history([Message::agent([Part::text(summary.message().text())])]))
     }
 
@@ -173,19 +189,9 @@ impl Conversation {
         schema: Option<serde_json::Value>,
         processes: bool,
     ) -> Result<Conversation> {
-        let (clock, started) = (Clock::now(), Instant::now());
-        let intent = self.intent(&message, schema, false);
-        let affordance = self.agent.message_action(&self.agent.all_settings())?.0;
-        let mut reply = self.agent.collect(self.agent.perform(intent).await?).await?;
-        let mut calls = 1;
-        if processes {
-            self.agent.wait(&mut reply, started, &affordance, Some(&mut calls)).await?;
-        }
-        let reply = self.agent.answered(&affordance, reply)?;
-        let mut next = self.with_turn(message, reply);
-        next.stored.cost.calls += calls;
-        next.stored.cost.elapsed += clock.elapsed();
-        Ok(next)
+        let mut turn = Turn::new(&self.agent, self.intent(&message, schema, false), processes)?;
+        let reply = turn.finish().await?.reply;
+        Ok(self.with_turn(message, reply, &turn))
     }
 
     /// Builds the call of a message. Unless the protocol continues the conversation, the system prompt and the history
@@ -202,20 +208,16 @@ impl Conversation {
         Intent::Message { message: Box::new(sent), continuation: continuation.clone(), stream, schema }
     }
 
-    pub(super) fn with_streamed(&self, message: Message, reply: Reply, elapsed: Duration) -> Conversation {
-        let mut next = self.with_turn(message, reply);
-        next.stored.cost.calls += 1;
-        next.stored.cost.elapsed += elapsed;
-        next
-    }
-
-    fn with_turn(&self, message: Message, reply: Reply) -> Conversation {
+    /// The conversation after a turn: a message, and the reply to it.
+    pub(super) fn with_turn(&self, message: Message, reply: Reply, turn: &Turn) -> Conversation {
         let mut stored = self.stored.clone();
         stored.history.push(message);
         stored.history.push(Message { role: Role::Agent, ..reply.message });
         stored.state = reply.state;
         stored.continuation = reply.continuation;
         stored.cost.reported.extend(reply.cost);
+        stored.cost.calls += turn.calls();
+        stored.cost.elapsed += turn.elapsed();
         Conversation { agent: self.agent.clone(), stored, repairs: reply.repairs }
     }
 }

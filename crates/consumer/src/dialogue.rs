@@ -1,13 +1,11 @@
 //! A conversation in both directions: answers come in pieces, messages can be sent at any time.
 
-use std::{collections::VecDeque, fmt, sync::Arc, time::Instant};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
-use futures_util::{Stream, StreamExt, future::BoxFuture, stream};
+use futures_util::{Stream, future::BoxFuture, stream};
 use tokio::sync::mpsc;
 
-use super::{
-    Agent, Control, Conversation, Error, Event, Events, Exchange, Message, Result, answer_builder::AnswerBuilder,
-};
+use super::{Agent, Control, Conversation, Error, Event, Message, Result, turn::Turn};
 
 /// Commands that a writer may be ahead by.
 const MAX_COMMANDS: usize = 64;
@@ -61,23 +59,11 @@ enum Command {
 
 enum Phase {
     Idle,
-    Starting {
-        message: Message,
-        since: Instant,
-        exchange: BoxFuture<'static, Result<Exchange>>,
-    },
-    Running {
-        message: Message,
-        since: Instant,
-        events: Events,
-        control: Option<Arc<dyn Control>>,
-        builder: AnswerBuilder,
-    },
+    Running { message: Message, turn: Box<Turn> },
 }
 
-/// The result of waiting during a call: the exchange of the call, an event, or a command of a writer.
+/// The result of waiting during a call: an event, or a command of a writer.
 enum Next {
-    Started(Result<Exchange>),
     Event(Option<Result<Event>>),
     Command(Option<Command>),
 }
@@ -178,11 +164,16 @@ impl Dialogue {
     /// The next event. None when there is nothing to do: no call is under way, no message waits, and no writer is
     /// left. Dropping the future loses nothing.
     ///
-    /// An error ends the call it is about; the conversation can go on.
+    /// The last event of a turn is [`Event::Done`], also of one that failed, or [`Event::InputRequired`]. An error ends the call
+    /// it is about; the conversation can go on.
     pub async fn next(&mut self) -> Option<Result<Event>> {
         loop {
-            if matches!(self.phase, Phase::Idle) && !self.start().await {
-                return None;
+            if matches!(self.phase, Phase::Idle) {
+                match self.start().await {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(error) => return Some(Err(error)),
+                }
             }
             match self.wait().await {
                 Next::Command(None) => self.has_writers = false,
@@ -191,18 +182,11 @@ impl Dialogue {
                         return Some(Err(error));
                     }
                 }
-                Next::Started(exchange) => {
-                    let phase = std::mem::replace(&mut self.phase, Phase::Idle);
-                    let Phase::Starting { message, since, .. } = phase else { continue };
-                    match exchange {
-                        Ok(Exchange { events, control }) => {
-                            let builder = self.conversation.agent().answer_builder();
-                            self.phase = Phase::Running { message, since, events, control, builder };
-                        }
-                        Err(error) => return Some(Err(error)),
+                Next::Event(event) => {
+                    if let Some(event) = self.take(event) {
+                        return Some(event);
                     }
                 }
-                Next::Event(event) => return Some(self.take(event)),
             }
         }
     }
@@ -213,7 +197,7 @@ impl Dialogue {
     }
 
     /// Begins with the next message; waits for one where a writer may send it.
-    async fn start(&mut self) -> bool {
+    async fn start(&mut self) -> Result<bool> {
         while self.waiting.is_empty() && self.has_writers {
             match self.inbox.recv().await {
                 Some(Command::Message(message)) => self.waiting.push_back(message),
@@ -224,27 +208,21 @@ impl Dialogue {
                 None => self.has_writers = false,
             }
         }
-        let Some(message) = self.waiting.pop_front() else { return false };
-        let agent = self.conversation.agent().clone();
+        let Some(message) = self.waiting.pop_front() else { return Ok(false) };
         let intent = self.conversation.intent(&message, None, true);
-        let exchange = Box::pin(async move { agent.perform(intent).await });
-        self.phase = Phase::Starting { message, since: Instant::now(), exchange };
-        true
+        let turn = Box::new(Turn::new(self.conversation.agent(), intent, true)?);
+        self.phase = Phase::Running { message, turn };
+        Ok(true)
     }
 
     async fn wait(&mut self) -> Next {
         let (inbox, is_paused, has_writers) = (&mut self.inbox, self.is_paused, self.has_writers);
         match &mut self.phase {
-            Phase::Starting { exchange, .. } => tokio::select! {
-                biased;
-                command = inbox.recv(), if has_writers => Next::Command(command),
-                exchange = exchange => Next::Started(exchange),
-            },
-            Phase::Running { events, .. } => tokio::select! {
+            Phase::Running { turn, .. } => tokio::select! {
                 biased;
                 command = inbox.recv(), if has_writers => Next::Command(command),
                 // Without a writer, nobody could let them go on.
-                event = events.next(), if !is_paused || !has_writers => Next::Event(event),
+                event = turn.next(), if !is_paused || !has_writers => Next::Event(event),
             },
             Phase::Idle => Next::Command(None),
         }
@@ -252,7 +230,7 @@ impl Dialogue {
 
     async fn obey(&mut self, command: Command) -> Option<Error> {
         let control = match &self.phase {
-            Phase::Running { control, .. } => control.clone(),
+            Phase::Running { turn, .. } => turn.control(),
             _ => None,
         };
         match (command, control) {
@@ -285,29 +263,16 @@ impl Dialogue {
         }
     }
 
-    fn take(&mut self, event: Option<Result<Event>>) -> Result<Event> {
-        let (message, since, builder) = match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Running { message, since, events, control, mut builder } => match &event {
-                Some(Ok(event)) if !event.is_last() => {
-                    builder.push(event)?;
-                    self.phase = Phase::Running { message, since, events, control, builder };
-                    return Ok(event.clone());
-                }
-                _ => (message, since, builder),
-            },
-            _ => return Err(Error::Cancelled),
-        };
-        let event = match event {
-            Some(event) => event?,
-            None => Event::Done(super::Reply::default()),
-        };
-        let (Event::Done(mut reply) | Event::InputRequired(mut reply)) = event else { return Err(Error::Cancelled) };
-        if reply.message.is_empty() {
-            reply.message = builder.into_message();
+    /// Takes an event of the turn; the last adds the turn to the conversation. None if the turn is over already.
+    fn take(&mut self, event: Option<Result<Event>>) -> Option<Result<Event>> {
+        let is_last = event.as_ref().is_none_or(|event| event.as_ref().map_or(true, Event::is_last));
+        if is_last
+            && let Phase::Running { message, mut turn } = std::mem::replace(&mut self.phase, Phase::Idle)
+            && let (Some(Ok(_)), Some(end)) = (&event, turn.take_end())
+        {
+            self.conversation = self.conversation.with_turn(message, end.reply, &turn);
         }
-        let reply = self.conversation.agent().read_streamed(reply)?;
-        self.conversation = self.conversation.with_streamed(message, reply.clone(), since.elapsed());
-        Ok(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) })
+        event
     }
 }
 

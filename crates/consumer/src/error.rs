@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::State;
 use crate::td::{BoxError, Violation};
 
 /// The result of everything that a consumer does.
@@ -163,12 +164,14 @@ pub enum Error {
         data: Option<Box<Value>>,
     },
     /// The agent ended the work without success.
-    #[error("the agent gave up: {state}{}", if message.is_empty() { String::new() } else { format!(": {message}") })]
+    #[error("the agent gave up: {state}{}", after_colon(message, data.as_deref()))]
     Failed {
-        /// The state that the work ended in: `failed`, `rejected` or `cancelled`.
-        state: &'static str,
+        /// The state that the work ended in: failed, rejected or cancelled.
+        state: State,
         /// The agent's message; empty if it gave none.
         message: String,
+        /// The data that it gave.
+        data: Option<Box<Value>>,
     },
     /// The call was cancelled by its caller.
     #[error("the call was cancelled")]
@@ -239,6 +242,15 @@ impl Error {
 #[derive(Debug, thiserror::Error)]
 #[error("no connection")]
 pub(crate) struct NoConnection;
+
+/// What an agent says of its failure: its text, else its data.
+fn after_colon(message: &str, data: Option<&Value>) -> String {
+    match data {
+        _ if !message.is_empty() => format!(": {message}"),
+        Some(data) => format!(": {data}"),
+        None => String::new(),
+    }
+}
 
 fn listed(violations: &[Violation]) -> String {
     violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Artifact, Media, Message, Part, Role, ToolCall, ToolResult};
+use super::{Artifact, Error, Media, Message, Part, Result, Role, ToolCall, ToolResult};
 use crate::sacp::Repair;
 
 /// One event of a call. Events come in order.
@@ -30,9 +30,10 @@ pub enum Event {
     Status(Status),
     /// A notification of an event or an observed property of the agent.
     Notification(Notification),
-    /// The agent needs an answer before it goes on.
+    /// The agent needs an answer before it goes on: the message is its question.
     InputRequired(Reply),
-    /// The end of the call. Its message is empty where the answer came in pieces, unless the conversation gathers them.
+    /// The end of the call. Of a call that is not a conversation's, its message may be empty if the answer came in pieces. One
+    /// without success follows a [`Event::Status`] with the reason.
     Done(Reply),
 }
 
@@ -48,6 +49,20 @@ impl Event {
             Part::Artifact(artifact) => Event::Artifact(artifact),
             media => Event::Media(media),
         }
+    }
+
+    /// The events of parts that came at once: texts that follow each other are lines.
+    pub(super) fn of_parts(parts: impl IntoIterator<Item = Part>) -> Vec<Event> {
+        let mut events = Vec::new();
+        for part in parts {
+            if let (Some(Event::Text(before)), Part::Text { .. }) = (events.last(), &part)
+                && !before.ends_with('\n')
+            {
+                events.push(Event::Text("\n".to_owned()));
+            }
+            events.push(Event::of_part(part));
+        }
+        events
     }
 
     /// True if nothing follows.
@@ -116,6 +131,11 @@ impl State {
         matches!(self, State::Completed | State::Failed | State::Cancelled | State::Rejected)
     }
 
+    /// True if the work ended without success.
+    pub fn is_failure(self) -> bool {
+        matches!(self, State::Failed | State::Cancelled | State::Rejected)
+    }
+
     /// True if the agent waits for the caller.
     pub fn needs_input(self) -> bool {
         matches!(self, State::InputRequired | State::AuthRequired)
@@ -168,11 +188,35 @@ impl Reply {
         Reply::message(Message { role: Role::Agent, parts, ..Message::default() })
     }
 
-    /// The events of an answer that came at once: its parts, then the end.
+    /// The events of an answer that came at once: its parts, then the end. What an agent says about work that goes on is a
+    /// status. A question, and the reason of a failure, are in the end alone.
     pub fn events(self) -> Vec<Event> {
-        let mut events: Vec<Event> = self.message.parts.iter().cloned().map(Event::of_part).collect();
+        let mut events = match self.state {
+            State::Completed => Event::of_parts(self.message.parts.iter().cloned()),
+            state if state.is_final() || state.needs_input() => Vec::new(),
+            state => {
+                let parts = self.message.parts.iter().cloned();
+                let (results, said): (Vec<Part>, Vec<Part>) = parts.partition(|part| matches!(part, Part::Artifact(_)));
+                let message = (!said.is_empty()).then(|| Message::agent(said));
+                let status = Event::Status(Status { state, message, progress: None });
+                std::iter::once(status).chain(Event::of_parts(results)).collect()
+            }
+        };
         events.push(if self.state.needs_input() { Event::InputRequired(self) } else { Event::Done(self) });
         events
+    }
+
+    /// The reply, or the error of one without success.
+    ///
+    /// # Errors
+    /// [`Error::Failed`]
+    pub fn into_result(self) -> Result<Reply> {
+        if !self.state.is_failure() {
+            return Ok(self);
+        }
+        let message = self.message.text();
+        let data = self.message.data().cloned().map(Box::new);
+        Err(Error::Failed { state: self.state, message, data })
     }
 }
 

@@ -240,6 +240,7 @@ mod settings;
 mod several;
 mod template;
 mod transport;
+mod turn;
 mod typed;
 #[cfg(feature = "websocket")]
 mod websocket;

@@ -45,7 +45,7 @@ impl Conversation {
     /// As [`Agent::ask_as`].
     pub async fn ask_as<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<Message>) -> Result<Typed<T>> {
         let schema = schemars::schema_for!(T).to_value();
-        let conversation = self.turn(message.into(), Some(schema.clone()), true).await?;
+        let conversation = self.turn(message.into(), Some(schema.clone()), true).await?.into_result()?;
         let expected = Expected::value(schema).map_err(|error| schema::unusable("the expected type", &error.reason))?;
         let Answer { value, text, mismatches, .. } = read_answer(&given(conversation.message()), &expected);
         let answer = value.unwrap_or(Value::String(text));

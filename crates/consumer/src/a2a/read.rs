@@ -3,9 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use super::super::{
-    Artifact, Content, Continuation, Event, Media, Message, Part, Reply, State, Status, ToolCall, ToolResult,
-};
+use super::super::{Artifact, Content, Continuation, Media, Message, Part, Reply, State, Status, ToolCall, ToolResult};
 
 /// The content of an answer, or of one event of a stream.
 #[derive(Debug)]
@@ -211,17 +209,4 @@ fn tool(data: &Value) -> Option<Part> {
         return serde_json::from_value::<ToolResult>(result.clone()).ok().map(Part::ToolResult);
     }
     None
-}
-
-/// The events of a task that came whole.
-pub(super) fn events_of(task: Task) -> Vec<Event> {
-    let mut events = Vec::new();
-    for artifact in &task.artifacts {
-        events.push(Event::Artifact(artifact.clone()));
-    }
-    let said = task.said().into_iter().flat_map(|said| said.parts.iter().cloned()).map(Event::of_part);
-    events.extend(said);
-    let reply = task.into_reply();
-    events.push(if reply.state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });
-    events
 }

@@ -43,19 +43,13 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
             let parameters = write::parameters(&session.endpoint, message, continuation, schema.as_ref());
             // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can
             // cancel it.
-            match can_stream {
-                true => session.stream(&Rpc::Stream(parameters)).await,
-                false => session.ask(&Rpc::Send(parameters)).await,
-            }
+            session.say(parameters, can_stream).await
         }
         Request::Invoke { input, parts, stream } => {
             let data = input.clone().map(Part::from).into_iter();
             let message = Message::user(data.chain(parts.iter().cloned()));
             let parameters = write::parameters(&session.endpoint, &message, &Continuation::default(), None);
-            match *stream && can_stream {
-                true => session.stream(&Rpc::Stream(parameters)).await,
-                false => session.ask(&Rpc::Send(parameters)).await,
-            }
+            session.say(parameters, *stream && can_stream).await
         }
         Request::Subscribe { input } => {
             // The event of a card is a message whose answer comes in pieces.
@@ -124,6 +118,17 @@ impl Session {
         Ok(Exchange::reply(reply).with_control(self.clone()))
     }
 
+    /// Sends a message. An agent whose card promises to stream, and that refuses to, is asked for the whole answer.
+    async fn say(&self, parameters: Value, streams: bool) -> Result<Exchange> {
+        if !streams {
+            return self.ask(&Rpc::Send(parameters)).await;
+        }
+        match self.stream(&Rpc::Stream(parameters.clone())).await {
+            Err(error) if is_unperformed(&error) => self.ask(&Rpc::Send(parameters)).await,
+            exchange => exchange,
+        }
+    }
+
     async fn list(&self, method: &Rpc) -> Result<Exchange> {
         let answer = self.perform(method).await?;
         let url = answer.url.clone();
@@ -165,7 +170,7 @@ impl Session {
                 let result = self.result(&answer.bytes().await?, &url)?;
                 let events = match read::answer(&result) {
                     Some(Answer::Message(reply)) => reply.events(),
-                    Some(Answer::Task(task)) => read::events_of(*task),
+                    Some(Answer::Task(task)) => task.into_reply().events(),
                     _ => return Err(protocol(&url, "neither an event stream nor an answer")),
                 };
                 Ok(Exchange::new(stream::iter(events.into_iter().map(Ok))))
@@ -285,15 +290,17 @@ impl Reader {
     }
 
     fn finish(&mut self, state: State, said: Option<Message>, cost: Option<Value>) {
-        let said = self.last_said(said);
-        for part in said.into_iter().flat_map(|said| said.parts) {
-            self.push(Event::of_part(part));
+        let said = self.last_said(said).unwrap_or_default();
+        // A question, and the reason of a failure, are the end itself. An answer came in pieces, which are not gathered here.
+        let is_end = state.needs_input() || state.is_failure();
+        let (pieces, last) = if is_end { (Vec::new(), said.parts) } else { (said.parts, Vec::new()) };
+        for event in Event::of_parts(pieces) {
+            self.push(event);
         }
         let ids = self.session.known();
         let task = ids.task.filter(|_| !state.is_final());
-        // The content came in pieces, which are not gathered here.
         let continuation = Continuation { task, ..ids };
-        let reply = Reply { message: Message::agent([]), state, continuation, cost, ..Reply::default() };
+        let reply = Reply { message: Message::agent(last), state, continuation, cost, ..Reply::default() };
         self.ready.push_back(if state.needs_input() { Event::InputRequired(reply) } else { Event::Done(reply) });
         self.is_over = true;
     }
@@ -320,6 +327,10 @@ impl Control for Session {
         })
     }
 
+    fn task(&self) -> Option<String> {
+        self.known().task
+    }
+
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
             let Some(task) = self.known().task else { return Err(unsupported("cancelling what has no task")) };
@@ -342,6 +353,15 @@ fn error_of(error: &Value) -> Error {
         message: message.chars().take(500).collect(),
         data: error.get("data").or_else(|| error.get("details")).cloned().map(Box::new),
     }
+}
+
+/// True if the agent has not performed a method because it doesn't have it: `UnsupportedOperationError` of A2A, "method not
+/// found" of JSON-RPC, and what HTTP says of an unknown path.
+fn is_unperformed(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Agent { code: -32004 | -32601 | 404 | 405, .. } | Error::Status { status: 404 | 405 | 501, .. }
+    )
 }
 
 /// Turns status 400, 404, 405, 409, 415 or 422 with a detail in the body into [`Error::Agent`]: HTTP+JSON reports

@@ -11,7 +11,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 
-use super::super::{Error, Media, Message, Part, Reply, Result, error::NoConnection};
+use super::super::{Error, Media, Message, Part, Reply, Result, State, error::NoConnection};
 use crate::{fetch, td::BoxError};
 
 /// The name of the binding, and the subprotocol of its forms.
@@ -47,7 +47,8 @@ pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Repl
     }
     if result.is_error == Some(true) {
         let message = Message::agent(parts).text();
-        return Err(Error::Failed { state: "failed", message });
+        let data = result.structured_content.filter(|_| repeated.is_none()).map(Box::new);
+        return Err(Error::Failed { state: State::Failed, message, data });
     }
     parts.extend(match repeated {
         Some(Value::String(text)) => Some(Part::text(text)),

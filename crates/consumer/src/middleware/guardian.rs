@@ -155,10 +155,8 @@ impl Judged {
         Ok(None)
     }
 
-    async fn judge(&mut self, mut reply: Reply) -> Result<Reply> {
-        if reply.message.is_empty() {
-            reply.message = self.builder.take_message();
-        }
+    async fn judge(&mut self, reply: Reply) -> Result<Reply> {
+        let reply = self.builder.complete(reply);
         self.guardian.after(reply, &self.turn, self.is_message).await
     }
 }

@@ -2,16 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     super::{
-        Affordance, Agent, Consumer, Control, Conversation, Error, Event, Message, Operation, Part, Reply, Result,
-        Router, Settings,
-        answer::{invalid, without_failure},
+        Affordance, Agent, Consumer, Control, Conversation, Error, Message, Operation, Part, Result, Router, Settings,
+        answer::invalid,
         input::with_instruction,
+        turn::{End, Turn},
     },
     event::{Answered, RunEvent},
 };
@@ -41,7 +40,7 @@ impl Caller {
         conversation: Option<&Value>,
     ) -> Answered {
         let started = Instant::now();
-        let outcome = self.conversation(node, input, instruction, conversation, started).await;
+        let outcome = self.conversation(node, input, instruction, conversation).await;
         let (read, conversation) = outcome.unwrap_or_else(|error| {
             let response = Response::failure(error.to_string());
             (Read { response, repairs: Vec::new() }, None)
@@ -56,7 +55,6 @@ impl Caller {
         input: &Value,
         instruction: Option<&str>,
         stored: Option<&Value>,
-        started: Instant,
     ) -> Result<(Read, Option<Value>)> {
         let agent = agent_of(&self.consumer, node, self.is_named).await?;
         let chosen = chosen(&agent)?;
@@ -86,39 +84,32 @@ impl Caller {
                 message_of(&input, false)
             }
         };
-        let mut reply = self.exchange(&agent, &conversation, &message).await?;
-        agent.wait(&mut reply, started, &chosen.affordance, None).await?;
-        let reply = without_failure(reply)?;
-        let read = read(&agent, &chosen.affordance, &reply, node)?;
-        let next = conversation.with_streamed(message, reply, started.elapsed());
+        let sacp = if node.sacp { Sacp::Required } else { Sacp::Allowed };
+        let mut turn = Turn::new(&agent, conversation.intent(&message, None, true), true)?.reading(sacp);
+        let end = self.follow(&mut turn).await?;
+        let next = conversation.with_turn(message, end.reply.clone(), &turn);
+        let read = read(&chosen.affordance, end, node);
         let is_open = read.response.status == Status::ClarificationNeeded;
         let stored = is_open.then(|| serde_json::from_str(&next.to_json()).unwrap_or_default());
         Ok((read, stored))
     }
 
-    /// Sends the message, and reports what happens until the answer is complete.
-    async fn exchange(&self, agent: &Agent, conversation: &Conversation, message: &Message) -> Result<Reply> {
-        let mut exchange = agent.perform(conversation.intent(message, None, true)).await?;
-        if let Some(control) = exchange.control.take() {
+    /// Reports what happens until the answer is complete, also if it breaks its schema.
+    async fn follow(&self, turn: &mut Turn) -> Result<End> {
+        turn.begin().await?;
+        if let Some(control) = turn.control() {
             let mut controls = self.controls.lock().unwrap_or_else(PoisonError::into_inner);
             controls.push((self.place.clone(), control));
         }
-        let mut builder = agent.answer_builder();
-        while let Some(event) = exchange.events.next().await {
-            match event? {
-                Event::Done(mut reply) | Event::InputRequired(mut reply) => {
-                    if reply.message.is_empty() {
-                        reply.message = builder.into_message();
-                    }
-                    return Ok(reply);
-                }
-                event => {
-                    builder.push(&event)?;
-                    self.emit(RunEvent::Agent { node: self.name.clone(), event }).await;
-                }
+        let mut failure = Error::Cancelled;
+        while let Some(event) = turn.next().await {
+            match event {
+                Ok(event) if event.is_last() => {}
+                Ok(event) => self.emit(RunEvent::Agent { node: self.name.clone(), event }).await,
+                Err(error) => failure = error,
             }
         }
-        Ok(Reply::message(builder.into_message()))
+        turn.take_end().ok_or(failure)
     }
 
     async fn emit(&self, event: RunEvent) {
@@ -207,10 +198,15 @@ struct Read {
     repairs: Vec<Repair>,
 }
 
-/// Reads an answer: as a failure with the answer as it came where that breaks what is declared.
-fn read(agent: &Agent, affordance: &Affordance, reply: &Reply, node: &Node) -> Result<Read> {
-    let sacp = if node.sacp { Sacp::Required } else { Sacp::Allowed };
-    let answer = agent.answer(affordance, reply, sacp)?;
+/// The response of an answer: a failure with the answer as it came where that breaks what is declared.
+fn read(affordance: &Affordance, end: End, node: &Node) -> Read {
+    let End { reply, answer } = end;
+    if reply.state.is_failure() && !matches!(answer.kind, Kind::Response(_)) {
+        let reason = Error::Failed { state: reply.state, message: reply.message.text(), data: None };
+        let mut response = Response::failure(reason.to_string());
+        response.data = answer.response.data;
+        return Read { response, repairs: answer.repairs };
+    }
     // A single output may be the whole answer, which descriptions of tools of Agent Spec don't say.
     let has_single_output = node.outputs.as_ref().is_some_and(|outputs| outputs.len() == 1);
     if let Some(error) = invalid(affordance.to_string(), &answer)
@@ -220,7 +216,7 @@ fn read(agent: &Agent, affordance: &Affordance, reply: &Reply, node: &Node) -> R
             Kind::Unreadable => answer.response,
             Kind::Plain | Kind::Response(_) => answer.rejected(error.to_string()),
         };
-        return Ok(Read { response, repairs: answer.repairs });
+        return Read { response, repairs: answer.repairs };
     }
     let mut response = answer.response;
     if answer.kind == Kind::Plain {
@@ -229,7 +225,7 @@ fn read(agent: &Agent, affordance: &Affordance, reply: &Reply, node: &Node) -> R
     if reply.state.needs_input() {
         response.status = Status::ClarificationNeeded;
     }
-    Ok(Read { response, repairs: answer.repairs })
+    Read { response, repairs: answer.repairs }
 }
 
 /// Adds what a message has beside text and data.

@@ -43,7 +43,8 @@ pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incomin
 /// Reads a piece of a stream of server-sent events. Its type `error` is that of a failure, as APIs of models send it.
 fn event_of_block(block: &Block) -> Result<Event> {
     if block.kind == "error" {
-        return Err(Error::Failed { state: State::Failed.name(), message: detail(&block.data).unwrap_or_default() });
+        let message = detail(&block.data).unwrap_or_default();
+        return Err(Error::Failed { state: State::Failed, message, data: None });
     }
     Ok(event_of_text(&block.data))
 }

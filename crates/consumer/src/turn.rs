@@ -1,0 +1,433 @@
+//! One turn: something is said to an agent, and what follows until the caller is next: a result, a failure, or a question.
+//!
+//! Every command and every call of the library goes through here, so that an agent is understood the same whoever asks, and
+//! however the answer comes. A turn
+//! 1. sends the request ([`Agent::perform`]);
+//! 2. passes on the pieces of the answer, but holds back what may become a response of SACP, which people don't read;
+//! 3. waits while the agent goes on by itself: it queries the task, and receives its events again if their stream broke;
+//! 4. reads the answer with [`read_answer`](crate::sacp::read_answer), and ends with [`Event::Done`], [`Event::InputRequired`], or
+//!    an error. A failure that the agent reports is no error here: its reply has the state, text, and data.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Affordance, Agent, Artifact, Continuation, Control, Error, Event, Events, Exchange, Message, Part, Reply, Request,
+    Result, Status,
+    agent::Intent,
+    answer::{invalid, with_answer},
+    answer_builder::AnswerBuilder,
+};
+use crate::sacp::{Answer, Kind, Sacp};
+
+use futures_util::{StreamExt, future::BoxFuture};
+
+/// The pause before an agent is asked for the first time how its work goes. Each is half as long again as the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest of these pauses.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+/// How often in a row the events of a task are received again although none came in between.
+const MAX_RESUMPTIONS: u32 = 3;
+/// The longest text that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
+const MAX_HELD: usize = 64 * 1024;
+
+/// A turn under way. Dropping it cancels the call where the protocol can.
+pub(super) struct Turn {
+    agent: Agent,
+    affordance: Affordance,
+    sacp: Sacp,
+    /// True if work that goes on without the caller is waited for.
+    waits: bool,
+    phase: Phase,
+    control: Option<Arc<dyn Control>>,
+    continuation: Continuation,
+    builder: AnswerBuilder,
+    held: Held,
+    /// What is to be passed on next.
+    ready: VecDeque<Result<Event>>,
+    /// The status that was passed on last.
+    status: Option<Status>,
+    started: Instant,
+    pause: Duration,
+    resumptions: u32,
+    calls: u32,
+    end: Option<End>,
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) struct End {
+    /// The reply, whole, as it was read. One whose answer can't be used is as it came.
+    pub(super) reply: Reply,
+    /// What was read of it.
+    pub(super) answer: Answer,
+}
+
+enum Phase {
+    Beginning(BoxFuture<'static, Result<Exchange>>),
+    Receiving(Events),
+    Over,
+}
+
+impl Turn {
+    /// A turn that sends nothing before it is polled. `waits`: until the agent is done or asks.
+    ///
+    /// # Errors
+    /// If the description has no action for a message.
+    pub(super) fn new(agent: &Agent, intent: Intent, waits: bool) -> Result<Turn> {
+        let settings = agent.all_settings();
+        let affordance = match &intent {
+            Intent::Message { .. } => agent.message_action(&settings)?.0,
+            Intent::Request(affordance, _) => affordance.clone(),
+        };
+        let caller = agent.clone();
+        Ok(Turn {
+            affordance,
+            sacp: settings.sacp(),
+            waits,
+            phase: Phase::Beginning(Box::pin(async move { caller.perform(intent).await })),
+            control: None,
+            continuation: Continuation::default(),
+            builder: agent.answer_builder(),
+            held: Held::default(),
+            ready: VecDeque::new(),
+            status: None,
+            started: Instant::now(),
+            pause: FIRST_PAUSE,
+            resumptions: 0,
+            calls: 1,
+            end: None,
+            agent: agent.clone(),
+        })
+    }
+
+    /// The same turn with answers read as responses of SACP or not, whatever the settings say.
+    pub(super) fn reading(self, sacp: Sacp) -> Turn {
+        Turn { sacp, ..self }
+    }
+
+    /// Sends the request, unless it was sent.
+    ///
+    /// # Errors
+    /// What the call fails with before an answer begins. A failure that the agent reports is passed on by [`Turn::next`].
+    pub(super) async fn begin(&mut self) -> Result<()> {
+        let Phase::Beginning(beginning) = &mut self.phase else { return Ok(()) };
+        match beginning.await {
+            Ok(Exchange { events, control }) => {
+                self.control = control.or(self.control.take());
+                self.phase = Phase::Receiving(events);
+                Ok(())
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// The next event; none after the last. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Option<Result<Event>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let outcome = match &mut self.phase {
+                Phase::Over => return None,
+                Phase::Beginning(_) => self.begin().await,
+                Phase::Receiving(events) => {
+                    let event = events.next().await;
+                    self.take(event)
+                }
+            };
+            if let Err(error) = outcome {
+                self.phase = Phase::Over;
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// Goes on to the end of the turn.
+    ///
+    /// # Errors
+    /// What ends the turn without a reply that can be used.
+    pub(super) async fn finish(&mut self) -> Result<End> {
+        while let Some(event) = self.next().await {
+            event?;
+        }
+        self.take_end().ok_or(Error::Cancelled)
+    }
+
+    /// How the turn ended, once it has: also if [`Turn::next`] gave an error because the answer breaks its schema.
+    pub(super) fn take_end(&mut self) -> Option<End> {
+        self.end.take()
+    }
+
+    /// Control of the call; none before it began, or if its protocol has none.
+    pub(super) fn control(&self) -> Option<Arc<dyn Control>> {
+        self.control.clone()
+    }
+
+    /// Requests that were sent: one, and those that asked how the work goes.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// The time since the turn was made.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn take(&mut self, event: Option<Result<Event>>) -> Result<()> {
+        match event {
+            Some(Ok(Event::Done(reply) | Event::InputRequired(reply))) => self.take_reply(reply),
+            Some(Ok(event)) => self.pass_on(event),
+            // A binding that ends without a last event has said all that there is.
+            None => self.take_reply(Reply::default()),
+            Some(Err(error)) => match self.control.as_ref().and_then(|control| control.task()) {
+                Some(task) if self.waits && error.is_transient() && self.resumptions < MAX_RESUMPTIONS => {
+                    self.resume(task, error)
+                }
+                _ => self.fail(error),
+            },
+        }
+    }
+
+    fn pass_on(&mut self, event: Event) -> Result<()> {
+        self.resumptions = 0;
+        let event = match event {
+            Event::Status(status) => {
+                if self.status.as_ref() != Some(&status) {
+                    self.status = Some(status.clone());
+                    self.ready.push_back(Ok(Event::Status(status)));
+                }
+                return Ok(());
+            }
+            // Whole once more: in the snapshot of a task, or after a break.
+            Event::Artifact(artifact) if !artifact.append => {
+                let unshown = unshown(&self.builder, &artifact);
+                self.builder.push(&Event::Artifact(artifact))?;
+                match unshown {
+                    Some(event) => event,
+                    None => return Ok(()),
+                }
+            }
+            event => {
+                self.builder.push(&event)?;
+                event
+            }
+        };
+        let passed = self.held.pass(event, self.expected_sacp());
+        self.ready.extend(passed.into_iter().map(Ok));
+        Ok(())
+    }
+
+    /// What the description and the caller say of responses in SACP.
+    fn expected_sacp(&self) -> Sacp {
+        self.agent.sacp_of_messages(&self.affordance, self.sacp)
+    }
+
+    /// The end of an exchange, which is that of the turn unless the agent goes on.
+    fn take_reply(&mut self, mut reply: Reply) -> Result<()> {
+        let Continuation { context, task } = std::mem::take(&mut self.continuation);
+        reply.continuation.context = reply.continuation.context.or(context);
+        if !reply.state.is_final() {
+            reply.continuation.task = reply.continuation.task.or(task);
+        }
+        let goes_on = self.waits && !reply.state.is_final() && !reply.state.needs_input();
+        match reply.continuation.task.clone() {
+            Some(task) if goes_on => {
+                self.continuation = reply.continuation;
+                self.query(task)
+            }
+            _ => self.finish_with(reply),
+        }
+    }
+
+    /// Waits, and asks how the work goes.
+    fn query(&mut self, task: String) -> Result<()> {
+        self.check_time()?;
+        let (agent, affordance, pause) = (self.agent.clone(), self.affordance.clone(), self.pause);
+        self.pause = (pause * 3 / 2).min(MAX_PAUSE);
+        self.calls += 1;
+        self.phase = Phase::Beginning(Box::pin(async move {
+            sleep(pause).await;
+            agent.request(affordance, Request::Query { task: Some(task) }).await
+        }));
+        Ok(())
+    }
+
+    /// Receives the events of a task again whose stream broke off. Where that isn't possible, asks how the work goes.
+    fn resume(&mut self, task: String, broken: Error) -> Result<()> {
+        if self.check_time().is_err() {
+            return Err(broken);
+        }
+        let (agent, affordance, pause) = (self.agent.clone(), self.affordance.clone(), self.pause);
+        self.resumptions += 1;
+        self.calls += 1;
+        self.continuation.task = Some(task.clone());
+        self.phase = Phase::Beginning(Box::pin(async move {
+            sleep(pause).await;
+            let again = agent.request(affordance.clone(), Request::Resume { task: task.clone() }).await;
+            let queried = match again {
+                Err(_) => agent.request(affordance, Request::Query { task: Some(task) }).await,
+                again => again,
+            };
+            // An agent that can do neither has lost the answer.
+            queried.map_err(|_| broken)
+        }));
+        Ok(())
+    }
+
+    fn check_time(&self) -> Result<()> {
+        let limit = self.agent.all_settings().whole_timeout();
+        if self.started.elapsed() + self.pause > limit {
+            return Err(Error::TimedOut { id: self.agent.id().into(), waiting_for: "the end of its work", limit });
+        }
+        Ok(())
+    }
+
+    /// The end of the turn by an error. What the agent itself reports as its failure is a reply.
+    fn fail(&mut self, error: Error) -> Result<()> {
+        match error {
+            Error::Failed { state, message, data } => {
+                let text = (!message.is_empty()).then(|| Part::text(message));
+                let parts = text.into_iter().chain(data.map(|data| Part::Data { data: *data }));
+                self.finish_with(Reply { state, ..Reply::message(Message::agent(parts)) })
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Reads the answer, and passes on what people haven't seen of it.
+    fn finish_with(&mut self, reply: Reply) -> Result<()> {
+        self.phase = Phase::Over;
+        let last = reply.message.clone();
+        let reply = self.builder.complete(reply);
+        let answer = self.agent.answer(&self.affordance, &reply, self.sacp)?;
+        let is_response = matches!(answer.kind, Kind::Response(_));
+        let held = self.held.take();
+        if answer.kind == Kind::Plain {
+            self.ready.extend(held.into_iter().map(Ok));
+        }
+        if !reply.state.is_failure()
+            && let Some(error) = invalid(self.affordance.to_string(), &answer)
+        {
+            self.ready.push_back(Err(error));
+            self.end = Some(End { reply, answer });
+            return Ok(());
+        }
+        let reply = with_answer(reply, &answer);
+        let said = if is_response || last.is_empty() { reply.message.clone() } else { last };
+        let end = match reply.state {
+            state if state.is_failure() => {
+                let message = Some(said).filter(|said| !said.is_empty());
+                self.ready.push_back(Ok(Event::Status(Status { state, message, progress: None })));
+                Event::Done(reply.clone())
+            }
+            state if state.needs_input() => Event::InputRequired(Reply { message: said, ..reply.clone() }),
+            _ => {
+                if is_response || !self.held.has_passed {
+                    self.ready.extend(Event::of_parts(textual(&reply.message)).into_iter().map(Ok));
+                }
+                Event::Done(reply.clone())
+            }
+        };
+        self.ready.push_back(Ok(end));
+        self.end = Some(End { reply, answer });
+        Ok(())
+    }
+}
+
+/// Text, data and thoughts of a message: all else was passed on as it came.
+fn textual(message: &Message) -> impl Iterator<Item = Part> {
+    let is_textual = |part: &&Part| matches!(part, Part::Text { .. } | Part::Data { .. } | Part::Thinking { .. });
+    message.parts.iter().filter(is_textual).cloned().collect::<Vec<_>>().into_iter()
+}
+
+/// What is new of an artifact that comes whole: all of it, the text after what is known, or nothing.
+fn unshown(known: &AnswerBuilder, artifact: &Artifact) -> Option<Event> {
+    let whole = || Some(Event::Artifact(artifact.clone()));
+    let Some(before) = known.artifact(&artifact.id).filter(|before| !before.parts.is_empty()) else { return whole() };
+    if before.parts == artifact.parts {
+        return None;
+    }
+    let text = Message::agent([Part::Artifact(artifact.clone())]).text();
+    let is_text = |parts: &[Part]| parts.iter().all(|part| matches!(part, Part::Text { .. }));
+    let shown = Message::agent([Part::Artifact(before.clone())]).text();
+    match text.strip_prefix(&shown) {
+        Some("") if is_text(&artifact.parts) && is_text(&before.parts) => None,
+        Some(rest) if is_text(&artifact.parts) && is_text(&before.parts) => {
+            let parts = vec![Part::text(rest)];
+            Some(Event::Artifact(Artifact { parts, append: true, ..artifact.clone() }))
+        }
+        _ => whole(),
+    }
+}
+
+/// Pieces of an answer that are held back because they may be a response of SACP. The builder of the answer bounds them.
+#[derive(Debug, Default)]
+struct Held {
+    events: Vec<Event>,
+    /// Their text, as far as it decides.
+    bytes: usize,
+    /// True if something of the answer was passed on.
+    has_passed: bool,
+    /// True if text was passed on: what follows it is no response.
+    is_prose: bool,
+}
+
+impl Held {
+    /// Takes the next event, and returns those that are passed on.
+    fn pass(&mut self, event: Event, sacp: Sacp) -> Vec<Event> {
+        let is_content = matches!(event, Event::Text(_) | Event::Data(_) | Event::Artifact(_));
+        if !is_content || sacp == Sacp::Off {
+            self.has_passed |= is_content || matches!(event, Event::Media(_));
+            return vec![event];
+        }
+        if sacp == Sacp::Required || self.may_be_response(&event) {
+            self.events.push(event);
+            return Vec::new();
+        }
+        self.has_passed = true;
+        self.is_prose |= matches!(event, Event::Text(_) | Event::Artifact(_));
+        let mut passed = self.take();
+        passed.push(event);
+        passed
+    }
+
+    /// What is held.
+    fn take(&mut self) -> Vec<Event> {
+        self.has_passed |= !self.events.is_empty();
+        std::mem::take(&mut self.events)
+    }
+
+    fn may_be_response(&mut self, event: &Event) -> bool {
+        let parts = match event {
+            Event::Data(data) => return is_like_response(data),
+            Event::Text(text) => return self.may_go_on_with(text),
+            Event::Artifact(artifact) => &artifact.parts,
+            _ => return false,
+        };
+        parts.iter().all(|part| match part {
+            Part::Text { text } => self.may_go_on_with(text),
+            Part::Data { data } => is_like_response(data),
+            _ => false,
+        })
+    }
+
+    /// True if the text so far, with this after it, begins as a response does: with an object, a fence, or a tag.
+    fn may_go_on_with(&mut self, text: &str) -> bool {
+        let begins = self.bytes > 0 || text.trim_start().starts_with(['{', '`', '<', '"']);
+        if !text.trim_start().is_empty() && begins {
+            self.bytes += text.len();
+        }
+        !self.is_prose && self.bytes <= MAX_HELD && (begins || text.trim_start().is_empty())
+    }
+}
+
+fn is_like_response(data: &Value) -> bool {
+    match data {
+        Value::Object(members) => members.keys().any(|name| name.eq_ignore_ascii_case("status")),
+        Value::String(text) => text.trim_start().starts_with(['{', '`', '<', '"']),
+        _ => false,
+    }
+}
