@@ -15,6 +15,8 @@ const server = new WebSocketServer({
 server.on("listening", () => console.log((secured ?? server).address().port));
 secured?.listen(0, "127.0.0.1");
 
+// The correlations of the actions that have asked.
+const asked = new Set();
 const properties = { language: "de", volume: 3 };
 
 server.on("connection", (socket, request) => {
@@ -62,6 +64,11 @@ server.on("connection", (socket, request) => {
         if (streaming.length === 3) status("completed", streaming);
       },
       ask: () => status("input-required", "Which Bonn?"),
+      which() {
+        if (asked.has(correlationID)) return status("completed", `Dry in ${message.input}.`);
+        asked.add(correlationID);
+        status("input-required", "Which city?");
+      },
       fail: () => status("failed", "no such city"),
       refuse: () =>
         answer({ messageType: "error", type: "about:blank", title: "Refused", status: "403", detail: "not today", instance: "urn:x" }),

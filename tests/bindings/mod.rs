@@ -10,7 +10,7 @@ use std::{
 };
 
 use agentdex::{
-    consumer::{Affordance, Binding, Call, Description, Error, Event, Limits, Message, Network, Request},
+    consumer::{Affordance, Binding, Call, Continuation, Description, Error, Event, Limits, Message, Network, Request},
     fetch::{self, AllowList},
 };
 use futures_util::StreamExt;
@@ -83,7 +83,7 @@ fn call(description: &Arc<Description>, affordance: Affordance, request: Request
 }
 
 fn invoke(input: Value) -> Request {
-    Request::Invoke { input: Some(input), parts: Vec::new(), stream: true }
+    Request::Invoke { input: Some(input), parts: Vec::new(), continuation: Continuation::default(), stream: true }
 }
 
 /// All events of a call, or its error.

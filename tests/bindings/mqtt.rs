@@ -8,8 +8,8 @@ use std::{
 };
 
 use agentdex::consumer::{
-    Affordance, Authorization, Binding, Call, Content, Error, Event, Grant, Media, Message, Mqtt, Operation, Part,
-    Place, Request, Secret, State, Trace,
+    Affordance, Authorization, Binding, Call, Content, Continuation, Error, Event, Grant, Media, Message, Mqtt,
+    Operation, Part, Place, Request, Secret, State, Trace,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ fn one_request_has_several_responses_and_bytes_are_sent() {
     assert_eq!(texts, [&Event::Text("1".into()), &Event::Text("2".into()), &Event::Text("3".into())]);
     assert!(matches!(all.last(), Some(Event::Done(reply)) if reply.message.data() == Some(&json!({"done": true}))));
     let parts = vec![Part::Audio(Media::bytes("audio/wav", [1, 2, 3]))];
-    let request = Request::Invoke { input: None, parts, stream: true };
+    let request = Request::Invoke { input: None, parts, continuation: Continuation::default(), stream: true };
     let call = setting.call(Affordance::Action("reverse".into()), json!({}), request);
     let Message { parts, .. } = block_on(answer(&Mqtt, call)).unwrap();
     assert_eq!(parts, [Part::Audio(Media::bytes("audio/wav", [3, 2, 1]))]);

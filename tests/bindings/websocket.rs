@@ -10,8 +10,8 @@ use std::{
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use agentdex::consumer::{
-    Affordance, Authorization, Binding, Call, Content, Error, Event, Grant, Media, Message, Part, Place, Request,
-    Secret, State, Trace, WebSocket,
+    Affordance, Authorization, Binding, Call, Content, Continuation, Error, Event, Grant, Media, Message, Part, Place,
+    Request, Secret, State, Trace, WebSocket,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -156,7 +156,8 @@ fn sound_is_streamed_in_both_directions() {
     let Some(agent) = Agent::start(&[]) else { return };
     let wave = |bytes: &[u8]| Part::Audio(Media::bytes("audio/wav", bytes));
     let input = json!({"frames": 3});
-    let request = Request::Invoke { input: Some(input), parts: vec![wave(&[1, 2]), wave(&[3, 4, 5])], stream: true };
+    let parts = vec![wave(&[1, 2]), wave(&[3, 4, 5])];
+    let request = Request::Invoke { input: Some(input), parts, continuation: Continuation::default(), stream: true };
     block_on(async {
         let mut exchange = WebSocket.start(agent.action("transcribe", request)).await.unwrap();
         let mut frames = Vec::new();
@@ -200,6 +201,29 @@ fn an_agent_that_needs_input_says_so() {
     let Some(Event::InputRequired(reply)) = events.pop() else { panic!("{events:?}") };
     assert_eq!((reply.message.text().as_str(), reply.state), ("Which Bonn?", State::InputRequired));
     assert!(reply.continuation.task.is_some());
+}
+
+#[test]
+fn the_answer_to_a_question_continues_the_action_that_asked() {
+    let Some(server) = Agent::start(&[]) else { return };
+    let properties = json!({"question": {"type": "string"}, "days": {"type": "integer"}});
+    let input = json!({"type": "object", "properties": properties, "required": ["question", "days"]});
+    let which = agent(&thing(json!({"actions": {"which": {"input": input, "forms": [server.form()]}}})));
+    block_on(async {
+        let asking = which.ask(("Will it rain?", json!({"days": 2}))).await.unwrap();
+        assert_eq!((asking.state(), asking.message().text().as_str()), (State::InputRequired, "Which city?"));
+        let asking = which.restore_conversation(&asking.to_json()).unwrap();
+        let answered = asking.ask("Bonn").await.unwrap();
+        assert_eq!((answered.state(), answered.message().text().as_str()), (State::Completed, "Dry in Bonn."));
+        // The action is over: the next message is an action of its own, and is told what was said.
+        let next = answered.ask(("And tomorrow?", json!({"days": 1}))).await.unwrap();
+        assert_eq!(next.state(), State::InputRequired);
+    });
+    let sent: [Value; 3] = std::array::from_fn(|_| server.received());
+    assert_eq!((&sent[1]["correlationID"], &sent[1]["input"]), (&sent[0]["correlationID"], &json!("Bonn")));
+    assert_ne!(sent[2]["correlationID"], sent[0]["correlationID"]);
+    let told = sent[2]["input"]["question"].as_str().unwrap();
+    assert!(told.contains("Dry in Bonn.") && told.ends_with("And tomorrow?"), "{told}");
 }
 
 #[test]

@@ -136,6 +136,22 @@ fn answer_in_sacp_is_read() {
 }
 
 #[test]
+fn agent_that_cannot_continue_an_action_is_told_what_was_said() {
+    let server = Server::start(|request| match request.body.contains("Bonn") {
+        true => Said::json(json!({"status": "completed", "output": "Dry."})),
+        false => Said::json(json!({"status": "input-required", "output": "Which city?", "href": "/actions/1"})),
+    });
+    let agent = agent(&asking(&server.origin));
+    run(async {
+        let asking = agent.ask("Will it rain?").await.unwrap();
+        assert_eq!((asking.state(), asking.message().text().as_str()), (State::InputRequired, "Which city?"));
+        assert_eq!(asking.ask("Bonn").await.unwrap().message().text(), "Dry.");
+    });
+    let sent = &server.received()[1].body;
+    assert!(sent.contains("Will it rain?") && sent.contains("Which city?"), "{sent}");
+}
+
+#[test]
 fn writer_sends_while_another_task_reads() {
     let server = counting();
     let agent = agent(&asking(&server.origin));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
-    Message, Operation, Part, Place, Reply, Request, Result, Settings, State,
+    Operation, Part, Place, Reply, Request, Result, Settings, State,
     answer::given,
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
@@ -21,6 +21,7 @@ use super::{
     input,
     middleware::Next,
     request_template::RequestTemplate,
+    said::Said,
     schema, template,
     turn::Turn,
 };
@@ -59,7 +60,7 @@ pub struct Explanation {
 
 /// A call before its form and binding are chosen: a message, or a request to an affordance.
 pub(super) enum Intent {
-    Message { message: Box<Message>, continuation: Continuation, stream: bool, schema: Option<Value> },
+    Message(Box<Said>),
     Request(Affordance, Request),
 }
 
@@ -135,7 +136,7 @@ impl Agent {
     }
 
     fn invocation(&self, action: &str, input: Option<Value>, stream: bool) -> Result<Turn> {
-        let request = Request::Invoke { input, parts: Vec::new(), stream };
+        let request = Request::Invoke { input, parts: Vec::new(), continuation: Continuation::default(), stream };
         Turn::new(self, Intent::Request(Affordance::Action(action.to_owned()), request), true)
     }
 
@@ -325,13 +326,13 @@ impl Agent {
     pub(super) async fn perform(&self, intent: Intent) -> Result<Exchange> {
         let settings = self.all_settings();
         let affordance = match &intent {
-            Intent::Message { .. } => self.message_action(&settings)?.0,
+            Intent::Message(_) => self.message_action(&settings)?.0,
             Intent::Request(affordance, _) => affordance.clone(),
         };
         let operation = match (&intent, &affordance) {
             (Intent::Request(_, Request::Subscribe { .. }), Affordance::Property(_)) => Operation::ObserveProperty,
             (Intent::Request(_, request), _) => request.operation(),
-            (Intent::Message { .. }, _) => Operation::InvokeAction,
+            (Intent::Message(_), _) => Operation::InvokeAction,
         };
         let is_unconfirmed = || settings.confirmed != Some(true) && self.description.requires_confirmation(&affordance);
         if operation == Operation::InvokeAction && is_unconfirmed() {
@@ -355,17 +356,17 @@ impl Agent {
         let (description, form) = (&self.description, &choice.form);
         let variables = settings.variables.clone();
         let (request, variables) = match intent {
-            Intent::Message { message, continuation, stream, schema } if choice.fit.takes_messages => {
-                let (message, continuation) = (message.clone(), continuation.clone());
-                (Request::Message { message, continuation, stream: *stream, schema: schema.clone() }, variables)
+            Intent::Message(said) => said.request(description, choice, variables)?,
+            // What is said over a protocol of messages isn't what the input describes.
+            Intent::Request(_, request @ Request::Invoke { input: Some(Value::String(_)), .. })
+                if choice.fit.takes_messages =>
+            {
+                (request.clone(), input::of_variables(description, &form.affordance, variables)?)
             }
-            Intent::Message { message, stream, .. } => {
-                let input = input::of_message(description, form, message, variables)?;
-                (Request::Invoke { input: input.data, parts: input.parts, stream: *stream }, input.variables)
-            }
-            Intent::Request(_, Request::Invoke { input, parts, stream }) => {
+            Intent::Request(_, Request::Invoke { input, parts, continuation, stream }) => {
                 let checked = input::of_data(description, form, input.clone(), variables)?;
-                (Request::Invoke { input: checked.data, parts: parts.clone(), stream: *stream }, checked.variables)
+                let (parts, continuation) = (parts.clone(), continuation.clone());
+                (Request::Invoke { input: checked.data, parts, continuation, stream: *stream }, checked.variables)
             }
             Intent::Request(_, Request::Subscribe { input }) => {
                 let checked = input::of_data(description, form, input.clone(), variables)?;
@@ -585,7 +586,7 @@ fn header_name(authorization: &Authorization) -> Option<String> {
 /// The members of the data that a caller gives.
 fn given_members(intent: &Intent) -> Option<&Map<String, Value>> {
     let data = match intent {
-        Intent::Message { message, .. } => message.data(),
+        Intent::Message(said) => said.message.data(),
         Intent::Request(_, Request::Invoke { input, .. }) => input.as_ref(),
         Intent::Request(..) => None,
     };

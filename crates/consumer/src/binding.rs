@@ -18,7 +18,7 @@
 //!
 //!     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
 //!         let is_ours = form.scheme() == "echo" && operation == Operation::InvokeAction;
-//!         is_ours.then_some(Fit { rank: 10, takes_messages: false, streams: false })
+//!         is_ours.then_some(Fit { rank: 10, ..Fit::default() })
 //!     }
 //!
 //!     fn start(&self, call: Call) -> Pending<'_, Exchange> {
@@ -85,7 +85,7 @@ pub trait Binding: fmt::Debug + Send + Sync {
 }
 
 /// The suitability of a binding for a form: its rank, and the features that it supports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fit {
     /// Of several that fit, the one with the highest rank is taken: 30 for a protocol made for agents, 20 for one with
     /// a subprotocol of agents, 10 for a plain transport.
@@ -93,6 +93,12 @@ pub struct Fit {
     /// True if it sends whole messages ([`Request::Message`]). Otherwise a message is turned into the input of the
     /// action first, and comes as [`Request::Invoke`].
     pub takes_messages: bool,
+    /// True if an answer to a question continues the action that asked, by the [`Continuation`] of the request. Otherwise the
+    /// agent is told the conversation with the answer.
+    pub continues: bool,
+    /// True if it sends earlier turns as messages of their own ([`Request::Message`]). Otherwise an agent that doesn't know them
+    /// is told them as a text, where its action takes one.
+    pub takes_history: bool,
     /// True if an answer can come in pieces.
     pub streams: bool,
 }
@@ -126,8 +132,10 @@ pub struct Call {
 pub enum Request {
     /// A message to an agent, for bindings that take messages.
     Message {
-        /// The message; service messages and earlier turns that the agent doesn't have are in it.
+        /// The message; service messages are in it.
         message: Box<Message>,
+        /// Earlier turns that the agent doesn't know, for bindings that take them ([`Fit::takes_history`]).
+        history: Vec<Message>,
         /// The conversation it belongs to.
         continuation: Continuation,
         /// True if the answer may come in pieces.
@@ -141,6 +149,8 @@ pub enum Request {
         input: Option<Value>,
         /// Binary input, in place of `input`, for forms whose content is not JSON.
         parts: Vec<Part>,
+        /// The conversation that the input continues, for bindings that do so ([`Fit::continues`]).
+        continuation: Continuation,
         /// True if the answer may come in pieces.
         stream: bool,
     },

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State, agent::Intent, turn::Turn,
+    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State,
+    agent::Intent,
+    said::{Said, transcript},
+    turn::Turn,
 };
 use crate::sacp::{DataContract, Repair, inject};
 
@@ -194,18 +197,11 @@ impl Conversation {
         Ok(self.with_turn(message, reply, &turn))
     }
 
-    /// Builds the call of a message. Unless the protocol continues the conversation, the system prompt and the history
-    /// go before the message, since the agent doesn't know them.
+    /// The call of a message, with what an agent has to be told that doesn't remember the conversation.
     pub(super) fn intent(&self, message: &Message, schema: Option<serde_json::Value>, stream: bool) -> Intent {
-        let Stored { history, continuation, .. } = &self.stored;
-        let mut sent = message.clone();
-        if *continuation == Continuation::default() {
-            let prompt = system_prompt(&self.agent).map(Part::system);
-            let told = (!history.is_empty())
-                .then(|| Part::text(format!("The conversation so far:\n\n{}\n\nGo on with:", transcript(history))));
-            sent.parts = prompt.into_iter().chain(told).chain(sent.parts).collect();
-        }
-        Intent::Message { message: Box::new(sent), continuation: continuation.clone(), stream, schema }
+        let Stored { history, continuation, .. } = self.stored.clone();
+        let prompt = system_prompt(&self.agent);
+        Intent::Message(Box::new(Said { message: message.clone(), history, prompt, continuation, stream, schema }))
     }
 
     /// The conversation after a turn: a message, and the reply to it.
@@ -232,16 +228,4 @@ fn system_prompt(agent: &Agent) -> Option<String> {
     let action = action.and_then(|affordance| agent.description().find(&affordance));
     let contract = action.and_then(|action| DataContract::of_action(action).ok().flatten());
     Some(inject(settings.system_prompt.as_deref().unwrap_or_default(), contract.as_ref()))
-}
-
-/// Renders a history as text, each message after its role.
-fn transcript(history: &[Message]) -> String {
-    let line = |message: &Message| {
-        let who = match message.role {
-            Role::User => "User",
-            Role::Agent => "Agent",
-        };
-        format!("{who}: {message}")
-    };
-    history.iter().map(line).collect::<Vec<_>>().join("\n")
 }

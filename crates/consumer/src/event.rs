@@ -227,7 +227,8 @@ pub struct Continuation {
     /// The conversation: `contextId` of A2A.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The task that waits for input: `taskId` of A2A, `href` or id of an action in WoT.
+    /// The task that waits for input: `taskId` of A2A, `correlationID` of the LMOS protocol, `href` of an action in
+    /// WoT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }

@@ -16,6 +16,9 @@ use crate::td::Violation;
 const TEXT_MEMBERS: [&str; 10] =
     ["message", "question", "query", "text", "prompt", "input", "content", "utterance", "request", "ask"];
 
+/// The shortest limit of a text that may be a conversation, in characters.
+const MIN_TRANSCRIPT: u64 = 1000;
+
 /// The checked input of an affordance: data, binary content and URI variables.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Input {
@@ -189,6 +192,32 @@ fn add_known(schema: &Value, members: &mut Map<String, Value>) {
         {
             members.insert(name.to_owned(), known);
         }
+    }
+}
+
+/// A message as the answer to a question of an action that goes on: its data, else its text. The question decides what it has
+/// to be, and not the input of the action.
+pub(super) fn of_answer(message: &Message) -> Input {
+    let text = spoken_text(message);
+    let data = message.data().cloned().or_else(|| (!text.is_empty()).then(|| text.into()));
+    let parts = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
+    Input { data, parts, variables: Map::new() }
+}
+
+/// True if an action takes the text of a whole conversation: anything, a text, or an object with a text that is for messages by
+/// its name. One that may be only a few words long is for something else.
+pub(super) fn takes_transcript(description: &Description, form: &Form) -> bool {
+    let Some(found) = description.find(&form.affordance) else { return false };
+    let is_long = |schema: &Value| schema["maxLength"].as_u64().is_none_or(|length| length >= MIN_TRANSCRIPT);
+    match input_schema(&form.affordance, found) {
+        None => variable_schemas(description, &form.affordance).is_empty(),
+        Some(schema) => match schema["properties"].as_object() {
+            Some(properties) => TEXT_MEMBERS.iter().any(|known| {
+                let mut named = properties.iter().filter(|(name, _)| name.eq_ignore_ascii_case(known));
+                named.any(|(_, schema)| is_free_text(schema) && is_long(schema))
+            }),
+            None => is_free_text(schema) && is_long(schema),
+        },
     }
 }
 

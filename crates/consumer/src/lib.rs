@@ -233,8 +233,8 @@ mod mqtt;
 mod network;
 mod package;
 mod request_template;
-
 mod run;
+mod said;
 mod schema;
 mod settings;
 mod several;

@@ -75,7 +75,13 @@ impl Binding for Mcp {
         };
         let calls_tools = form.text("mcp:method").is_none_or(|method| method == "tools/call");
         let is_ours = form.subprotocol() == Some(NAME) && operation == Operation::InvokeAction;
-        (is_ours && is_reached && calls_tools).then_some(Fit { rank: 30, takes_messages: false, streams: true })
+        (is_ours && is_reached && calls_tools).then_some(Fit {
+            rank: 30,
+            takes_messages: false,
+            continues: false,
+            takes_history: false,
+            streams: true,
+        })
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {

@@ -63,7 +63,7 @@ impl Binding for Mqtt {
             Affordance::Thing => (false, ""),
         };
         let is_fit = is_ours && can && (packet.is_empty() || packet == needs);
-        is_fit.then_some(Fit { rank: 10, takes_messages: false, streams: true })
+        is_fit.then_some(Fit { rank: 10, streams: true, ..Fit::default() })
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {

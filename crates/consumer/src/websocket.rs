@@ -2,7 +2,8 @@
 //!
 //! Each call has a connection of its own. What belongs to it has one `correlationID`; answers refer to that, or to the
 //! `messageID` of what they answer. Binary frames carry media, in both directions: the bytes of a request follow its message, and
-//! what an agent sends is [`Event::Media`] between the statuses of the action.
+//! what an agent sends is [`Event::Media`] between the statuses of the action. The answer to a question (`input-required`) has the
+//! `correlationID` of the action that asked.
 //!
 //! | request | sent | answered by |
 //! |---|---|---|
@@ -17,7 +18,7 @@
 //! | request-reply | `an_action_is_invoked_and_its_statuses_are_read`, `properties_are_read_written_and_observed`, `actions_are_asked_for_and_cancelled` |
 //! | one request, several responses | `one_request_has_several_responses` |
 //! | notifications, publish-subscribe | `events_are_received_until_the_subscription_ends`, `properties_are_read_written_and_observed` |
-//! | request and response streams | `sound_is_streamed_in_both_directions`, `further_input_belongs_to_the_same_action` |
+//! | request and response streams | `sound_is_streamed_in_both_directions`, `further_input_belongs_to_the_same_action`, `the_answer_to_a_question_continues_the_action_that_asked` |
 
 mod connection;
 mod message;
@@ -69,7 +70,7 @@ impl Binding for WebSocket {
                     | Operation::SubscribeEvent
             ),
         };
-        (is_ours && can).then_some(Fit { rank: 20, takes_messages: false, streams: true })
+        (is_ours && can).then_some(Fit { rank: 20, continues: true, streams: true, ..Fit::default() })
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {

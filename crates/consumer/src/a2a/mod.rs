@@ -23,6 +23,7 @@ mod card;
 mod endpoint;
 mod read;
 mod run;
+mod spoken;
 mod write;
 
 pub use self::write::SCHEMA_METADATA;
@@ -48,7 +49,7 @@ impl Binding for A2a {
                 | Operation::QueryAllActions
         );
         let rank = if endpoint.is_rpc { 30 } else { 29 };
-        is_possible.then_some(Fit { rank, takes_messages: true, streams: true })
+        is_possible.then_some(Fit { rank, takes_messages: true, continues: true, streams: true, ..Fit::default() })
     }
 
     fn find_description<'a>(&'a self, call: &'a Call) -> Pending<'a, Option<(Description, Form)>> {

@@ -17,6 +17,7 @@ use super::{
     },
     endpoint::{Endpoint, Rpc},
     read::{self, Answer},
+    spoken::spoken,
     write,
 };
 
@@ -40,15 +41,17 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
     match &call.request {
         Request::Message { message, continuation, schema, .. } => {
             session.note(continuation);
-            let parameters = write::parameters(&session.endpoint, message, continuation, schema.as_ref());
+            let parameters =
+                write::parameters(&session.endpoint, &spoken(message, &call), continuation, schema.as_ref());
             // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can
             // cancel it.
             session.say(parameters, can_stream).await
         }
-        Request::Invoke { input, parts, stream } => {
+        Request::Invoke { input, parts, continuation, stream } => {
+            session.note(continuation);
             let data = input.clone().map(Part::from).into_iter();
             let message = Message::user(data.chain(parts.iter().cloned()));
-            let parameters = write::parameters(&session.endpoint, &message, &Continuation::default(), None);
+            let parameters = write::parameters(&session.endpoint, &spoken(&message, &call), continuation, None);
             session.say(parameters, *stream && can_stream).await
         }
         Request::Subscribe { input } => {

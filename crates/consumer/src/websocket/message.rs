@@ -59,6 +59,7 @@ impl Outgoing {
         };
         let task = match &call.request {
             Request::Query { task } | Request::Cancel { task } => task.clone(),
+            Request::Invoke { continuation, .. } => continuation.task.clone(),
             _ => None,
         };
         Ok(Outgoing {

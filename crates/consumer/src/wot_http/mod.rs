@@ -53,7 +53,7 @@ impl Binding for Http {
                 | Operation::ObserveProperty
                 | Operation::SubscribeEvent
         );
-        is_possible.then_some(Fit { rank, takes_messages: false, streams: true })
+        is_possible.then_some(Fit { rank, streams: true, ..Fit::default() })
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {

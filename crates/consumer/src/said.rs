@@ -1,0 +1,73 @@
+//! What is said in a turn, as the request of a binding.
+
+use serde_json::{Map, Value};
+
+use super::{Continuation, Description, Message, Part, Request, Result, Role, choose::Choice, input};
+
+/// A message, with what an agent needs to know that doesn't remember the conversation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub(super) message: Message,
+    /// The earlier turns.
+    pub(super) history: Vec<Message>,
+    /// Instructions for the agent's behavior.
+    pub(super) prompt: Option<String>,
+    pub(super) continuation: Continuation,
+    /// True if the answer may come in pieces.
+    pub(super) stream: bool,
+    /// The JSON Schema that the answer should satisfy.
+    pub(super) schema: Option<Value>,
+}
+
+impl Said {
+    /// The request by a form, and its URI variables. An agent that doesn't know the conversation is told the prompt and the
+    /// history: the history where its binding or its action takes one, since what takes a city would look for that of a whole
+    /// conversation.
+    pub(super) fn request(
+        &self,
+        description: &Description,
+        choice: &Choice,
+        variables: Map<String, Value>,
+    ) -> Result<(Request, Map<String, Value>)> {
+        let Choice { form, fit, .. } = choice;
+        let (continuation, stream) = (self.continuation.clone(), self.stream);
+        if fit.continues && !fit.takes_messages && continuation.task.is_some() {
+            let input::Input { data, parts, .. } = input::of_answer(&self.message);
+            let variables = input::of_variables(description, &form.affordance, variables)?;
+            return Ok((Request::Invoke { input: data, parts, continuation, stream }, variables));
+        }
+        let is_known = fit.continues && continuation != Continuation::default();
+        let (mut message, mut history) = (self.message.clone(), Vec::new());
+        if !is_known {
+            let mut before: Vec<Part> = self.prompt.clone().map(Part::system).into_iter().collect();
+            if fit.takes_history {
+                history.clone_from(&self.history);
+            } else if !self.history.is_empty() && (fit.takes_messages || input::takes_transcript(description, form)) {
+                let told = transcript(&self.history);
+                before.push(Part::text(format!("The conversation so far:\n\n{told}\n\nGo on with:")));
+            }
+            message.parts.splice(0..0, before);
+        }
+        if fit.takes_messages {
+            let (message, schema) = (Box::new(message), self.schema.clone());
+            return Ok((Request::Message { message, history, continuation, stream, schema }, variables));
+        }
+        let input::Input { data, parts, variables } = input::of_message(description, form, &message, variables)?;
+        Ok((Request::Invoke { input: data, parts, continuation, stream }, variables))
+    }
+}
+
+/// Renders a history as text, each message after its role, with its data.
+pub(super) fn transcript(history: &[Message]) -> String {
+    let line = |message: &Message| {
+        let who = match message.role {
+            Role::User => "User",
+            Role::Agent => "Agent",
+        };
+        let text = message.text();
+        let data = message.all_data().map(Value::to_string);
+        let said = (!text.is_empty()).then_some(text).into_iter().chain(data).collect::<Vec<_>>();
+        format!("{who}: {}", said.join("\n"))
+    };
+    history.iter().map(line).collect::<Vec<_>>().join("\n")
+}
