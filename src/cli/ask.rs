@@ -2,7 +2,7 @@
 
 use std::{io::Write, process::ExitCode};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -14,11 +14,15 @@ use super::{
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Agent, Conversation, Error, Settings};
+use agentdex_consumer::{Agent, Consumer, Conversation, Error, Settings};
+
+/// The share of the best score below which another match isn't asked unless it is named.
+const FAR_BEHIND: f32 = 0.5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Capability to look for, and the question; with --agent the question alone
+    /// What the agent should be able to do, and the question. With --agent, and where the question says it all, the question
+    /// alone
     #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"])]
     words: Vec<String>,
     /// Ask this agent, named by id or title, rather than the best match
@@ -44,27 +48,21 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let (capability, question) = match (arguments.words.as_slice(), &arguments.agent) {
+    let (query, question) = match (arguments.words.as_slice(), &arguments.agent) {
+        ([question], None) => (Some(question), question),
         ([question], Some(_)) => (None, question),
-        ([capability, question], None) => (Some(capability), question),
-        ([_], None) => {
-            anyhow::bail!(
-                "say what the agent should be able to do, and then what to ask, as in `agentdex ask 'convert units' 'How many \
-                 miles are 42 km?'`; or name the agent with --agent"
-            )
-        }
-        _ => anyhow::bail!("with --agent, give the question alone"),
+        ([query, question], None) => (Some(query), question),
+        _ => bail!("with --agent, give the question alone"),
     };
     let consumer = arguments.calling.consumer(client).await?;
-    let agent = match (&arguments.agent, capability) {
-        (Some(name), _) => consumer.agent(&id_of(client, name).await?).await?,
-        (None, capability) => consumer.find(capability.map_or("", String::as_str)).await?,
-    };
     let mut settings = Settings::new().sacp_instructions(arguments.sacp);
     if let Some(action) = &arguments.action {
         settings = settings.action(action);
     }
-    let agent = agent.update(settings);
+    let agent = match (&arguments.agent, query) {
+        (Some(name), _) => consumer.agent(&id_of(client, name).await?).await?.update(settings),
+        (None, query) => best_for(&consumer, query.map_or("", String::as_str), question, &settings).await?,
+    };
     if arguments.explain {
         explain(&agent).await?;
     }
@@ -80,6 +78,61 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         false => AnswerPrinter::default().reply(conversation.reply())?,
     }
     Ok(exit_of(conversation.state()))
+}
+
+/// The best match that can be asked, unless it is hardly one: the registry doubts it, or better ones can't be asked.
+async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &Settings) -> anyhow::Result<Agent> {
+    let found = consumer.find_all(query).await?;
+    let Some(best) = found.first() else { return Err(Error::NotFound { query: query.to_owned() }.into()) };
+    if best.is_doubtful() {
+        bail!(
+            "no agent is much like {query:?}; the nearest is {}\n  to ask it anyway, name it: --agent {}",
+            named(best),
+            visible(best.id())
+        );
+    }
+    let best_score = best.score();
+    let mut reasons: Vec<String> = Vec::new();
+    for agent in found {
+        let agent = agent.update(settings.clone());
+        let is_far_behind = agent.score() < best_score.map(|score| score * FAR_BEHIND);
+        match agent.check_message(question) {
+            Ok(()) if is_far_behind => {
+                bail!(
+                    "{}\n  the next, {}, matches {query:?} far less; to ask it anyway, name it: --agent {}",
+                    reasons.join("\n  "),
+                    named(&agent),
+                    visible(agent.id())
+                );
+            }
+            Ok(()) => {
+                reasons.iter().for_each(|reason| complain(reason));
+                if !reasons.is_empty() {
+                    complain(&format!("asking {} instead", named(&agent)));
+                }
+                return Ok(agent);
+            }
+            Err(error) => {
+                reasons.push(format!("{} can't be asked this: {}", named(&agent), without_id(&error, &agent)))
+            }
+        }
+    }
+    bail!("{}", reasons.join("\n  "))
+}
+
+/// The title of an agent that was found, with its score.
+fn named(agent: &Agent) -> String {
+    match agent.score() {
+        Some(score) => format!("{} ({score:.1})", visible(agent.title())),
+        None => visible(agent.title()).into_owned(),
+    }
+}
+
+/// The reason of an error without the agent, which is named before it.
+fn without_id(error: &Error, agent: &Agent) -> String {
+    let text = error.to_string();
+    let reason = text.strip_prefix(&format!("{} can't be called: ", agent.id()));
+    visible(reason.unwrap_or(&text)).into_owned()
 }
 
 /// An error about the input names the command that takes data.

@@ -65,11 +65,10 @@ fn task_is_processed_until_it_is_done_or_needs_input() {
         assert!(asked.continuation().task.is_some(), "{name}");
         let answered = asked.process("Bonn").await.unwrap();
         assert_eq!(answered.message().text(), "It is dry in Bonn.", "{name}");
-        let failed = agent.process("fail").await.unwrap_err();
-        assert!(
-            matches!(&failed, Error::Failed { message, .. } if message == "No station answers"),
-            "{name}: {failed}"
-        );
+        let failed = agent.process("fail").await.unwrap();
+        assert_eq!((failed.state(), failed.message().text()), (State::Failed, "No station answers".into()), "{name}");
+        let error = failed.into_result().unwrap_err();
+        assert!(matches!(&error, Error::Failed { message, .. } if message == "No station answers"), "{name}: {error}");
     });
 }
 

@@ -343,8 +343,8 @@ fn another_try_is_a_text_beside_the_data_of_a_message() {
         run.finish().await;
         assert_eq!(done(&run).message, "Good.");
         let parts = &server.received()[2].json()["params"]["message"]["parts"];
-        assert_eq!(parts[0]["data"], json!({"city": "Bonn", "days": 2}), "{parts}");
-        assert_eq!(parts[1]["text"], "Say it in German.", "{parts}");
+        assert_eq!(parts[1]["data"], json!({"city": "Bonn", "days": 2}), "{parts}");
+        assert_eq!(parts[2]["text"], "Say it in German.", "{parts}");
     });
 }
 

@@ -132,7 +132,9 @@ fn answer_in_sacp_is_read() {
     assert_eq!((answer.message().text().as_str(), answer.message().data()), ("It rains.", Some(&json!({"mm": 3}))));
     assert_eq!(answer.message().parts[0], Part::Thinking { text: "hm".into() });
     assert_eq!(said("clarification_needed").unwrap().state(), State::InputRequired);
-    assert!(matches!(said("failure").unwrap_err(), Error::Failed { .. }));
+    let failed = said("failure").unwrap();
+    assert_eq!((failed.state(), failed.message().data()), (State::Failed, Some(&json!({"mm": 3}))));
+    assert!(matches!(failed.into_result().unwrap_err(), Error::Failed { message, .. } if message == "It rains."));
 }
 
 #[test]

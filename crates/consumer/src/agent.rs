@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
-    Operation, Part, Place, Reply, Request, Result, Settings, State,
+    Message, Operation, Part, Place, Reply, Request, Result, Settings, State,
     answer::given,
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
@@ -41,6 +41,8 @@ pub struct Agent {
     /// True if the caller named it.
     is_named: bool,
     why: Vec<String>,
+    /// The relevance that a search found it with, and whether the directory doubts it.
+    rank: Option<(f32, bool)>,
 }
 
 /// A dry run of a message, with reasons: agent, action, binding, target and credentials. See [`Agent::explain`].
@@ -73,11 +75,16 @@ impl Agent {
             capabilities: Vec::new(),
             is_named: true,
             why: vec!["it was named".into()],
+            rank: None,
         }
     }
 
     pub(super) fn found(self, capabilities: Vec<String>, why: String) -> Agent {
         Agent { capabilities, is_named: false, why: vec![why], ..self }
+    }
+
+    pub(super) fn ranked(self, score: f32, is_doubtful: bool) -> Agent {
+        Agent { rank: Some((score, is_doubtful)), ..self }
     }
 
     pub(super) fn because(mut self, why: impl IntoIterator<Item = String>) -> Agent {
@@ -105,6 +112,16 @@ impl Agent {
         &self.why
     }
 
+    /// The relevance by which a search ranked it; none if it was named.
+    pub fn score(&self) -> Option<f32> {
+        self.rank.map(|(score, _)| score)
+    }
+
+    /// True if a search found it, and the directory doubts that it is what was asked for.
+    pub fn is_doubtful(&self) -> bool {
+        self.rank.is_some_and(|(_, is_doubtful)| is_doubtful)
+    }
+
     /// The same agent with further settings; a new one, `self` stays what it is. Credentials among them are for this
     /// agent, also where they name no origin.
     pub fn update(&self, changes: Settings) -> Agent {
@@ -119,16 +136,16 @@ impl Agent {
     /// [`Error::InvalidAnswer`] where the output is not what the description says.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
         let mut turn = self.invocation(action, data.into(), false)?;
-        turn.finish().await?.reply.into_result()
+        turn.finish().await?.into_result()
     }
 
-    /// Invokes an action and returns the answers as they come, however many, and their whole at the end. A failure that the
-    /// agent reports is an end as well, with its state.
+    /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: the message at the end is empty
+    /// if the answer came in pieces. A failure that the agent reports is an end as well, with its state.
     ///
     /// # Errors
-    /// As [`Agent::call`].
+    /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
     pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
-        let mut turn = self.invocation(action, data.into(), true)?;
+        let mut turn = self.invocation(action, data.into(), true)?.forwarding();
         turn.begin().await?;
         let control = turn.control();
         let events = stream::unfold(turn, |mut turn| async move { Some((turn.next().await?, turn)) });
@@ -270,6 +287,33 @@ impl Agent {
         Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
     }
 
+    /// Checks without sending anything that this message can be sent, as far as the description tells: that there is an action
+    /// and a form for it, and that the input has a place for what it says.
+    ///
+    /// # Errors
+    /// [`Error::NoForm`], [`Error::Setting`], [`Error::InvalidInput`], [`Error::Unconfirmed`]
+    pub fn check_message(&self, message: impl Into<Message>) -> Result<()> {
+        let settings = self.all_settings();
+        let (affordance, _) = self.message_action(&settings)?;
+        self.check_confirmed(&affordance, &settings)?;
+        let said = Said { message: message.into(), ..Said::default() };
+        let mut first_error = None;
+        for choice in self.choices(&affordance, Operation::InvokeAction, &settings)? {
+            match said.request(&self.description, &choice, settings.variables.clone()) {
+                Ok(_) => return Ok(()),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        first_error.map_or(Ok(()), Err)
+    }
+
+    fn check_confirmed(&self, affordance: &Affordance, settings: &Settings) -> Result<()> {
+        match settings.confirmed != Some(true) && self.description.requires_confirmation(affordance) {
+            true => Err(Error::Unconfirmed { id: self.id().into(), affordance: affordance.to_string() }),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that a message can be sent, as far as the description tells.
     pub(super) fn check(&self) -> Result<()> {
         let settings = self.all_settings();
@@ -334,9 +378,8 @@ impl Agent {
             (Intent::Request(_, request), _) => request.operation(),
             (Intent::Message(_), _) => Operation::InvokeAction,
         };
-        let is_unconfirmed = || settings.confirmed != Some(true) && self.description.requires_confirmation(&affordance);
-        if operation == Operation::InvokeAction && is_unconfirmed() {
-            return Err(Error::Unconfirmed { id: self.id().into(), affordance: affordance.to_string() });
+        if operation == Operation::InvokeAction {
+            self.check_confirmed(&affordance, &settings)?;
         }
         let mut first_error = None;
         for choice in self.choices(&affordance, operation, &settings)? {

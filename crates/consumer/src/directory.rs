@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Error, Pending};
-use crate::client::{RegistryClient, SearchHit};
+use crate::client::{RegistryClient, SearchHit, api::Confidence};
 use agentdex_td::BoxError;
 
 /// Finds descriptions of agents.
@@ -43,6 +43,8 @@ pub struct Candidate {
     pub score: f32,
     /// The capabilities that match, the best first.
     pub capabilities: Vec<String>,
+    /// True if the directory doubts that any match is what was asked for.
+    pub is_doubtful: bool,
 }
 
 fn failed(error: impl Into<BoxError>) -> Error {
@@ -65,11 +67,13 @@ impl Directory for RegistryClient {
                 answer => answer,
             };
             let answer = answer.map_err(failed)?;
+            let is_doubtful = answer.confidence == Some(Confidence::Low);
             let candidate = |hit: SearchHit| Candidate {
                 id: hit.id,
                 title: hit.title,
                 score: hit.score,
                 capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
+                is_doubtful,
             };
             Ok(answer.hits.into_iter().map(candidate).collect())
         })

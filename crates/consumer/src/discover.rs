@@ -121,7 +121,8 @@ impl Consumer {
         let Some(text) = self.0.directory.description(&candidate.id).await? else { return Ok(None) };
         let Ok(description) = Description::parse(&text) else { return Ok(None) };
         let why = format!("{why} with a score of {:.2}", candidate.score);
-        Ok(Some(Agent::new(self.0.clone(), description).found(candidate.capabilities, why)))
+        let agent = Agent::new(self.0.clone(), description).found(candidate.capabilities, why);
+        Ok(Some(agent.ranked(candidate.score, candidate.is_doubtful)))
     }
 
     /// The agent with this id.

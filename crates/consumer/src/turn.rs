@@ -20,7 +20,7 @@ use super::{
     answer::{invalid, with_answer},
     answer_builder::AnswerBuilder,
 };
-use crate::sacp::{Answer, Kind, Sacp};
+use crate::sacp::{Answer, Expected, Given, Kind, Sacp, read_answer};
 
 use futures_util::{StreamExt, future::BoxFuture};
 
@@ -28,10 +28,13 @@ use futures_util::{StreamExt, future::BoxFuture};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest of these pauses.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
-/// How often in a row the events of a task are received again although none came in between.
+/// How often in a row the events of a task are received again although nothing new came in between.
 const MAX_RESUMPTIONS: u32 = 3;
 /// The longest text that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
 const MAX_HELD: usize = 64 * 1024;
+
+/// What a response in a text begins with, or what stands around it.
+const OPENINGS: [char; 3] = ['{', '`', '<'];
 
 /// A turn under way. Dropping it cancels the call where the protocol can.
 pub(super) struct Turn {
@@ -40,6 +43,8 @@ pub(super) struct Turn {
     sacp: Sacp,
     /// True if work that goes on without the caller is waited for.
     waits: bool,
+    /// True if what was passed on is gathered, within the limit of an answer. Otherwise a stream may be endless.
+    gathers: bool,
     phase: Phase,
     control: Option<Arc<dyn Control>>,
     continuation: Continuation,
@@ -61,8 +66,20 @@ pub(super) struct Turn {
 pub(super) struct End {
     /// The reply, whole, as it was read. One whose answer can't be used is as it came.
     pub(super) reply: Reply,
+    /// What the agent said at the end: all of the answer, unless pieces came before a question or the reason of a failure.
+    pub(super) last: Message,
     /// What was read of it.
     pub(super) answer: Answer,
+}
+
+impl End {
+    /// The reply, or the error with the agent's reason.
+    pub(super) fn into_result(self) -> Result<Reply> {
+        match self.reply.state.is_failure() {
+            true => Reply { message: self.last, ..self.reply }.into_result(),
+            false => Ok(self.reply),
+        }
+    }
 }
 
 enum Phase {
@@ -87,6 +104,7 @@ impl Turn {
             affordance,
             sacp: settings.sacp(),
             waits,
+            gathers: true,
             phase: Phase::Beginning(Box::pin(async move { caller.perform(intent).await })),
             control: None,
             continuation: Continuation::default(),
@@ -106,6 +124,11 @@ impl Turn {
     /// The same turn with answers read as responses of SACP or not, whatever the settings say.
     pub(super) fn reading(self, sacp: Sacp) -> Turn {
         Turn { sacp, ..self }
+    }
+
+    /// The same turn, of which only what isn't passed on yet is kept: the reply at its end is empty if pieces came.
+    pub(super) fn forwarding(self) -> Turn {
+        Turn { gathers: false, ..self }
     }
 
     /// Sends the request, unless it was sent.
@@ -192,17 +215,18 @@ impl Turn {
     }
 
     fn pass_on(&mut self, event: Event) -> Result<()> {
-        self.resumptions = 0;
+        let is_gathered = self.gathers || !self.held.has_passed;
         let event = match event {
             Event::Status(status) => {
                 if self.status.as_ref() != Some(&status) {
+                    self.resumptions = 0;
                     self.status = Some(status.clone());
                     self.ready.push_back(Ok(Event::Status(status)));
                 }
                 return Ok(());
             }
             // Whole once more: in the snapshot of a task, or after a break.
-            Event::Artifact(artifact) if !artifact.append => {
+            Event::Artifact(artifact) if is_gathered && !artifact.append => {
                 let unshown = unshown(&self.builder, &artifact);
                 self.builder.push(&Event::Artifact(artifact))?;
                 match unshown {
@@ -211,12 +235,21 @@ impl Turn {
                 }
             }
             event => {
-                self.builder.push(&event)?;
+                if is_gathered {
+                    self.builder.push(&event)?;
+                }
                 event
             }
         };
+        if matches!(&event, Event::Text(text) if text.is_empty()) {
+            return Ok(());
+        }
+        self.resumptions = 0;
         let passed = self.held.pass(event, self.expected_sacp());
         self.ready.extend(passed.into_iter().map(Ok));
+        if !self.gathers && self.held.has_passed {
+            drop(self.builder.take_message());
+        }
         Ok(())
     }
 
@@ -302,7 +335,11 @@ impl Turn {
         self.phase = Phase::Over;
         let last = reply.message.clone();
         let reply = self.builder.complete(reply);
-        let answer = self.agent.answer(&self.affordance, &reply, self.sacp)?;
+        let is_forwarded = !self.gathers && reply.message.is_empty();
+        let answer = match is_forwarded {
+            true => read_answer(&Given::default(), &Expected::any(Sacp::Off)),
+            false => self.agent.answer(&self.affordance, &reply, self.sacp)?,
+        };
         let is_response = matches!(answer.kind, Kind::Response(_));
         let held = self.held.take();
         if answer.kind == Kind::Plain {
@@ -312,18 +349,18 @@ impl Turn {
             && let Some(error) = invalid(self.affordance.to_string(), &answer)
         {
             self.ready.push_back(Err(error));
-            self.end = Some(End { reply, answer });
+            self.end = Some(End { reply, last, answer });
             return Ok(());
         }
-        let reply = with_answer(reply, &answer);
+        let reply = if is_forwarded { reply } else { with_answer(reply, &answer) };
         let said = if is_response || last.is_empty() { reply.message.clone() } else { last };
         let end = match reply.state {
             state if state.is_failure() => {
-                let message = Some(said).filter(|said| !said.is_empty());
+                let message = Some(said.clone()).filter(|said| !said.is_empty());
                 self.ready.push_back(Ok(Event::Status(Status { state, message, progress: None })));
                 Event::Done(reply.clone())
             }
-            state if state.needs_input() => Event::InputRequired(Reply { message: said, ..reply.clone() }),
+            state if state.needs_input() => Event::InputRequired(Reply { message: said.clone(), ..reply.clone() }),
             _ => {
                 if is_response || !self.held.has_passed {
                     self.ready.extend(Event::of_parts(textual(&reply.message)).into_iter().map(Ok));
@@ -332,7 +369,7 @@ impl Turn {
             }
         };
         self.ready.push_back(Ok(end));
-        self.end = Some(End { reply, answer });
+        self.end = Some(End { reply, last: said, answer });
         Ok(())
     }
 }
@@ -384,7 +421,10 @@ impl Held {
             return vec![event];
         }
         if sacp == Sacp::Required || self.may_be_response(&event) {
-            self.events.push(event);
+            match (self.events.last_mut(), event) {
+                (Some(Event::Text(before)), Event::Text(text)) => before.push_str(&text),
+                (_, event) => self.events.push(event),
+            }
             return Vec::new();
         }
         self.has_passed = true;
@@ -414,20 +454,20 @@ impl Held {
         })
     }
 
-    /// True if the text so far, with this after it, begins as a response does: with an object, a fence, or a tag.
+    /// True if the text so far, with this after it, may hold a response: an object, alone, in a fence, or after a thought.
     fn may_go_on_with(&mut self, text: &str) -> bool {
-        let begins = self.bytes > 0 || text.trim_start().starts_with(['{', '`', '<', '"']);
-        if !text.trim_start().is_empty() && begins {
+        let may_hold = self.bytes > 0 || text.contains(OPENINGS);
+        if may_hold {
             self.bytes += text.len();
         }
-        !self.is_prose && self.bytes <= MAX_HELD && (begins || text.trim_start().is_empty())
+        !self.is_prose && self.bytes <= MAX_HELD && (may_hold || text.trim_start().is_empty())
     }
 }
 
 fn is_like_response(data: &Value) -> bool {
     match data {
         Value::Object(members) => members.keys().any(|name| name.eq_ignore_ascii_case("status")),
-        Value::String(text) => text.trim_start().starts_with(['{', '`', '<', '"']),
+        Value::String(text) => text.contains(OPENINGS),
         _ => false,
     }
 }

@@ -4,7 +4,7 @@ use agentdex_consumer::{self as consumer, Candidate, Directory, Error, Pending, 
 
 use super::Registry;
 use crate::{
-    search::{self, FilterField},
+    search::{self, Confidence, FilterField},
     td::BoxError,
 };
 
@@ -22,11 +22,13 @@ impl Directory for Registry {
                 answer => answer,
             };
             let answer = blocking(search).await?;
+            let is_doubtful = answer.confidence == Some(Confidence::Low);
             let candidate = |hit: search::Hit| Candidate {
                 id: hit.id,
                 title: hit.title,
                 score: hit.score,
                 capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
+                is_doubtful,
             };
             Ok(answer.hits.into_iter().map(candidate).collect())
         })

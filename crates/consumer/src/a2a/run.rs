@@ -39,20 +39,19 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
     let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {
+        // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can cancel it.
         Request::Message { message, continuation, schema, .. } => {
             session.note(continuation);
             let parameters =
                 write::parameters(&session.endpoint, &spoken(message, &call), continuation, schema.as_ref());
-            // Also where the answer is wanted whole: a stream names the task at once, so that a call that is dropped can
-            // cancel it.
             session.say(parameters, can_stream).await
         }
-        Request::Invoke { input, parts, continuation, stream } => {
+        Request::Invoke { input, parts, continuation, .. } => {
             session.note(continuation);
             let data = input.clone().map(Part::from).into_iter();
             let message = Message::user(data.chain(parts.iter().cloned()));
             let parameters = write::parameters(&session.endpoint, &spoken(&message, &call), continuation, None);
-            session.say(parameters, *stream && can_stream).await
+            session.say(parameters, can_stream).await
         }
         Request::Subscribe { input } => {
             // The event of a card is a message whose answer comes in pieces.

@@ -200,9 +200,9 @@ struct Read {
 
 /// The response of an answer: a failure with the answer as it came where that breaks what is declared.
 fn read(affordance: &Affordance, end: End, node: &Node) -> Read {
-    let End { reply, answer } = end;
+    let End { reply, last, answer } = end;
     if reply.state.is_failure() && !matches!(answer.kind, Kind::Response(_)) {
-        let reason = Error::Failed { state: reply.state, message: reply.message.text(), data: None };
+        let reason = Error::Failed { state: reply.state, message: last.text(), data: None };
         let mut response = Response::failure(reason.to_string());
         response.data = answer.response.data;
         return Read { response, repairs: answer.repairs };
