@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The Python of an environment with the SDK; none: the tests are skipped.
-fn python() -> Option<String> {
+pub(super) fn python() -> Option<String> {
     let python = env::var("AGENTDEX_MCP_PYTHON").ok();
     if python.is_none() {
         skipped("mcp", "AGENTDEX_MCP_PYTHON that names a Python with the SDK of MCP (.ci/run installs one)");
@@ -41,16 +41,26 @@ fn python() -> Option<String> {
 }
 
 /// A server over HTTP.
-struct Server {
-    port: u16,
+pub(super) struct Server {
+    pub(super) port: u16,
     process: Child,
 }
 
 impl Server {
     fn start(python: &str, arguments: &[&str]) -> Server {
+        Server::of("mcp_server.py", python, arguments)
+    }
+
+    /// The server of a file beside this one.
+    pub(super) fn of(file: &str, python: &str, arguments: &[&str]) -> Server {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Server::at(port, file, python, arguments)
+    }
+
+    /// The same at a port.
+    pub(super) fn at(port: u16, file: &str, python: &str, arguments: &[&str]) -> Server {
         let process = Command::new(python)
-            .arg(beside("mcp_server.py"))
+            .arg(beside(file))
             .arg(port.to_string())
             .args(arguments)
             .stdout(Stdio::null())
@@ -62,12 +72,12 @@ impl Server {
         server
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
     /// The address of the stream of a server that was started with `sse`.
-    fn stream(&self) -> String {
+    pub(super) fn stream(&self) -> String {
         format!("http://127.0.0.1:{}/sse", self.port)
     }
 }

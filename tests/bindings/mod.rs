@@ -1,6 +1,7 @@
 //! Bindings of the consumer against counterparts that others wrote.
 
 mod mcp;
+mod mcp_questions;
 mod mqtt;
 mod websocket;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::server::{Said, Server};
 use crate::support::{TestRegistry, eventually, unreachable_url};
 
-pub(super) fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
+pub fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
     agentdex_allowing("127.0.0.1", registry, arguments, input)
 }
 

@@ -25,7 +25,7 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-pub use self::agents::TestAgent;
+pub use self::{agents::TestAgent, commands::agentdex};
 
 /// A directory of nothing.
 #[derive(Debug)]

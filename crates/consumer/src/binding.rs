@@ -82,6 +82,14 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// [`Error::Unreachable`], [`Error::Protocol`], [`Error::Agent`], [`Error::Status`] and other variants that say
     /// whose fault it is.
     fn start(&self, call: Call) -> Pending<'_, Exchange>;
+
+    /// Ends what the binding keeps open between calls, such as calls that wait for the answer of a user.
+    ///
+    /// # Errors
+    /// None in the bindings that come with agentdex.
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// The suitability of a binding for a form: its rank, and the features that it supports.

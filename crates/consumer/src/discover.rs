@@ -81,6 +81,16 @@ impl Consumer {
         self
     }
 
+    /// Ends what the bindings keep open between calls: calls that wait for the answer of a user are cancelled at their agents.
+    /// To be called before the process ends.
+    pub async fn close(&self) {
+        for binding in &self.0.bindings {
+            if let Err(error) = binding.close().await {
+                tracing::debug!(binding = binding.name(), %error, "closing a binding failed");
+            }
+        }
+    }
+
     /// The best match for a query that can be called.
     ///
     /// # Errors

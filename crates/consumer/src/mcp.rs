@@ -15,25 +15,31 @@
 //! | request and response streams | none: a tool takes one input and gives one result |
 
 mod answer;
+mod asking;
+mod client;
 mod connect;
 mod describe;
-mod notify;
+mod elicitation;
+mod held;
 mod program;
+mod running;
 mod sse;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use futures_util::stream;
-use rmcp::{
-    model::{CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, ServerResult},
-    service::{PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError},
-};
+use rmcp::model::{CallToolRequestParams, ElicitationAction, JsonObject};
 use serde_json::Value;
-use tokio::sync::{Notify, mpsc};
 
-use self::{answer::NAME, notify::Notified, sse::Ending};
+use self::{
+    answer::NAME,
+    asking::Asking,
+    client::Client,
+    held::HeldCalls,
+    running::{Open, Running},
+    sse::Ending,
+};
 pub use self::{describe::describe_mcp_server, program::Program};
-use super::{Binding, Call, Control, Error, Event, Exchange, Fit, Form, Operation, Pending, Request, Result};
+use super::{Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, State, input};
 use crate::td::internal::McpTransport;
 
 /// Calls tools of MCP servers.
@@ -48,6 +54,7 @@ use crate::td::internal::McpTransport;
 #[derive(Debug, Clone, Default)]
 pub struct Mcp {
     programs: BTreeMap<String, Program>,
+    held: HeldCalls,
 }
 
 impl Mcp {
@@ -75,50 +82,77 @@ impl Binding for Mcp {
         };
         let calls_tools = form.text("mcp:method").is_none_or(|method| method == "tools/call");
         let is_ours = form.subprotocol() == Some(NAME) && operation == Operation::InvokeAction;
-        (is_ours && is_reached && calls_tools).then_some(Fit {
-            rank: 30,
-            takes_messages: false,
-            continues: false,
-            takes_history: false,
-            streams: true,
-        })
+        let fit = Fit { rank: 30, continues: true, streams: true, ..Fit::default() };
+        (is_ours && is_reached && calls_tools).then_some(fit)
     }
 
     fn start(&self, call: Call) -> Pending<'_, Exchange> {
         Box::pin(async move {
-            let params = params(&call)?;
-            let target = call.form.href.clone();
-            let (sender, notified) = mpsc::channel(notify::BACKLOG);
-            let ending = Ending::default();
-            let service = match (self.program_of(&call.form), McpTransport::of_form(&call.form.members)) {
-                (Some(program), _) => connect::to_program(program, &target, sender).await?,
-                (None, Some(McpTransport::Sse)) => connect::over_sse(&call, sender, &ending).await?,
-                (None, _) => connect::over_http(&call, sender).await?,
-            };
-            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-            let sent = service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-            let handle = sent.map_err(|error| answer::failure(&target, error))?;
-            let cancelled = Arc::new(Notify::new());
-            let running = Running {
-                handle: Some(handle),
-                service,
-                notified,
-                cancelled: cancelled.clone(),
-                ending,
-                output: only_output(&call).map(str::to_owned),
-                target,
-                left: Vec::new(),
-            };
-            let events = stream::try_unfold(running, |mut running| async move {
-                Ok(running.next().await?.map(|event| (event, running)))
-            });
-            Ok(Exchange::new(events).with_control(Cancel(cancelled)))
+            match Asking::of(&call)? {
+                Some(asking) => self.go_on(call, asking).await,
+                None => {
+                    let asking = Asking::new(call.request.data().cloned());
+                    let open = self.open(&call, &asking).await?;
+                    Ok(Running::new(self.clone(), call, asking, open).into_exchange())
+                }
+            }
+        })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async {
+            self.held.cancel().await;
+            Ok(())
         })
     }
 }
 
-/// The tool and its arguments.
-fn params(call: &Call) -> Result<CallToolRequestParams> {
+impl Mcp {
+    /// Connects to the server and sends the request.
+    async fn open(&self, call: &Call, asking: &Asking) -> Result<Open> {
+        let params = params(call, asking)?;
+        let target = &call.form.href;
+        let (own, received) = Client::new();
+        let ending = Ending::default();
+        let service = match (self.program_of(&call.form), McpTransport::of_form(&call.form.members)) {
+            (Some(program), _) => connect::to_program(program, target, own).await?,
+            (None, Some(McpTransport::Sse)) => connect::over_sse(call, own, &ending).await?,
+            (None, _) => connect::over_http(call, own, asking.has_session).await?,
+        };
+        let handle = running::send(&service, params, target).await?;
+        Ok(Open::new(handle, service, received, ending))
+    }
+
+    /// Goes on with a call whose question the input answers: with the one that is held, else by a repeated one.
+    async fn go_on(&self, mut call: Call, mut asking: Asking) -> Result<Exchange> {
+        let answer = call.request.data().cloned();
+        let result = asking.take_answer(answer.as_ref(), &call.form)?;
+        if asking.requires_urls && result.action != ElicitationAction::Accept {
+            let message = "the user did not agree to open a URL of the tool".to_owned();
+            return Err(Error::Failed { state: State::Cancelled.name(), message });
+        }
+        if asking.has_questions() {
+            return Ok(Exchange::reply(asking.to_reply()));
+        }
+        asking.requires_urls = false;
+        // The continuation was stored elsewhere: its input is checked as that of any other call.
+        let input = input::of_data(&call.description, &call.form, asking.input.clone(), call.variables.clone())?;
+        if let Request::Invoke { input: answer, .. } = &mut call.request {
+            *answer = input.data;
+        }
+        call.variables = input.variables;
+        if let Some(held) = asking.held.take().and_then(|id| self.held.take(&id, &call.form.href)) {
+            // A server that doesn't wait for it any more goes on by itself.
+            let _ = held.answer.send(result);
+            return Ok(Running::of_held(self.clone(), call, asking, held.open).into_exchange());
+        }
+        let open = self.open(&call, &asking).await?;
+        Ok(Running::new(self.clone(), call, asking, open).into_exchange())
+    }
+}
+
+/// The tool and its arguments, with the answers to its questions.
+fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestParams> {
     let Request::Invoke { input, .. } = &call.request else {
         return Err(Error::Unsupported { what: "anything but calling a tool of MCP".into() });
     };
@@ -133,7 +167,9 @@ fn params(call: &Call) -> Result<CallToolRequestParams> {
             (name.to_owned(), input.as_ref().and_then(|input| input.get("arguments")).cloned())
         }
     };
-    let params = CallToolRequestParams::new(name);
+    let mut params = CallToolRequestParams::new(name);
+    params.request_state.clone_from(&asking.request_state);
+    params.input_responses = Some(asking.responses()).filter(|responses| !responses.is_empty());
     Ok(match arguments {
         None | Some(Value::Null) => params,
         Some(Value::Object(arguments)) => params.with_arguments(arguments),
@@ -147,63 +183,4 @@ fn only_output(call: &Call) -> Option<&str> {
     let action = call.description.find(&call.form.affordance)?;
     let mut names = action.get("output")?.get("properties")?.as_object()?.keys();
     names.next().filter(|_| names.next().is_none()).map(String::as_str)
-}
-
-/// A call under way. Dropping it ends the connection.
-struct Running {
-    handle: Option<RequestHandle<RoleClient>>,
-    service: RunningService<RoleClient, Notified>,
-    notified: mpsc::Receiver<Event>,
-    cancelled: Arc<Notify>,
-    ending: Ending,
-    output: Option<String>,
-    target: String,
-    /// The events of the answer that are still to be delivered, the next one last.
-    left: Vec<Event>,
-}
-
-impl Running {
-    async fn next(&mut self) -> Result<Option<Event>> {
-        if let Some(event) = self.left.pop() {
-            return Ok(Some(event));
-        }
-        let Some(handle) = &mut self.handle else { return Ok(None) };
-        let answered = tokio::select! {
-            biased;
-            Some(event) = self.notified.recv() => return Ok(Some(event)),
-            answered = &mut handle.rx => answered.unwrap_or(Err(ServiceError::TransportClosed)),
-            () = self.cancelled.notified() => {
-                if let Some(handle) = self.handle.take() {
-                    // The call is over for its caller, whether the server is notified or not.
-                    let _ = handle.cancel(Some("the caller cancelled it".to_owned())).await;
-                }
-                return Err(Error::Cancelled);
-            }
-        };
-        self.handle = None;
-        // A session that is left open costs the server memory; an answer is one without it, too.
-        let _ = self.service.close_with_timeout(connect::CLOSING).await;
-        let reply = match answered {
-            Ok(ServerResult::CallToolResult(result)) => answer::reply(result, self.output.as_deref())?,
-            Ok(_) => {
-                let reason = "tools/call is answered with another result".to_owned();
-                return Err(Error::Protocol { url: self.target.clone(), binding: NAME, reason });
-            }
-            Err(error) => return Err(self.ending.take().unwrap_or_else(|| answer::failure(&self.target, error))),
-        };
-        self.left = reply.events();
-        self.left.reverse();
-        Ok(self.left.pop())
-    }
-}
-
-/// Cancels a call.
-#[derive(Debug)]
-struct Cancel(Arc<Notify>);
-
-impl Control for Cancel {
-    fn cancel(&self) -> Pending<'_, ()> {
-        self.0.notify_one();
-        Box::pin(async { Ok(()) })
-    }
 }

@@ -152,7 +152,7 @@ fn refused(error: ErrorData) -> Error {
     Error::Agent { code: error.code.0.into(), message: error.message.into_owned(), data: error.data.map(Box::new) }
 }
 
-fn protocol(target: &str, reason: String) -> Error {
+pub(super) fn protocol(target: &str, reason: String) -> Error {
     let reason: String = reason.chars().filter(|character| !character.is_control()).take(300).collect();
     Error::Protocol { url: fetch::shown(target), binding: NAME, reason }
 }

@@ -10,16 +10,16 @@ use rmcp::{
         StreamableHttpClientTransport, TokioChildProcess, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
-use tokio::{process::Command, sync::mpsc};
+use tokio::process::Command;
 
 use super::{
     super::{
-        Call, Error, Event, Place, Result,
+        Call, Error, Place, Result,
         credential::parts,
         headers::{self, check_no_body, declared_headers},
     },
     answer,
-    notify::Notified,
+    client::Client,
     program::Program,
     sse::{Ending, SseTransport},
 };
@@ -27,10 +27,10 @@ use super::{
 /// Maximum time for closing a connection.
 pub(super) const CLOSING: Duration = Duration::from_secs(2);
 
-type Service = RunningService<RoleClient, Notified>;
+type Service = RunningService<RoleClient, Client>;
 
-/// Connects to the server that a form leads to.
-pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Result<Service> {
+/// Connects to the server that a form leads to; `with_session`: in the protocol that has sessions.
+pub(super) async fn over_http(call: &Call, own: Client, with_session: bool) -> Result<Service> {
     check_no_body(&call.authorization, "MCP")?;
     let target = &call.form.href;
     let (client, mut url) = call.network.http(target).await?;
@@ -51,24 +51,27 @@ pub(super) async fn over_http(call: &Call, events: mpsc::Sender<Event>) -> Resul
     config.max_sse_event_size = call.limits.max_bytes;
     let transport = StreamableHttpClientTransport::with_client(client, config);
     // Servers of the generation without sessions know no `initialize`, older ones no `server/discover`.
-    let lifecycle = ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::LATEST],
-        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    let lifecycle = match with_session {
+        true => ClientLifecycleMode::Initialize,
+        false => ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::LATEST],
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        },
     };
-    let served = Notified::new(events).serve_with_lifecycle(transport, lifecycle).await;
+    let served = own.serve_with_lifecycle(transport, lifecycle).await;
     served.map_err(|error| answer::refusal(target, error))
 }
 
 /// Opens the stream of a server that the form leads to.
-pub(super) async fn over_sse(call: &Call, events: mpsc::Sender<Event>, ending: &Ending) -> Result<Service> {
+pub(super) async fn over_sse(call: &Call, own: Client, ending: &Ending) -> Result<Service> {
     check_no_body(&call.authorization, "MCP")?;
     let transport = SseTransport::connect(call, ending.clone()).await?;
-    let served = Notified::new(events).serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
+    let served = own.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
     served.map_err(|error| ending.take().unwrap_or_else(|| answer::refusal(&call.form.href, error)))
 }
 
 /// Starts a program and connects to it. It ends with the connection.
-pub(super) async fn to_program(program: &Program, target: &str, events: mpsc::Sender<Event>) -> Result<Service> {
+pub(super) async fn to_program(program: &Program, target: &str, own: Client) -> Result<Service> {
     let mut command = Command::new(&program.command);
     command.args(&program.arguments).envs(program.environment.iter().map(|(name, value)| (name, value)));
     command.kill_on_drop(true);
@@ -78,6 +81,6 @@ pub(super) async fn to_program(program: &Program, target: &str, events: mpsc::Se
         reason: format!("{} can't be started: {error}", program.command.to_string_lossy()),
         source: None,
     })?;
-    let served = Notified::new(events).serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
+    let served = own.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
     served.map_err(|error| answer::refusal(target, error))
 }

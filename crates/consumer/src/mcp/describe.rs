@@ -8,12 +8,12 @@ use rmcp::{
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::{
     super::{Error, Network, Result},
-    answer, connect,
-    notify::Notified,
+    answer,
+    client::Client,
+    connect,
 };
 use crate::fetch;
 
@@ -48,8 +48,7 @@ async fn ask(network: &Network, url: &str) -> Result<Value> {
         preferred_versions: vec![ProtocolVersion::LATEST],
         legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
     };
-    let (events, _) = mpsc::channel(1);
-    let served = Notified::new(events).serve_with_lifecycle(transport, lifecycle).await;
+    let served = Client::of_results().serve_with_lifecycle(transport, lifecycle).await;
     let mut service = served.map_err(|error| answer::refusal(url, error))?;
     let info = service.peer().peer_info();
     let mut card = info.and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default();

@@ -1,0 +1,284 @@
+//! A call under way: its progress, its questions, and its result.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::stream;
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, ElicitRequestParams, ErrorCode, InputRequest,
+        InputRequiredResult, ServerResult,
+    },
+    service::{PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError},
+};
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+
+use super::{
+    super::{Call, Control, Error, Event, Exchange, Pending, Result},
+    Mcp,
+    answer::{self, protocol},
+    asking::{Answer, Asking, known_answer},
+    client::{Asked, Client, Received},
+    connect,
+    elicitation::{self, Question},
+    held::HeldCall,
+    only_output,
+    sse::Ending,
+};
+
+/// Maximum number of times that a server may want a call to be repeated without asking anything.
+const MAX_DELAYS: u32 = 8;
+/// The error of a server that wants URLs to be opened before it is called.
+const URL_REQUIRED: ErrorCode = ErrorCode(-32042);
+/// Maximum size of the state that a server wants back, in bytes.
+const MAX_STATE_BYTES: usize = 64 * 1024;
+
+/// A request that waits for its result, with its connection. Dropping it ends the connection.
+pub(super) struct Open {
+    handle: RequestHandle<RoleClient>,
+    service: RunningService<RoleClient, Client>,
+    received: Received,
+    ending: Ending,
+}
+
+impl Open {
+    pub(super) fn new(
+        handle: RequestHandle<RoleClient>,
+        service: RunningService<RoleClient, Client>,
+        received: Received,
+        ending: Ending,
+    ) -> Open {
+        Open { handle, service, received, ending }
+    }
+
+    /// True if the connection is over.
+    pub(super) fn is_closed(&self) -> bool {
+        self.service.peer().is_transport_closed()
+    }
+
+    /// Cancels the request at the server and closes the connection.
+    pub(super) async fn cancel(mut self) {
+        // The call is over for its caller, whether the server is notified or not.
+        let cancelled = self.handle.cancel(Some("the caller cancelled it".to_owned()));
+        let _ = tokio::time::timeout(connect::CLOSING, cancelled).await;
+        let _ = self.service.close_with_timeout(connect::CLOSING).await;
+    }
+
+    /// Closes the connection. A session that is left open costs the server memory; an answer is one without it, too.
+    async fn close(mut self) {
+        let _ = self.service.close_with_timeout(connect::CLOSING).await;
+    }
+}
+
+/// Sends the request of a tool.
+pub(super) async fn send(
+    service: &RunningService<RoleClient, Client>,
+    params: CallToolRequestParams,
+    target: &str,
+) -> Result<RequestHandle<RoleClient>> {
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let sent = service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+    sent.map_err(|error| answer::failure(target, error))
+}
+
+/// A call under way. Dropping it ends the connection, unless the call waits for the answer of a user.
+pub(super) struct Running {
+    mcp: Mcp,
+    call: Call,
+    asking: Asking,
+    /// `None` once the call is over, or held.
+    open: Option<Open>,
+    /// Answers to questions that a repeated call asks again.
+    known: Vec<Answer>,
+    /// True if the call was held, and its connection may have ended meanwhile.
+    was_held: bool,
+    delays: u32,
+    cancelled: Arc<Notify>,
+    /// The events of the answer that are still to be delivered, the next one last.
+    left: Vec<Event>,
+}
+
+/// What happens next in a call.
+enum Next {
+    Progress(Event),
+    Question(Asked),
+    Result(std::result::Result<ServerResult, ServiceError>),
+    Cancelled,
+}
+
+impl Running {
+    /// A call whose request was sent.
+    pub(super) fn new(mcp: Mcp, call: Call, asking: Asking, open: Open) -> Running {
+        let (cancelled, left) = (Arc::default(), Vec::new());
+        let known = asking.answers();
+        Running { mcp, call, asking, open: Some(open), known, was_held: false, delays: 0, cancelled, left }
+    }
+
+    /// A call that was held until its question was answered.
+    pub(super) fn of_held(mcp: Mcp, call: Call, asking: Asking, open: Open) -> Running {
+        Running { known: Vec::new(), was_held: true, ..Running::new(mcp, call, asking, open) }
+    }
+
+    pub(super) fn into_exchange(self) -> Exchange {
+        let control = Cancel(self.cancelled.clone());
+        let running = self;
+        let events = stream::try_unfold(running, |mut running| async move {
+            Ok(running.next().await?.map(|event| (event, running)))
+        });
+        Exchange::new(events).with_control(control)
+    }
+
+    async fn next(&mut self) -> Result<Option<Event>> {
+        loop {
+            if let Some(event) = self.left.pop() {
+                return Ok(Some(event));
+            }
+            let Some(open) = &mut self.open else { return Ok(None) };
+            let next = tokio::select! {
+                biased;
+                Some(event) = open.received.progress.recv() => Next::Progress(event),
+                Some(asked) = open.received.questions.recv() => Next::Question(asked),
+                result = &mut open.handle.rx => Next::Result(result.unwrap_or(Err(ServiceError::TransportClosed))),
+                () = self.cancelled.notified() => Next::Cancelled,
+            };
+            match next {
+                Next::Progress(event) => return Ok(Some(event)),
+                Next::Question((question, answer)) => self.ask(question, answer).await?,
+                Next::Result(result) => self.take_result(result).await?,
+                Next::Cancelled => {
+                    if let Some(open) = self.open.take() {
+                        open.cancel().await;
+                    }
+                    return Err(Error::Cancelled);
+                }
+            }
+        }
+    }
+
+    /// Passes a question on to the user, and holds the call until the answer comes.
+    async fn ask(&mut self, question: Question, answer: oneshot::Sender<rmcp::model::ElicitResult>) -> Result<()> {
+        if let Some(known) = known_answer(&mut self.known, &question) {
+            // A server that doesn't wait for it any more goes on by itself.
+            let _ = answer.send(known);
+            return Ok(());
+        }
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let target = &self.call.form.href;
+        self.asking.has_session = true;
+        if let Err(error) = self.asking.ask(vec![question], target) {
+            open.cancel().await;
+            return Err(error);
+        }
+        self.asking.held = Some(self.mcp.held.insert(HeldCall { open, answer }, target));
+        self.end(self.asking.to_reply().events());
+        Ok(())
+    }
+
+    async fn take_result(&mut self, result: std::result::Result<ServerResult, ServiceError>) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let target = self.call.form.href.clone();
+        match result {
+            Ok(ServerResult::CallToolResult(result)) => {
+                open.close().await;
+                self.end(answer::reply(result, only_output(&self.call))?.events());
+            }
+            Ok(ServerResult::InputRequiredResult(required)) => return self.take_required(required, open).await,
+            Ok(result) => {
+                open.close().await;
+                let is_question =
+                    matches!(&result, ServerResult::CustomResult(value) if value.0["resultType"] == "input_required");
+                let reason =
+                    if is_question { elicitation::UNREADABLE } else { "tools/call is answered with another result" };
+                return Err(protocol(&target, reason.to_owned()));
+            }
+            Err(ServiceError::McpError(error)) if !self.asking.has_session && needs_session(&error) => {
+                open.close().await;
+                self.asking.has_session = true;
+                self.call_again().await?;
+            }
+            Err(ServiceError::TransportClosed) if self.was_held => {
+                self.was_held = false;
+                self.call_again().await?;
+            }
+            Err(ServiceError::McpError(error)) if error.code == URL_REQUIRED => {
+                open.close().await;
+                let questions = urls(&error).ok_or_else(|| answer::failure(&target, ServiceError::McpError(error)))?;
+                self.asking.ask(questions, &target)?;
+                self.asking.requires_urls = true;
+                self.end(self.asking.to_reply().events());
+            }
+            Err(error) => return Err(open.ending.take().unwrap_or_else(|| answer::failure(&target, error))),
+        }
+        Ok(())
+    }
+
+    /// Takes a result of the protocol without sessions that asks, or that wants the call to be repeated later.
+    async fn take_required(&mut self, required: InputRequiredResult, mut open: Open) -> Result<()> {
+        let target = self.call.form.href.clone();
+        let state = required.request_state;
+        if state.as_ref().is_some_and(|state| state.len() > MAX_STATE_BYTES) {
+            return Err(protocol(&target, format!("the state of its question is larger than {MAX_STATE_BYTES} bytes")));
+        }
+        self.asking.request_state = state;
+        let requests = required.input_requests.unwrap_or_default();
+        let questions = requests.into_iter().map(|(key, request)| match request {
+            InputRequest::Elicitation(request) => {
+                Question::new(Some(key), request.params).map_err(|reason| protocol(&target, reason))
+            }
+            _ => Err(protocol(&target, "it asks for a model or for folders, which agentdex does not offer".to_owned())),
+        });
+        self.asking.ask(questions.collect::<Result<_>>()?, &target)?;
+        if self.asking.has_questions() {
+            open.close().await;
+            self.end(self.asking.to_reply().events());
+            return Ok(());
+        }
+        if self.delays == MAX_DELAYS {
+            return Err(protocol(&target, format!("it put the call off {MAX_DELAYS} times")));
+        }
+        tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.delays.min(4))).await;
+        self.delays += 1;
+        open.handle = send(&open.service, super::params(&self.call, &self.asking)?, &target).await?;
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// Makes the call again. The questions that it asks again are answered as before.
+    async fn call_again(&mut self) -> Result<()> {
+        self.known = self.asking.answers();
+        self.open = Some(self.mcp.open(&self.call, &self.asking).await?);
+        Ok(())
+    }
+
+    /// The last events of the call.
+    fn end(&mut self, mut events: Vec<Event>) {
+        events.reverse();
+        self.left = events;
+    }
+}
+
+/// True if a tool asks in the protocol with sessions alone, and was called in the other one.
+fn needs_session(error: &ErrorData) -> bool {
+    error.code == ErrorCode::INVALID_REQUEST && error.message.contains(elicitation::METHOD)
+}
+
+/// The URLs that a server wants to be opened before it is called again.
+fn urls(error: &ErrorData) -> Option<Vec<Question>> {
+    let params: Vec<ElicitRequestParams> =
+        serde_json::from_value(error.data.as_ref()?.get("elicitations").map(Value::clone)?).ok()?;
+    let questions: Vec<Question> =
+        params.into_iter().map(|params| Question::new(None, params)).collect::<std::result::Result<_, _>>().ok()?;
+    (!questions.is_empty()).then_some(questions)
+}
+
+/// Cancels a call.
+#[derive(Debug)]
+struct Cancel(Arc<Notify>);
+
+impl Control for Cancel {
+    fn cancel(&self) -> Pending<'_, ()> {
+        self.0.notify_one();
+        Box::pin(async { Ok(()) })
+    }
+}
