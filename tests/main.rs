@@ -2,6 +2,7 @@
 
 mod a2a;
 mod agent_spec;
+mod answers;
 mod aos;
 mod bindings;
 mod cli;

@@ -69,6 +69,14 @@ server.on("connection", (socket, request) => {
         asked.add(correlationID);
         status("input-required", "Which city?");
       },
+      echo: () => status("completed", { echo: message.input }),
+      pieces() {
+        for (const piece of ["# Plan\n", "\n", "- one\n", "- two\n"]) status("running", piece);
+        status("completed", "done");
+      },
+      sacp: () => status("completed", { thought: "hm", status: "success", data: { city: "Bonn" }, message: "Found." }),
+      sorry: () =>
+        other({ messageType: "actionStatus", action: "sorry", status: "failed", error: { title: "No station answers" } }),
       fail: () => status("failed", "no such city"),
       refuse: () =>
         answer({ messageType: "error", type: "about:blank", title: "Refused", status: "403", detail: "not today", instance: "urn:x" }),

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The Python of an environment with the SDK; none: the tests are skipped.
-pub(super) fn python() -> Option<String> {
+pub fn python() -> Option<String> {
     let python = env::var("AGENTDEX_MCP_PYTHON").ok();
     if python.is_none() {
         skipped("mcp", "AGENTDEX_MCP_PYTHON that names a Python with the SDK of MCP (.ci/run installs one)");
@@ -41,7 +41,7 @@ pub(super) fn python() -> Option<String> {
 }
 
 /// A server over HTTP.
-pub(super) struct Server {
+pub struct Server {
     pub(super) port: u16,
     process: Child,
 }
@@ -59,8 +59,18 @@ impl Server {
 
     /// The same at a port.
     pub(super) fn at(port: u16, file: &str, python: &str, arguments: &[&str]) -> Server {
+        Server::program(port, &beside(file), python, arguments)
+    }
+
+    /// The server of another file, over streamable HTTP.
+    pub fn run(file: &Path, python: &str) -> Server {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Server::program(port, file, python, &[])
+    }
+
+    fn program(port: u16, file: &Path, python: &str, arguments: &[&str]) -> Server {
         let process = Command::new(python)
-            .arg(beside(file))
+            .arg(file)
             .arg(port.to_string())
             .args(arguments)
             .stdout(Stdio::null())
@@ -72,7 +82,7 @@ impl Server {
         server
     }
 
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 

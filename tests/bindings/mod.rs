@@ -1,9 +1,9 @@
 //! Bindings of the consumer against counterparts that others wrote.
 
-mod mcp;
+pub mod mcp;
 mod mcp_questions;
-mod mqtt;
-mod websocket;
+pub mod mqtt;
+pub mod websocket;
 
 use std::{
     path::{Path, PathBuf},

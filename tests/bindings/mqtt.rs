@@ -20,7 +20,7 @@ use crate::{
     support::{closed_address, eventually, skipped},
 };
 
-const THING: &str = "urn:example:agent";
+pub const THING: &str = "urn:example:agent";
 
 /// A process that ends with the test.
 struct Process(Child);
@@ -37,8 +37,8 @@ fn free_port() -> u16 {
 }
 
 /// A broker, and an agent behind it where one is wanted.
-struct Setting {
-    port: u16,
+pub struct Setting {
+    pub port: u16,
     _broker: Process,
     _agent: Option<Process>,
 }
@@ -56,7 +56,7 @@ impl Setting {
         Some(Setting { port, _broker: broker, _agent: None })
     }
 
-    fn start() -> Option<Setting> {
+    pub fn start() -> Option<Setting> {
         let port = free_port();
         Setting::with_agent(port, &["-p", &port.to_string()])
     }

@@ -47,6 +47,12 @@ def on_message(client, _, request):
         for number in range(1, json.loads(request.payload) + 1):
             status(request, "running", output=str(number))
         status(request, "completed", output={"done": True})
+    elif name == "echo":
+        answer(request, json.dumps({"echo": json.loads(request.payload)}))
+    elif name == "pieces":
+        for piece in ("- one\n", "- two\n"):
+            status(request, "running", output=piece)
+        status(request, "completed", output="done")
     elif name == "reverse":
         answer(request, bytes(reversed(request.payload)), request.properties.ContentType)
     elif name == "fail":

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// An agent that runs.
-struct Agent {
+pub struct Agent {
     process: Child,
     port: u16,
     received: Receiver<Value>,
@@ -31,7 +31,7 @@ struct Agent {
 
 impl Agent {
     /// None where the package isn't there: the test is skipped.
-    fn start(arguments: &[&str]) -> Option<Agent> {
+    pub fn start(arguments: &[&str]) -> Option<Agent> {
         let Ok(folder) = env::var("AGENTDEX_WS_JS") else {
             skipped("ws", "AGENTDEX_WS_JS that names a folder with the package ws (.ci/run installs it)");
             return None;
@@ -56,7 +56,7 @@ impl Agent {
         Some(Agent { process, port, received })
     }
 
-    fn form(&self) -> Value {
+    pub fn form(&self) -> Value {
         json!({"href": format!("ws://127.0.0.1:{}/", self.port), "subprotocol": "lmosprotocol"})
     }
 

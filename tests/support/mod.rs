@@ -125,6 +125,14 @@ impl TestRegistry {
         TestRegistry::serve(registry, directory, http::Options { conversations: Some(consumer), ..http_options })
     }
 
+    /// Starts one whose options are made of it.
+    pub fn with_consumer(options: impl FnOnce(&Registry) -> http::Options) -> TestRegistry {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        let options = options(&registry);
+        TestRegistry::serve(registry, directory, options)
+    }
+
     /// Starts one on what a directory has already.
     pub fn start_in(directory: TempDir, options: registry::Options, http_options: http::Options) -> TestRegistry {
         let registry = Registry::builder(directory.path()).options(options).open().unwrap();

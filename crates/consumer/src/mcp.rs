@@ -129,7 +129,7 @@ impl Mcp {
         let result = asking.take_answer(answer.as_ref(), &call.form)?;
         if asking.requires_urls && result.action != ElicitationAction::Accept {
             let message = "the user did not agree to open a URL of the tool".to_owned();
-            return Err(Error::Failed { state: State::Cancelled.name(), message });
+            return Err(Error::Failed { state: State::Cancelled, message, data: None });
         }
         if asking.has_questions() {
             return Ok(Exchange::reply(asking.to_reply()));

@@ -28,10 +28,13 @@ pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Repl
     let repeated =
         result.structured_content.as_ref().and_then(|structured| repeated(structured, &texts.collect::<Vec<_>>()));
     let is_repeated = repeated.is_some();
+    // What a tool without a schema of its output returns, servers send as its JSON text.
+    let is_only = result.content.len() == 1 && result.structured_content.is_none() && result.is_error != Some(true);
     let mut parts = Vec::new();
     for block in result.content {
         match block {
             ContentBlock::Text(_) if is_repeated => {}
+            ContentBlock::Text(text) if is_only => parts.push(object(text.text)),
             ContentBlock::Text(text) => parts.push(Part::text(text.text)),
             ContentBlock::Image(image) => parts.push(Part::Image(bytes(&image.mime_type, &image.data)?)),
             ContentBlock::Audio(audio) => parts.push(Part::Audio(bytes(&audio.mime_type, &audio.data)?)),
@@ -91,6 +94,14 @@ fn is_same(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_same(a, b)))
         }
         _ => a == b,
+    }
+}
+
+/// A text that is an object in JSON is that object.
+fn object(text: String) -> Part {
+    match text.trim_start().starts_with('{').then(|| serde_json::from_str(&text)) {
+        Some(Ok(data)) => Part::Data { data },
+        _ => Part::text(text),
     }
 }
 
