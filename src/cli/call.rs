@@ -19,7 +19,7 @@ use super::{
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Affordance, Agent, Error, Event, Message, Part, Reply, Settings};
+use agentdex_consumer::{Affordance, Agent, Event, Message, Part, Reply, Settings, State};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -52,17 +52,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     if arguments.stream {
         return stream(&agent, action, input).await;
     }
-    match agent.call(action, input).await {
-        Ok(reply) => print(reply),
-        // The agent's own failure, which is printed as that of a stream is.
-        Err(Error::Failed { state, message, data }) => {
-            let text = (!message.is_empty()).then(|| Part::text(message));
-            let message = Message::agent(text.into_iter().chain(data.map(|data| Part::data(*data))));
-            AnswerPrinter::default().reply(Reply { state, ..Reply::message(message) })?;
-            Ok(exit_of(state))
-        }
-        Err(error) => Err(with_flag(error)),
-    }
+    print(agent.invoke(action, input).await.map_err(with_flag)?)
 }
 
 async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Result<ExitCode> {
@@ -83,7 +73,7 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
 fn print(reply: Reply) -> anyhow::Result<ExitCode> {
     let state = reply.state;
     let data = reply.message.all_data().map(serde_json::to_string_pretty).collect::<Result<Vec<_>, _>>()?;
-    if data.is_empty() || state.needs_input() {
+    if data.is_empty() || state != State::Completed {
         AnswerPrinter::default().reply(reply)?;
         return Ok(exit_of(state));
     }

@@ -153,7 +153,9 @@ fn answer(request: &Received, tasks: &Tasks) -> Said {
             };
             let id = format!("task-{}", TASKS.fetch_add(1, Ordering::Relaxed));
             tasks.lock().unwrap().insert(id.clone(), (kind.clone(), 0));
-            let working = json!({"task": task(&id, "WORKING", &text("Working on it"), &json!({}))});
+            // Where nothing follows, the last message about the work is the answer.
+            let at_work = if kind == "nothing" { json!(null) } else { text("Working on it") };
+            let working = json!({"task": task(&id, "WORKING", &at_work, &json!({}))});
             if matches!(kind.as_str(), "early" | "slow") && !streams {
                 return whole_reply(working);
             }

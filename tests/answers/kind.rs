@@ -127,7 +127,8 @@ impl Kind {
         let (mut texts, mut data) = (Vec::new(), Vec::new());
         for part in answer["message"]["parts"].as_array().into_iter().flatten() {
             let inner = part["parts"].as_array().map_or_else(|| vec![part], |parts| parts.iter().collect());
-            let own: String = inner.iter().filter_map(|part| part["text"].as_str()).collect();
+            let is_text = |part: &&Value| part["kind"] == "text";
+            let own: String = inner.iter().copied().filter(is_text).filter_map(|part| part["text"].as_str()).collect();
             texts.extend((!own.is_empty()).then_some(own));
             data.extend(inner.iter().filter(|part| part["kind"] == "data").map(|part| part["data"].clone()));
         }
@@ -168,11 +169,12 @@ impl Kind {
     fn wrong_end(&self, command: &str, cell: &Cell) -> Option<String> {
         let is_spoken = command == "chat" && self.end == End::Question;
         let shown = if is_spoken { &cell.out } else { &cell.err };
-        let expected = [&self.text, &self.before];
+        // A run reports pieces as they come, and goes on with the reason.
+        let before = if command == "run" { "" } else { &self.before };
         let all = format!("{}{}", cell.out, cell.err);
         match () {
             () if !shown.contains(self.text.as_str()) => Some("the reason or the question is missing".to_owned()),
-            () if !expected.iter().all(|text| all.contains(text.as_str())) => Some("something is missing".to_owned()),
+            () if !all.contains(before) => Some("something is missing".to_owned()),
             () if !is_spoken && self.before.is_empty() && !cell.out.is_empty() => Some("standard output".to_owned()),
             () => None,
         }

@@ -31,7 +31,7 @@ fn every_command_shows_every_answer_over_mcp() {
         Kind::result("sacp", "Found.").with(city()),
         Kind::result("sacp_data", "Found.").with(city()),
         Kind::question("sacp_question", "Which city?"),
-        Kind::failure("failure", "no such station"),
+        Kind::failure("failure", "Error executing tool failure"),
         Kind::result("steps", "All done."),
         Kind::question("question", "Which city?").with(json!({"requestedSchema": {
             "type": "object", "title": "City", "properties": {"city": {"type": "string", "title": "City"}}, "required": ["city"],

@@ -135,8 +135,15 @@ impl Agent {
     /// As [`Agent::ask`]; [`Error::InvalidInput`] and [`Error::Unconfirmed`] before anything is sent,
     /// [`Error::InvalidAnswer`] where the output is not what the description says.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        let mut turn = self.invocation(action, data.into(), false)?;
-        turn.finish().await?.into_result()
+        self.invocation(action, data.into(), false)?.finish().await?.into_result()
+    }
+
+    /// Invokes an action with data. A failure that the agent reports is a reply as well, with its state, text, and data.
+    ///
+    /// # Errors
+    /// As [`Agent::call`], but for [`Error::Failed`].
+    pub async fn invoke(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
+        Ok(self.invocation(action, data.into(), false)?.finish().await?.reply)
     }
 
     /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: the message at the end is empty
