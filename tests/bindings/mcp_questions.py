@@ -7,10 +7,13 @@ import sys
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+from mcp.shared.exceptions import UrlElicitationRequiredError
+from mcp_types import ElicitRequestURLParams
 from pydantic import BaseModel
 
 server = MCPServer("questions", version="1.0.0")
 runs = 0
+is_open = False
 
 
 class City(BaseModel):
@@ -101,6 +104,17 @@ async def sign_in(context: Context) -> str:
     """Wants a URL to be opened."""
     answer = await context.elicit_url(message="Sign in.", url="https://a.example/in", elicitation_id="1")
     return f"Signed in: {answer.action}."
+
+
+@server.tool()
+def gated() -> str:
+    """Is refused until a URL was opened."""
+    global is_open
+    if is_open:
+        return "Open."
+    is_open = True
+    params = ElicitRequestURLParams(message="Pay.", url="https://a.example/pay", elicitation_id="2")
+    raise UrlElicitationRequiredError([params])
 
 
 @server.tool()

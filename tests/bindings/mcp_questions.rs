@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The tools of a server.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "resolved",
     "resolved_both",
     "resolved_twice",
@@ -26,6 +26,7 @@ const TOOLS: [&str; 11] = [
     "endless",
     "large",
     "sign_in",
+    "gated",
     "sample",
     "count",
 ];
@@ -131,7 +132,12 @@ fn questions_are_answered_in_a_program() {
     let program = Program::new(python).argument(beside("mcp_questions.py"));
     let mcp = Mcp::default().program("questions", program);
     let agent = consumer().with_binding(mcp).agent_of(&described("stdio:questions").to_string()).unwrap();
-    block_on(check_questions(&agent));
+    block_on(async {
+        let conversation = asked(&agent, "ask", "Rain", "Which city?").await;
+        expect_answer(&conversation.ask("Bonn").await.unwrap(), "Rain: dry in Bonn.");
+        let conversation = asked(&agent, "resolved", "Rain", "Which city?").await;
+        expect_answer(&conversation.ask("Bonn").await.unwrap(), "Rain: dry in Bonn.");
+    });
 }
 
 #[test]
@@ -162,10 +168,8 @@ fn progress_comes_before_the_question() {
         }
         events
     });
-    let [Event::Status(status), Event::Text(text), Event::Data(_), Event::InputRequired(_)] = events.as_slice() else {
-        panic!("{events:?}")
-    };
-    assert_eq!((status.progress, text.as_str()), (Some(0.5), "Which city?"));
+    let [Event::Status(status), Event::InputRequired(reply)] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!((status.progress, reply.message.text().as_str()), (Some(0.5), "Which city?"));
 }
 
 #[test]
@@ -210,6 +214,40 @@ fn call_whose_server_is_gone_while_the_user_thinks_is_made_again() {
             drop(again);
         });
     }
+}
+
+#[test]
+fn tool_that_requires_a_url_to_be_opened_is_called_again_then() {
+    let Some(python) = python() else { return };
+    for transport in [&[][..], &["sse"]] {
+        let server = start(&python, transport);
+        let href = if transport.is_empty() { server.url() } else { server.stream() };
+        let agent = agent(&described(&href));
+        block_on(async {
+            let conversation = asked(&agent, "gated", json!({}), "Pay.\nhttps://a.example/pay").await;
+            assert_eq!(conversation.ask("no").await.unwrap().state(), State::Cancelled);
+            expect_answer(&conversation.ask("yes").await.unwrap(), "Open.");
+        });
+    }
+}
+
+#[test]
+fn calls_that_wait_for_an_answer_are_limited() {
+    let Some(python) = python() else { return };
+    let server = start(&python, &["sse"]);
+    let agent = agent(&described(&server.stream()));
+    block_on(async {
+        let oldest = asked(&agent, "ask", "Rain", "Which city?").await;
+        let next = asked(&agent, "ask", "Rain", "Which city?").await;
+        for _ in 2..65 {
+            asked(&agent, "ask", "Rain", "Which city?").await;
+        }
+        assert_eq!(runs(&agent).await, 65);
+        expect_answer(&next.ask("Bonn").await.unwrap(), "Rain: dry in Bonn.");
+        assert_eq!(runs(&agent).await, 65);
+        expect_answer(&oldest.ask("Bonn").await.unwrap(), "Rain: dry in Bonn.");
+        assert_eq!(runs(&agent).await, 66);
+    });
 }
 
 #[test]

@@ -7,10 +7,29 @@
 //! A description never says which program is started. Its form has a target such as `stdio:timetable`, and only a program
 //! that the caller gave that name ([`Mcp::program`]) is run for it.
 //!
-//! | pattern of LMOS | shown by (`tests/bindings/mcp.rs`) |
+//! # Questions
+//! A tool may ask its user (`elicitation`). The call ends with [`Event::InputRequired`](super::Event::InputRequired) then, whose
+//! message has the text of the question and, as data, its schema (`{"requestedSchema": …}`) or the URL that the user should open
+//! (`{"url": …}`). The next message of the conversation is the answer:
+//! - Data are the content. They have to satisfy the schema.
+//! - A text is the value of the schema's only property, or of the only required one, in the type of the property: `3`, `yes`, a choice
+//!   by its title. For several properties, it is a JSON object.
+//! - `{"action": "decline"}` declines the question and `{"action": "cancel"}` dismisses it, as data or as text. Where nothing is
+//!   to be filled in (a URL, a schema without properties), `yes`, `no` and `cancel` do.
+//!
+//! In the protocol of 2026, the continuation of the conversation has all that the server needs. In those with sessions the call waits
+//! within this process: for ten minutes, and 64 calls of a consumer at most. [`Consumer::close`](super::Consumer::close) cancels them.
+//! If the call no longer waits, or the answer comes from another process, **the tool is called again and runs up to its question a
+//! second time**; questions with the same message get the same answers. This also happens where a server speaks the protocol of 2026
+//! and its tool asks in the way of the older ones.
+//!
+//! A call may ask 32 questions of 64 KiB each; several at once are asked one after another. Models (`sampling`) and folders (`roots`)
+//! are not offered.
+//!
+//! | pattern of LMOS | shown by (`tests/bindings/mcp.rs`, `mcp_questions.rs`) |
 //! |---|---|
 //! | request-reply | `tools_are_called_over_http`, `tools_are_called_over_server_sent_events`, `tools_are_called_in_a_program_that_the_caller_allows` |
-//! | one request, several responses | progress before the result, in the same tests |
+//! | one request, several responses | progress before the result, in the same tests; questions before it: `questions_are_answered_over_http` |
 //! | notifications, publish-subscribe | none: tools have no topics |
 //! | request and response streams | none: a tool takes one input and gives one result |
 
