@@ -302,6 +302,48 @@ edges: [{from: ask, to: end}]
 }
 
 #[test]
+fn answer_takes_its_place_in_the_input_of_an_agent_that_does_not_remember_it() {
+    // Asks until the city is Cologne, or while the day is 3.
+    let server = Server::start(|request| {
+        let asks = |message: &str| {
+            Said::json(json!({"thought": "", "status": "clarification_needed", "data": {}, "message": message}))
+        };
+        let input = request.json();
+        match (input["city"].as_str(), input["day"].as_i64()) {
+            (Some("Cologne"), Some(3)) => asks("Which day?"),
+            (Some("Cologne"), _) => Said::json(json!("Dry.")),
+            _ => asks("Which?"),
+        }
+    });
+    let registry = TestRegistry::start();
+    let properties = json!({"city": {"type": "string"}, "day": {"type": "integer", "default": 3}});
+    let mut agent = super::asking(&server.origin);
+    agent["id"] = "urn:example:city".into();
+    agent["actions"]["ask"]["input"] = json!({"type": "object", "properties": properties, "required": ["city", "day"]});
+    registry.put("/things/urn:example:city", agent.to_string()).expect(201);
+    let text = |output: &Output| {
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (file, state) = (at("chain.yaml"), at("run.json"));
+    let chain = "start: a\nnodes: {a: {agent: 'urn:example:city', input: {city: Bonn, day: 3}}}\n";
+    std::fs::write(&file, chain).unwrap();
+    let asks = agentdex(&registry, &["run", &file, "--state", &state], "");
+    assert!(asks.status.code() == Some(2) && text(&asks).contains("Which?"), "{}", text(&asks));
+    let asks = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "Cologne"], "");
+    assert!(asks.status.code() == Some(2) && text(&asks).contains("Which day?"), "{}", text(&asks));
+    let answered = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "4"], "");
+    assert!(answered.status.success() && text(&answered).contains("Dry."), "{}", text(&answered));
+    let chat = agentdex(&registry, &["chat", "urn:example:city"], "Bonn\nCologne\n4\n");
+    assert!(text(&chat).contains("Dry."), "{}", text(&chat));
+    let bodies: Vec<Value> = server.received().iter().map(|request| request.json()).collect();
+    let inputs = ["Bonn", "Cologne", "Cologne"].into_iter().zip([3, 3, 4]);
+    let inputs: Vec<Value> = inputs.map(|(city, day)| json!({"city": city, "day": day})).collect();
+    assert_eq!(bodies, [inputs.clone(), inputs].concat());
+}
+
+#[test]
 fn registered_flow_is_run_and_what_it_needs_is_told() {
     let server = super::flows::tools();
     let Some(flows) = super::flows::flows(&server.origin, &unreachable_url("/rpc")) else { return };

@@ -1,9 +1,10 @@
 //! A conversation: what was said, and how it goes on.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
-    Agent, Continuation, Cost, Error, Message, Part, Reply, Result, Role, Settings, State,
+    Agent, Continuation, Cost, Error, Message, Operation, Part, Reply, Result, Role, Settings, State,
     agent::Intent,
     said::{Said, transcript},
     turn::Turn,
@@ -31,6 +32,9 @@ struct Stored {
     state: State,
     #[serde(default)]
     continuation: Continuation,
+    /// The input that an open question is about, which an agent without conversations is sent again with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input: Option<Map<String, Value>>,
     #[serde(default)]
     cost: Cost,
 }
@@ -166,7 +170,7 @@ impl Conversation {
     /// history with the next message.
     pub fn with_history(&self, history: impl IntoIterator<Item = Message>) -> Conversation {
         let history = history.into_iter().collect();
-        let stored = Stored { history, continuation: Continuation::default(), ..self.stored.clone() };
+        let stored = Stored { history, continuation: Continuation::default(), input: None, ..self.stored.clone() };
         Conversation { agent: self.agent.clone(), stored, repairs: Vec::new() }
     }
 
@@ -186,27 +190,35 @@ impl Conversation {
         serde_json::to_string(&self.stored).unwrap_or_default()
     }
 
-    pub(super) async fn turn(
-        &self,
-        message: Message,
-        schema: Option<serde_json::Value>,
-        processes: bool,
-    ) -> Result<Conversation> {
+    pub(super) async fn turn(&self, message: Message, schema: Option<Value>, processes: bool) -> Result<Conversation> {
         let mut turn = Turn::new(&self.agent, self.intent(&message, schema, false), processes)?;
         let reply = turn.finish().await?.reply;
         Ok(self.with_turn(message, reply, &turn))
     }
 
     /// The call of a message, with what an agent has to be told that doesn't remember the conversation.
-    pub(super) fn intent(&self, message: &Message, schema: Option<serde_json::Value>, stream: bool) -> Intent {
-        let Stored { history, continuation, .. } = self.stored.clone();
+    pub(super) fn intent(&self, message: &Message, schema: Option<Value>, stream: bool) -> Intent {
+        Intent::Message(Box::new(Said { stream, schema, ..self.said(message) }))
+    }
+
+    fn said(&self, message: &Message) -> Said {
+        let Stored { history, continuation, input, .. } = self.stored.clone();
         let prompt = system_prompt(&self.agent);
-        Intent::Message(Box::new(Said { message: message.clone(), history, prompt, continuation, stream, schema }))
+        Said { message: message.clone(), history, prompt, continuation, input, ..Said::default() }
+    }
+
+    /// The input that a question in reply to a message is about.
+    fn input_of(&self, message: &Message) -> Option<Map<String, Value>> {
+        let settings = self.agent.all_settings();
+        let (affordance, _) = self.agent.message_action(&settings).ok()?;
+        let choices = self.agent.choices(&affordance, Operation::InvokeAction, &settings).ok()?;
+        self.said(message).input(self.agent.description(), choices.first()?)
     }
 
     /// The conversation after a turn: a message, and the reply to it.
     pub(super) fn with_turn(&self, message: Message, reply: Reply, turn: &Turn) -> Conversation {
         let mut stored = self.stored.clone();
+        stored.input = reply.state.needs_input().then(|| self.input_of(&message)).flatten();
         stored.history.push(message);
         stored.history.push(Message { role: Role::Agent, ..reply.message });
         stored.state = reply.state;

@@ -10,7 +10,7 @@ use super::{
     schema,
     template::text_of,
 };
-use crate::td::Violation;
+use crate::{sacp::coerced, td::Violation};
 
 /// Names of members that a message's text is put into, the likeliest first.
 const TEXT_MEMBERS: [&str; 10] =
@@ -204,6 +204,13 @@ pub(super) fn of_answer(message: &Message) -> Input {
     Input { data, parts, variables: Map::new() }
 }
 
+/// True if an action declares that its input is an object, or variables of its URL.
+pub(super) fn is_object(description: &Description, form: &Form) -> bool {
+    let schema = description.find(&form.affordance).and_then(|found| input_schema(&form.affordance, found));
+    let is_object = |schema: &Value| schema["type"] == "object" || schema.get("properties").is_some();
+    schema.map_or_else(|| !variable_schemas(description, &form.affordance).is_empty(), is_object)
+}
+
 /// True if an action takes the text of a whole conversation: anything, a text, or an object with a text that is for messages by
 /// its name. One that may be only a few words long is for something else.
 pub(super) fn takes_transcript(description: &Description, form: &Form) -> bool {
@@ -236,9 +243,7 @@ pub(super) fn of_message(
     let has_prompt = message.parts.iter().any(|part| matches!(part, Part::SystemPrompt { .. }));
     let media: Vec<Part> = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
     let input = match schema {
-        Some(schema) if schema["type"] == "object" || schema.get("properties").is_some() => {
-            Some(object(affordance, schema, &text, data, has_prompt)?)
-        }
+        Some(schema) if is_object(description, form) => Some(object(affordance, schema, &text, data, has_prompt)?),
         Some(schema) if schema["type"] == "array" && data.is_none() => Some(Value::Array(vec![text.clone().into()])),
         _ if has_prompt && data.is_some() => return Err(no_place(affordance, "system prompt", schema)),
         _ => data.cloned().or_else(|| (!text.is_empty()).then(|| text.clone().into())),
@@ -297,6 +302,69 @@ pub(super) fn with_instruction(
     Ok(Value::Object(members))
 }
 
+/// The input that a question is about, with the answer to it in its place.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answered {
+    pub(super) members: Map<String, Value>,
+    /// Text for the member that takes a conversation, which is not among the members.
+    pub(super) text: Option<String>,
+}
+
+/// Puts the answer to a question into the input that it is about: members of an object replace those of before. A text is the
+/// value of the member that the question names, else of the one that is for text, which gets the conversation as well if it takes
+/// one. `None` if the answer has no such place.
+pub(super) fn with_answer(
+    description: &Description,
+    form: &Form,
+    before: &Map<String, Value>,
+    question: &str,
+    answer: &Message,
+) -> Option<Answered> {
+    let found = description.find(&form.affordance);
+    let schema = found.and_then(|found| input_schema(&form.affordance, found));
+    let declared: Map<String, Value> = variable_schemas(description, &form.affordance)
+        .into_iter()
+        .chain(
+            schema
+                .and_then(|schema| schema["properties"].as_object())
+                .into_iter()
+                .flatten()
+                .map(|(name, schema)| (name.as_str(), schema)),
+        )
+        .map(|(name, schema)| (name.to_owned(), schema.clone()))
+        .collect();
+    let text = spoken_text(answer);
+    let mut members = before.clone();
+    if let Some(Value::Object(given)) = answer.data() {
+        members.extend(given.clone());
+        return Some(Answered { members, text: None });
+    }
+    if let Ok(given) = serde_json::from_str::<Map<String, Value>>(&text)
+        && given.keys().all(|name| declared.contains_key(name))
+    {
+        members.extend(given);
+        return Some(Answered { members, text: None });
+    }
+    let required: Vec<&str> = schema.map(required_names).unwrap_or_default();
+    let is_for_messages = |name: &str| TEXT_MEMBERS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let named = named_in(question, declared.keys()).filter(|name| !is_for_messages(name)).map(str::to_owned);
+    let name = named.or_else(|| text_member(&declared, &required)).filter(|_| !text.is_empty())?;
+    if is_for_messages(&name) && takes_transcript(description, form) {
+        members.remove(&name);
+        return Some(Answered { members, text: Some(text) });
+    }
+    let value = coerced(&text.into(), &declared[&name]).0;
+    members.insert(name, value);
+    Some(Answered { members, text: None })
+}
+
+/// The only one of some names that a text has among its words.
+fn named_in<'n>(text: &str, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
+    let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
+    let mut named = names.filter(|name| words.contains(&name.to_lowercase()));
+    named.next().filter(|_| named.next().is_none()).map(String::as_str)
+}
+
 /// The text of a message, service messages before it.
 fn spoken_text(message: &Message) -> String {
     let own = message.text();
@@ -325,7 +393,7 @@ fn object(
     };
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required = required_names(schema);
     if !text.is_empty() {
         let open: Map<String, Value> = properties
             .iter()
@@ -354,6 +422,10 @@ fn object(
         }
     }
     Ok(Value::Object(members))
+}
+
+fn required_names(schema: &Value) -> Vec<&str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The member that text is put into: one whose name says so, else the only free text that is required, or there is.
@@ -458,6 +530,76 @@ mod tests {
         assert_eq!(input_of(json!({}), "Rain?").unwrap().data, Some(json!("Rain?")));
         let variable = input_of(json!({"uriVariables": {"q": {"type": "string"}}}), "Rain?").unwrap();
         assert_eq!((variable.data, &variable.variables["q"]), (None, &json!("Rain?")));
+    }
+
+    #[test]
+    fn answer_takes_its_place_in_the_input_that_the_question_is_about() {
+        let text = json!({"type": "string"});
+        let city_and_day = json!({"city": text, "day": {"type": "integer"}});
+        let ports = json!({"origin": text, "target": text, "day": {"type": "integer"}});
+        let asking = json!({"question": text, "city": text});
+        let before = json!({"city": "Bonn", "day": 3});
+        let route = json!({"origin": "Bonn", "target": "Ulm", "day": 3});
+        let asked = json!({"question": "Rain?", "city": "Bonn"});
+        let members = |value: Value| Some((value, None));
+        for (properties, before, question, answer, expected) in [
+            (&city_and_day, &before, "Which?", Message::from("Cologne"), members(json!({"city": "Cologne", "day": 3}))),
+            (&city_and_day, &before, "Which day?", Message::from("4"), members(json!({"city": "Bonn", "day": 4}))),
+            (
+                &city_and_day,
+                &before,
+                "Which day?",
+                Message::from("soon"),
+                members(json!({"city": "Bonn", "day": "soon"})),
+            ),
+            (
+                &city_and_day,
+                &before,
+                "Which?",
+                Message::from(json!({"day": 4})),
+                members(json!({"city": "Bonn", "day": 4})),
+            ),
+            (
+                &city_and_day,
+                &before,
+                "Which?",
+                Message::from("{\"day\": 4}"),
+                members(json!({"city": "Bonn", "day": 4})),
+            ),
+            (
+                &ports,
+                &route,
+                "Which origin?",
+                Message::from("Köln"),
+                members(json!({"origin": "Köln", "target": "Ulm", "day": 3})),
+            ),
+            (&ports, &route, "Which?", Message::from("Köln"), None),
+            (&ports, &route, "Is the origin or the target wrong?", Message::from("Köln"), None),
+            (
+                &asking,
+                &asked,
+                "Which city?",
+                Message::from("Ulm"),
+                members(json!({"question": "Rain?", "city": "Ulm"})),
+            ),
+            (
+                &asking,
+                &asked,
+                "Is the question about today?",
+                Message::from("No"),
+                Some((json!({"city": "Bonn"}), Some("No".to_owned()))),
+            ),
+        ] {
+            let description = description(json!({"input": {"type": "object", "properties": properties}}));
+            let before = before.as_object().unwrap();
+            let answered = with_answer(&description, &form(), before, question, &answer);
+            let answered = answered.map(|Answered { members, text }| (Value::Object(members), text));
+            assert_eq!(answered, expected, "{question} {answer}");
+        }
+        let in_url = description(json!({"uriVariables": city_and_day}));
+        let answered =
+            with_answer(&in_url, &form(), before.as_object().unwrap(), "Which?", &Message::from("Ulm")).unwrap();
+        assert_eq!(Value::Object(answered.members), json!({"city": "Ulm", "day": 3}));
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) struct Said {
     /// Instructions for the agent's behavior.
     pub(super) prompt: Option<String>,
     pub(super) continuation: Continuation,
+    /// The input that an open question is about.
+    pub(super) input: Option<Map<String, Value>>,
     /// True if the answer may come in pieces.
     pub(super) stream: bool,
     /// The JSON Schema that the answer should satisfy.
@@ -38,11 +40,20 @@ impl Said {
         }
         let is_known = fit.continues && continuation != Continuation::default();
         let (mut message, mut history) = (self.message.clone(), Vec::new());
+        let answered = self.answered(description, choice);
+        let is_complete = answered.as_ref().is_some_and(|answered| answered.text.is_none());
+        if let Some(input::Answered { members, text }) = answered {
+            let media = message.parts.into_iter().filter(|part| part.media().is_some());
+            message.parts = text.map(Part::text).into_iter().chain([Part::data(members)]).chain(media).collect();
+        }
         if !is_known {
             let mut before: Vec<Part> = self.prompt.clone().map(Part::system).into_iter().collect();
             if fit.takes_history {
                 history.clone_from(&self.history);
-            } else if !self.history.is_empty() && (fit.takes_messages || input::takes_transcript(description, form)) {
+            } else if !self.history.is_empty()
+                && !is_complete
+                && (fit.takes_messages || input::takes_transcript(description, form))
+            {
                 let told = transcript(&self.history);
                 before.push(Part::text(format!("The conversation so far:\n\n{told}\n\nGo on with:")));
             }
@@ -54,6 +65,25 @@ impl Said {
         }
         let input::Input { data, parts, variables } = input::of_message(description, form, &message, variables)?;
         Ok((Request::Invoke { input: data, parts, continuation, stream }, variables))
+    }
+
+    /// The input of an action that doesn't remember its question, with the answer in it.
+    fn answered(&self, description: &Description, choice: &Choice) -> Option<input::Answered> {
+        let before = self.input.as_ref().filter(|_| !choice.fit.takes_messages)?;
+        let asked = self.history.iter().rev().find(|message| message.role == Role::Agent)?;
+        input::with_answer(description, &choice.form, before, &asked.text(), &self.message)
+    }
+
+    /// The input that a question in reply to this is about: an object, as the action declares it.
+    pub(super) fn input(&self, description: &Description, choice: &Choice) -> Option<Map<String, Value>> {
+        if let Some(input::Answered { members, text }) = self.answered(description, choice) {
+            return if text.is_none() { Some(members) } else { self.input.clone() };
+        }
+        let is_declared = !choice.fit.takes_messages && input::is_object(description, &choice.form);
+        let input =
+            is_declared.then(|| input::of_message(description, &choice.form, &self.message, Map::new()))?.ok()?;
+        let data = input.data.unwrap_or_default();
+        Some(data.as_object().cloned().unwrap_or_default().into_iter().chain(input.variables).collect())
     }
 }
 
