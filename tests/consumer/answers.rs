@@ -228,11 +228,59 @@ fn s3_several_data_are_all_printed_and_given_to_the_next_node() {
 
 /// An agent of A2A 1.0 without streaming that answers with this task.
 fn task(task: Value) -> (Server, Value) {
-    let server = Server::start(move |_| Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": {"task": task}})));
+    let server = Server::start(move |request| {
+        Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": {"task": task}}))
+    });
     let form =
         json!({"href": &server.origin, "subprotocol": "a2a", "a2a:binding": "JSONRPC", "a2a:protocolVersion": "1.0"});
     let description = thing(json!({"a2a:capabilities": {"streaming": false}, "actions": {"ask": {"forms": [form]}}}));
     (server, description)
+}
+
+#[test]
+fn s23_reason_of_a_failed_task_comes_after_what_was_done() {
+    let said = json!({"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "No station answers."}]});
+    let artifacts = json!([{"artifactId": "a", "parts": [{"text": "Half a plan."}]}]);
+    let status = json!({"state": "TASK_STATE_FAILED", "message": said});
+    let (_server, description) = task(json!({"id": "1", "contextId": "c", "status": status, "artifacts": artifacts}));
+    let conversation = run(agent(&description).ask("x")).unwrap();
+    assert_eq!(conversation.message().text(), "Half a plan.\nNo station answers.");
+}
+
+#[test]
+fn s23_text_is_decoded_by_its_charset() {
+    for (content_type, body, expected) in [
+        ("content-type: text/plain; charset=iso-8859-1", &b"K\xf6ln"[..], "Köln"),
+        ("content-type: text/plain; charset=utf-16le", b"K\0\xf6\0l\0n\0", "Köln"),
+        ("content-type: application/json; charset=iso-8859-1", b"\"K\xf6ln\"", "Köln"),
+        ("content-type: text/plain", "Köln".as_bytes(), "Köln"),
+    ] {
+        let said = Said::new("200 OK", &[content_type], body);
+        let server = Server::start(move |_| said.clone());
+        let conversation = run(agent(&asking(&server.origin)).ask("x")).unwrap();
+        assert_eq!(conversation.message().text(), expected, "{content_type}");
+    }
+    let refused = Said::new("500 Internal Server Error", &["content-type: text/plain; charset=iso-8859-1"], b"K\xf6ln");
+    let server = Server::start(move |_| refused.clone());
+    let error = run(agent(&asking(&server.origin)).ask("x")).unwrap_err();
+    assert!(error.to_string().contains("Köln"), "{error}");
+}
+
+#[test]
+fn s23_answer_without_content_prints_nothing() {
+    let server = Server::start(|_| Said::new("204 No Content", &[], ""));
+    let mut description = asking(&server.origin);
+    description["actions"]["ask"]["forms"][0]["htv:methodName"] = "GET".into();
+    description["actions"]["ask"]["safe"] = true.into();
+    let registry = registry_of(&description);
+    for arguments in [&["ask", "--agent", ID, ""][..], &["call", ID, "ask"], &["call", ID, "ask", "--stream"]] {
+        let output = command(&registry, arguments);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && out.is_empty() && err.contains("(no answer)"),
+            "{arguments:?}: {out:?} {err}"
+        );
+    }
 }
 
 fn completed(members: Value) -> Value {

@@ -52,7 +52,7 @@ impl Flood {
         let update = |append: bool, part: Value| {
             let artifact = json!({"artifactId": "a", "parts": [part]});
             let update = json!({"taskId": "t", "contextId": "c", "append": append, "artifact": artifact});
-            format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": 1, "result": {"artifactUpdate": update}}))
+            format!("data: {}\n\n", json!({"jsonrpc": "2.0", "result": {"artifactUpdate": update}}))
         };
         let text = "x".repeat(100);
         vec![

@@ -84,6 +84,19 @@ fn garbage_is_named_as_such() {
 }
 
 #[test]
+fn answer_to_another_request_is_refused() {
+    let message = json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "not for you"}]}});
+    let other = json!({"jsonrpc": "2.0", "id": "other", "result": message});
+    for said in [Said::json(&other), Said::stream("text/event-stream", &[&format!("data: {other}\n\n")])] {
+        let error = error_of(said, Settings::new());
+        assert!(matches!(&error, Error::Protocol { reason, .. } if reason.contains("another request")), "{error}");
+    }
+    // The id of a request that the agent couldn't read is null.
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}});
+    assert!(matches!(error_of(Said::json(error), Settings::new()), Error::Agent { code: -32700, .. }));
+}
+
+#[test]
 fn half_a_stream_is_an_interruption() {
     let task = r#"data: {"jsonrpc": "2.0", "result": {"task": {"id": "1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}}}"#;
     for rest in ["\n\n", "\n\ndata: {\"jsonrpc\"", ""] {

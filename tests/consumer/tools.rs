@@ -500,7 +500,7 @@ fn card_of_the_site_is_not_that_of_another_agent() {
         "GET /.well-known/agent-card.json" => Said::json(json!({
             "name": "Other", "supportedInterfaces": [{"url": "/agents/other", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
         })),
-        "POST /agents/x" => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": {
+        "POST /agents/x" => Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": {
             "kind": "message", "messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": "It is x."}],
         }})),
         _ => Said::new("404 Not Found", &[], ""),
@@ -531,8 +531,8 @@ fn carded(card: impl Fn() -> Value + Send + Sync + 'static) -> Server {
             ("GET /.well-known/agent-card.json", _) => Said::json(card()),
             (line, _) if line.starts_with("GET") => Said::new("404 Not Found", &[], ""),
             (line, _) if line.contains("message:send") => Said::json(message_1),
-            (_, "") => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": message})),
-            _ => Said::json(json!({"jsonrpc": "2.0", "id": "1", "result": message_1})),
+            (_, "") => Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": message})),
+            _ => Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": message_1})),
         }
     })
 }

@@ -66,9 +66,11 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) ->
     let output = message.get("output").cloned().unwrap_or_default();
     if state == State::Failed && !asked.is_status {
         let said = message.get("error").filter(|error| !error.is_null()).unwrap_or(&output);
-        let said = said.get("detail").or_else(|| said.get("message")).unwrap_or(said);
-        let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-        return Err(Error::Failed { state: State::Failed, message: said, data: None });
+        let message = reason(said).unwrap_or_else(|| match said {
+            Value::Null => String::new(),
+            said => said.as_str().map_or_else(|| said.to_string(), str::to_owned),
+        });
+        return Err(Error::Failed { state: State::Failed, message, data: None });
     }
     if state == State::Cancelled && !asked.is_status {
         return Err(Error::Failed { state: State::Cancelled, message: String::new(), data: None });
@@ -96,6 +98,15 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) ->
     let mut events = vec![Event::Status(Status { state, message: None, progress })];
     events.extend(reply.message.parts.into_iter().map(Event::of_part));
     Ok(events)
+}
+
+/// The reason that an error object gives: title and detail of a problem document (RFC 9457), or a message.
+pub(super) fn reason(error: &Value) -> Option<String> {
+    let text = |name: &str| error.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match (text("title"), text("detail").or_else(|| text("message"))) {
+        (Some(title), Some(detail)) if title != detail => Some(format!("{title}: {detail}")),
+        (title, detail) => detail.or(title).map(str::to_owned),
+    }
 }
 
 fn state(status: &str) -> Option<State> {
@@ -159,6 +170,23 @@ mod tests {
         let data = json!({"rain": true});
         let (shown, answer) = shown_and_answered(&[running(data.clone()), completed(data.clone())]);
         assert_eq!((shown, answer.data()), (vec![Event::Data(data.clone())], Some(&data)));
+    }
+
+    #[test]
+    fn reason_of_a_failure_is_read_from_its_error() {
+        for (error, expected) in [
+            (json!("no such city"), "no such city"),
+            (json!({"title": "No station answers"}), "No station answers"),
+            (json!({"title": "Refused", "detail": "not today"}), "Refused: not today"),
+            (json!({"detail": "not today"}), "not today"),
+            (json!({"message": "not today", "code": 7}), "not today"),
+            (json!({"code": 7}), "{\"code\":7}"),
+            (Value::Null, ""),
+        ] {
+            let asked = Asked { binding: "test", target: "test", task: None, is_status: false };
+            let failed = events(&json!({"status": "failed", "error": error}), &asked, &mut Pieces::default());
+            assert!(matches!(&failed, Err(Error::Failed { message, .. }) if message == expected), "{failed:?}");
+        }
     }
 
     #[test]

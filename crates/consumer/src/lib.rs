@@ -156,7 +156,7 @@
 //! | pattern | A2A 0.3 and 1.0 | plain HTTP | MCP | WebSocket with `lmosprotocol` | MQTT 5 |
 //! |---|---|---|---|---|---|
 //! | request and reply | `a2a::question_is_answered_and_the_conversation_goes_on` | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to`, `http::tools_of_agent_spec_are_called_by_their_forms` | `mcp::tools_are_called_over_http`, `mcp::tools_are_called_over_server_sent_events`, `mcp::tools_are_called_in_a_program_that_the_caller_allows` | `websocket::an_action_is_invoked_and_its_statuses_are_read`, `websocket::properties_are_read_written_and_observed` | `mqtt::an_action_is_invoked_by_its_topic` |
-//! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` | progress before the result, in the same tests | `websocket::one_request_has_several_responses` | `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
+//! | one request, several responses | `a2a::answer_comes_in_pieces` | `http::one_request_has_several_responses`, `http::action_under_way_is_asked_about_until_it_is_done` | progress before the result, in the same tests; questions: `mcp_questions::questions_are_answered_over_http` | `websocket::one_request_has_several_responses` | `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
 //! | notifications | status updates of a task: `a2a::answer_comes_in_pieces` | `http::subscription_by_server_sent_events_goes_on_after_the_last_event` | none but progress: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) | none: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole | none: a tool takes one input and gives one result | `websocket::sound_is_streamed_in_both_directions`, `websocket::further_input_belongs_to_the_same_action` | responses; bytes of a request are one message: `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
@@ -188,13 +188,13 @@
 //! A binding ([`Binding`], in `binding.rs`) is a file, or folder, of its own with one type that implements two methods
 //! beside its name: `fit` says whether it can use a form, `start` performs a [`Call`]. A line in `bindings.rs` adds it
 //! to those that come with agentdex. One whose forms may refer to another description, as to the card of an agent, returns that
-//! by `find_description`. What a binding gets is complete: [`Call::form`] (with its target resolved),
-//! [`Call::request`] (checked), [`Call::variables`], [`Call::authorization`], [`Call::limits`], [`Call::trace`]
-//! and [`Call::network`], through which every connection is opened: [`Network::http`] gives a client for a URL,
-//! [`Network::addresses`] the checked addresses of a host for protocols that connect themselves. What it returns is an
-//! [`Exchange`]: a stream of [`Event`]s that ends with [`Event::Done`], or [`Event::InputRequired`], and where the
-//! protocol can a [`Control`] to send, cancel, pause and resume. The caller enforces the times, and drops the events
-//! to give up.
+//! by `find_description`, and one that keeps something open between calls ends that by `close`. What a binding gets is
+//! complete: [`Call::form`] (with its target resolved), [`Call::request`] (checked), [`Call::variables`],
+//! [`Call::authorization`], [`Call::limits`], [`Call::trace`] and [`Call::network`], through which every connection is
+//! opened: [`Network::http`] gives a client for a URL, [`Network::addresses`] the checked addresses of a host for protocols
+//! that connect themselves. What it returns is an [`Exchange`]: a stream of [`Event`]s that ends with [`Event::Done`], or
+//! [`Event::InputRequired`], and where the protocol can a [`Control`] to send, cancel, pause and resume. The caller enforces
+//! the times, and drops the events to give up.
 
 use agentdex_client as client;
 use agentdex_convert as convert;
@@ -212,6 +212,7 @@ mod authorize;
 mod binding;
 mod bindings;
 mod bounded;
+mod charset;
 mod choose;
 mod context;
 mod conversation;

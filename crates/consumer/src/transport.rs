@@ -9,7 +9,9 @@ use futures_util::{Stream, StreamExt, stream};
 use reqwest::{Method, Response, StatusCode, Url, header, header::HeaderMap};
 use serde_json::{Value, json};
 
-use super::{Authorization, Call, Error, Network, Place, Request, Result, Trace, credential::parts, headers};
+use super::{
+    Authorization, Call, Error, Network, Place, Request, Result, Trace, charset::decoded, credential::parts, headers,
+};
 use crate::{
     client::sse::{Block, Parser},
     fetch::shown,
@@ -246,9 +248,14 @@ pub(super) fn origin(url: &str) -> Option<String> {
 }
 
 impl Incoming {
+    /// The media type of the body, with its parameters.
+    pub(super) fn content_type(&self) -> &str {
+        self.header("content-type").unwrap_or_default()
+    }
+
     /// The media type of the body, without parameters and in lower case.
     pub(super) fn media_type(&self) -> String {
-        let text = self.header("content-type").unwrap_or_default();
+        let text = self.content_type();
         text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
@@ -340,6 +347,7 @@ impl Incoming {
     }
 
     async fn into_error(self) -> Error {
+        let content_type = self.content_type().to_owned();
         let Incoming { mut response, url, status, .. } = self;
         let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = retry_after.and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
@@ -349,7 +357,7 @@ impl Incoming {
         {
             bytes.extend_from_slice(&piece);
         }
-        Error::Status { url, status, detail: detail(&String::from_utf8_lossy(&bytes)), retry_after }
+        Error::Status { url, status, detail: detail(&decoded(&bytes, &content_type)), retry_after }
     }
 }
 

@@ -58,19 +58,24 @@ impl Endpoint {
         })
     }
 
-    /// The request of a method; none where this version has no such method.
-    pub(super) fn request(&self, method: &Rpc) -> Option<Outgoing> {
-        let request = if self.is_rpc { self.rpc(method)? } else { self.resource(method) };
+    /// The request of a method, with its id in JSON-RPC; none where this version has no such method.
+    pub(super) fn request(&self, method: &Rpc) -> Option<(Outgoing, Option<String>)> {
+        let id = self.is_rpc.then(|| Uuid::new_v4().to_string());
+        let request = match &id {
+            Some(id) => self.rpc(method, id)?,
+            None => self.resource(method),
+        };
         let accept = match method {
             Rpc::Stream(_) | Rpc::Subscribe(_) => "text/event-stream",
             _ if self.is_v1 && !self.is_rpc => "application/a2a+json, application/json",
             _ => "application/json",
         };
         let request = request.header("accept", accept);
-        Some(if self.is_v1 { request.header("A2A-Version", &self.version) } else { request })
+        let request = if self.is_v1 { request.header("A2A-Version", &self.version) } else { request };
+        Some((request, id))
     }
 
-    fn rpc(&self, method: &Rpc) -> Option<Outgoing> {
+    fn rpc(&self, method: &Rpc, request: &str) -> Option<Outgoing> {
         let id = |id: &str| json!({"id": id});
         let (old, new, params) = match method {
             Rpc::Send(params) => ("message/send", "SendMessage", params.clone()),
@@ -89,7 +94,7 @@ impl Endpoint {
             members.insert("tenant".into(), tenant.as_str().into());
         }
         let name = if self.is_v1 { new } else { old };
-        let body = json!({"jsonrpc": "2.0", "id": Uuid::new_v4().to_string(), "method": name, "params": params});
+        let body = json!({"jsonrpc": "2.0", "id": request, "method": name, "params": params});
         Some(Outgoing::new(Method::POST, &self.url).json("application/json", &body))
     }
 

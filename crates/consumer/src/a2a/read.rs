@@ -110,9 +110,13 @@ impl Task {
 
     /// The answer that a task is: what the agent says, and its artifacts.
     pub(super) fn into_reply(self) -> Reply {
-        let said = self.said().cloned().unwrap_or_default().parts;
+        let said = self.said().cloned().unwrap_or_default().parts.into_iter();
         let artifacts = self.artifacts.into_iter().map(Part::Artifact);
-        let message = Message::agent(said.into_iter().chain(artifacts));
+        // The reason of a failure is the last that is said, as in a stream.
+        let message = match self.state.is_failure() {
+            true => Message::agent(artifacts.chain(said)),
+            false => Message::agent(said.chain(artifacts)),
+        };
         // A task that is over is continued by none.
         let task = self.ids.task.filter(|_| !self.state.is_final());
         let continuation = Continuation { task, ..self.ids };

@@ -24,6 +24,9 @@ use super::{
 /// The longest text of artifacts that is compared with the message at the end of a task, in bytes.
 const MAX_COMPARED: usize = 64 * 1024;
 
+/// The id of a request in JSON-RPC.
+type RequestId = Option<String>;
+
 /// An agent, with what was learned of the call so far.
 #[derive(Debug, Clone)]
 struct Session {
@@ -96,15 +99,21 @@ impl Session {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn perform(&self, method: &Rpc) -> Result<Incoming> {
+    async fn perform(&self, method: &Rpc) -> Result<(Incoming, RequestId)> {
         let request = self.endpoint.request(method).ok_or_else(|| unsupported("this method of A2A 1.0"))?;
-        self.transport.send(&request).await.map_err(agent_error)
+        let (request, id) = request;
+        Ok((self.transport.send(&request).await.map_err(agent_error)?, id))
+    }
+
+    /// The result of a method that is answered at once, and the URL that it is from.
+    async fn perform_whole(&self, method: &Rpc) -> Result<(Value, String)> {
+        let (answer, id) = self.perform(method).await?;
+        let url = answer.url.clone();
+        Ok((self.result(&answer.bytes().await?, &url, id.as_deref())?, url))
     }
 
     async fn ask(&self, method: &Rpc) -> Result<Exchange> {
-        let answer = self.perform(method).await?;
-        let url = answer.url.clone();
-        let result = self.result(&answer.bytes().await?, &url)?;
+        let (result, url) = self.perform_whole(method).await?;
         let not_one = || protocol(&url, "neither a message nor a task is in it");
         // The methods about tasks answer with the task itself.
         let answer = match method {
@@ -132,9 +141,7 @@ impl Session {
     }
 
     async fn list(&self, method: &Rpc) -> Result<Exchange> {
-        let answer = self.perform(method).await?;
-        let url = answer.url.clone();
-        let result = self.result(&answer.bytes().await?, &url)?;
+        let (result, _) = self.perform_whole(method).await?;
         let tasks = result.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default();
         let listed: Vec<Value> = tasks
             .iter()
@@ -144,10 +151,16 @@ impl Session {
         Ok(Exchange::reply(Reply::data(Value::Array(listed))))
     }
 
-    /// The result of a JSON-RPC answer, or the body of HTTP+JSON.
-    fn result(&self, bytes: &[u8], url: &str) -> Result<Value> {
+    /// The result of a JSON-RPC answer to the request with this id, or the body of HTTP+JSON.
+    fn result(&self, bytes: &[u8], url: &str, id: Option<&str>) -> Result<Value> {
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| protocol(url, &format!("it is not JSON: {error}")))?;
+        // An error may have no id: that of a request which the agent couldn't read.
+        if let (Some(id), Some(answered)) = (id, value.get("id").filter(|answered| !answered.is_null()))
+            && answered != id
+        {
+            return Err(protocol(url, "it answers another request: its id is not the one that was sent"));
+        }
         if let Some(error) = value.get("error").filter(|error| error.is_object() || error.is_string()) {
             return Err(error_of(error));
         }
@@ -163,13 +176,13 @@ impl Session {
     }
 
     async fn stream(&self, method: &Rpc) -> Result<Exchange> {
-        let answer = self.perform(method).await?;
+        let (answer, id) = self.perform(method).await?;
         match answer.media_type().as_str() {
-            "text/event-stream" => Ok(Exchange::new(self.events(answer)).with_control(self.clone())),
+            "text/event-stream" => Ok(Exchange::new(self.events(answer, id)).with_control(self.clone())),
             // An error, or an agent that answers at once after all.
             _ => {
                 let url = answer.url.clone();
-                let result = self.result(&answer.bytes().await?, &url)?;
+                let result = self.result(&answer.bytes().await?, &url, id.as_deref())?;
                 let events = match read::answer(&result) {
                     Some(Answer::Message(reply)) => reply.events(),
                     Some(Answer::Task(task)) => task.into_reply().events(),
@@ -180,11 +193,12 @@ impl Session {
         }
     }
 
-    fn events(&self, answer: Incoming) -> impl Stream<Item = Result<Event>> + Send + 'static {
+    fn events(&self, answer: Incoming, id: RequestId) -> impl Stream<Item = Result<Event>> + Send + 'static {
         let url = answer.url.clone();
         let reader = Reader {
             session: self.clone(),
             url,
+            id,
             ready: VecDeque::new(),
             has_content: false,
             text: String::new(),
@@ -202,7 +216,7 @@ impl Session {
                 match blocks.next().await {
                     Some(block) => {
                         let data = block?.data;
-                        let result = reader.session.result(data.as_bytes(), &reader.url)?;
+                        let result = reader.session.result(data.as_bytes(), &reader.url, reader.id.as_deref())?;
                         reader.take(&result)?;
                     }
                     None => reader.end()?,
@@ -216,6 +230,7 @@ impl Session {
 struct Reader {
     session: Session,
     url: String,
+    id: RequestId,
     ready: VecDeque<Event>,
     /// True once an event with content came.
     has_content: bool,
@@ -323,9 +338,7 @@ impl Control for Session {
     fn send(&self, message: Message) -> Pending<'_, ()> {
         Box::pin(async move {
             let parameters = write::parameters(&self.endpoint, &message, &self.known(), None);
-            let answer = self.perform(&Rpc::Send(parameters)).await?;
-            let url = answer.url.clone();
-            self.result(&answer.bytes().await?, &url).map(drop)
+            self.perform_whole(&Rpc::Send(parameters)).await.map(drop)
         })
     }
 
@@ -336,9 +349,7 @@ impl Control for Session {
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
             let Some(task) = self.known().task else { return Err(unsupported("cancelling what has no task")) };
-            let answer = self.perform(&Rpc::Cancel(task)).await?;
-            let url = answer.url.clone();
-            self.result(&answer.bytes().await?, &url).map(drop)
+            self.perform_whole(&Rpc::Cancel(task)).await.map(drop)
         })
     }
 }

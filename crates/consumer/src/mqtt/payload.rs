@@ -7,6 +7,7 @@ use super::{
     super::{
         Affordance, Call, Content, Error, Event, Media, Notification, Part, Reply, Request, Result,
         action_status::{self, Asked, Pieces},
+        charset::charset,
     },
     broker::NAME,
 };
@@ -59,9 +60,7 @@ impl Reader {
     /// The events of a message.
     pub(super) fn read(&mut self, message: &Publish, target: &str) -> Result<Vec<Event>> {
         let said = message.properties.as_ref().and_then(|properties| properties.content_type.as_deref());
-        let media_type = said.unwrap_or(&self.content_type);
-        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let content = self.content(&media_type, &message.payload, target)?;
+        let content = self.content(said.unwrap_or(&self.content_type), &message.payload, target)?;
         if self.is_subscription {
             let (data, media) = match content {
                 Ok(data) => (data, None),
@@ -83,7 +82,8 @@ impl Reader {
     }
 
     /// JSON or text as data, anything else as media.
-    fn content(&self, media_type: &str, payload: &[u8], target: &str) -> Result<std::result::Result<Value, Media>> {
+    fn content(&self, content_type: &str, payload: &[u8], target: &str) -> Result<std::result::Result<Value, Media>> {
+        let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let wrong = |reason: String| Error::Protocol { url: target.to_owned(), binding: NAME, reason };
         if payload.is_empty() {
             return Ok(Ok(Value::Null));
@@ -91,6 +91,9 @@ impl Reader {
         if media_type == "application/json" || media_type.ends_with("+json") {
             let data = serde_json::from_slice(payload);
             return data.map(Ok).map_err(|error| wrong(format!("a message is not JSON, as it says: {error}")));
+        }
+        if let Some(charset) = charset(content_type).filter(|_| media_type.starts_with("text/")) {
+            return Ok(Ok(charset.decode(payload).0.into()));
         }
         if media_type.starts_with("text/") {
             let text = std::str::from_utf8(payload);

@@ -6,6 +6,8 @@ use serde_json::Value;
 use super::super::{
     Affordance, Call, Continuation, Control, Error, Event, Exchange, Media, Message, Part, Pending, Reply, Request,
     Result, State,
+    action_status::reason,
+    charset::{charset, decoded},
     transport::{Incoming, Outgoing, Transport, detail},
 };
 use crate::client::sse::Block;
@@ -61,17 +63,22 @@ pub(super) fn event_of_text(text: &str) -> Event {
 /// Reads a whole answer as a value or binary content.
 pub(super) async fn value(answer: Incoming) -> Result<(Value, Option<Media>)> {
     let (media_type, url) = (answer.media_type(), answer.url.clone());
+    let content_type = answer.content_type().to_owned();
     let bytes = answer.bytes().await?;
     if bytes.is_empty() {
         return Ok((Value::Null, None));
     }
     if media_type.starts_with("text/") {
-        return Ok((Value::String(String::from_utf8_lossy(&bytes).into_owned()), None));
+        return Ok((Value::String(decoded(&bytes, &content_type).into_owned()), None));
     }
     if is_binary(&media_type) {
         return Ok((Value::Null, Some(Media::bytes(media_type, bytes))));
     }
-    let value = serde_json::from_slice(&bytes).map_err(|error| Error::Protocol {
+    let value = match charset(&content_type) {
+        Some(charset) => serde_json::from_str(&charset.decode(&bytes).0),
+        None => serde_json::from_slice(&bytes),
+    };
+    let value = value.map_err(|error| Error::Protocol {
         url,
         binding: "http",
         reason: format!("its media type is {media_type:?}, and it is not JSON: {error}"),
@@ -106,8 +113,8 @@ async fn whole(call: &Call, answer: Incoming) -> Result<(Reply, Option<String>)>
         _ if is_status => value.get("output").cloned().unwrap_or(Value::Null),
         _ => value,
     };
-    let said = match said.get("detail").or_else(|| said.get("title")).filter(|_| state == State::Failed) {
-        Some(text) => text.clone(),
+    let said = match reason(&said).filter(|_| state == State::Failed) {
+        Some(text) => text.into(),
         None => said,
     };
     let task = task.filter(|_| !state.is_final());
