@@ -11,7 +11,7 @@ use actix_web::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::Options;
+use super::{Options, problem::Problem};
 use crate::Error;
 
 /// Characters that are percent-encoded in a path segment and in a query: all but the unreserved ones (RFC 3986, section
@@ -110,6 +110,18 @@ pub(super) fn affordance_before<'a>(path: &'a str, list: &str, end: &str) -> Opt
     let start = before.rfind(list).filter(|start| *start > 0)?;
     let name = before.get(start + list.len()..).filter(|name| !name.is_empty() && !name.contains('/'))?;
     Some((path.get(start..)?, decode(name).map(Cow::into_owned)))
+}
+
+/// The id of the Thing and the name of the affordance in the path of a request, which ends like `/actions/<name>/sacp` with
+/// `/actions/` and `/sacp` as `ends`.
+pub(super) fn affordance(
+    request: &HttpRequest,
+    options: &Options,
+    (list, suffix): (&str, &str),
+) -> Result<(String, String), Problem> {
+    let unknown = || Problem::unknown_path(request.path());
+    let (end, name) = affordance_before(path_below(request), list, suffix).ok_or_else(unknown)?;
+    Ok((thing_id_before(request, options, end)?, name?))
 }
 
 fn id_of(request: &HttpRequest, options: &Options, below: &str) -> Result<String, Error> {

@@ -11,10 +11,10 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{
-    address::{affordance_before, path_below, thing_id_before},
+    address::affordance,
+    agent_call::{called_agent, problem},
     blocking::blocking,
     context::Context,
-    conversation::{called_agent, problem},
     event_stream::{self, HEARTBEAT, Open},
     listing::Empty,
     parameters::Parameters,
@@ -53,13 +53,9 @@ const INPUT: &str = "input";
 ))]
 pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &[INPUT])?;
-    let (list, suffix) = ENDS;
-    let unknown = || Problem::unknown_path(request.path());
-    let (end, name) = affordance_before(path_below(&request), list, suffix).ok_or_else(unknown)?;
-    let name = name?;
+    let (id, name) = affordance(&request, &context.options, ENDS)?;
     let input = parameters.text(INPUT).map(serde_json::from_str).transpose();
     let input = input.map_err(|error| Problem::invalid_parameter(INPUT, format!("it is not JSON: {error}")))?;
-    let id = thing_id_before(&request, &context.options, end)?;
     let agent = called_agent(&context, &request, id.clone()).await?;
     if *request.method() == Method::HEAD {
         return Ok(event_stream::head().body(Empty));

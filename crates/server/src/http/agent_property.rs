@@ -9,10 +9,10 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::{
-    address::{affordance_before, path_below, thing_id_before},
+    address::affordance,
+    agent_call::{called_agent, problem},
     compatible::json_body,
     context::Context,
-    conversation::{called_agent, problem},
     parameters::Parameters,
     problem::Problem,
 };
@@ -111,16 +111,13 @@ async fn addressed(
     request: &HttpRequest,
     parameters: &Parameters,
 ) -> Result<(Agent, String), Problem> {
-    let (list, suffix) = ENDS;
-    let unknown = || Problem::unknown_path(request.path());
-    let (end, name) = affordance_before(path_below(request), list, suffix).ok_or_else(unknown)?;
-    let name = name?;
+    let (id, name) = affordance(request, &context.options, ENDS)?;
     let variables = match parameters.text(VARIABLES) {
         Some(text) => serde_json::from_str::<Map<String, Value>>(text)
             .map_err(|error| Problem::invalid_parameter(VARIABLES, format!("it is not a JSON object: {error}")))?,
         None => Map::new(),
     };
-    let agent = called_agent(context, request, thing_id_before(request, &context.options, end)?).await?;
+    let agent = called_agent(context, request, id).await?;
     let description = agent.description();
     let owners = [description.find(&Affordance::Property(name.clone())), description.find(&Affordance::Thing)];
     let declared = owners.into_iter().flatten().filter_map(|owner| owner["uriVariables"].as_object()).flatten();

@@ -4,17 +4,19 @@
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::StatusCode,
     web::{self, Data},
 };
 use agentdex_api::{Answered, Turn};
 use serde_json::json;
 
-use super::{address::thing_id_before, blocking::blocking, compatible::json_body, context::Context, problem::Problem};
-use crate::{
-    Error,
-    consumer::{self, Agent, Settings},
+use super::{
+    address::thing_id_before,
+    agent_call::{called_agent, problem},
+    compatible::json_body,
+    context::Context,
+    problem::Problem,
 };
+use crate::{Error, consumer::Settings};
 
 /// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/conversation";
@@ -76,29 +78,4 @@ pub(super) async fn ask(
         state: turn.state().to_string(),
         text: turn.message().text(),
     }))
-}
-
-/// The agent that the registry calls for a client, where it offers that.
-pub(super) async fn called_agent(context: &Data<Context>, request: &HttpRequest, id: String) -> Result<Agent, Problem> {
-    let Some(consumer) = &context.options.conversations else {
-        let detail = "this registry calls no agents; it does where it is started with --conversations";
-        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "conversations-not-offered", detail.to_owned()));
-    };
-    let registry = context.registry(request);
-    let found = blocking(move || registry.find(&id)?.ok_or(Error::NotFound { id })).await?;
-    consumer.agent_of(found.text()).map_err(problem)
-}
-
-/// The problem of a call that failed.
-pub(super) fn problem(error: consumer::Error) -> Problem {
-    use consumer::Error as E;
-    let (status, code) = match &error {
-        E::InvalidInput { .. } => (StatusCode::BAD_REQUEST, "invalid-input"),
-        E::InvalidHistory { .. } => (StatusCode::BAD_REQUEST, "invalid-conversation"),
-        E::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "agent-timed-out"),
-        E::AnswerTooLarge { .. } => (StatusCode::BAD_GATEWAY, "agent-answer-too-large"),
-        error if error.is_before_sending() => (StatusCode::UNPROCESSABLE_ENTITY, "agent-not-callable"),
-        _ => (StatusCode::BAD_GATEWAY, "agent-failed"),
-    };
-    Problem::new(status, code, error.to_string())
 }

@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod agent_call;
 mod agent_events;
 mod agent_property;
 mod aos;

@@ -7,12 +7,7 @@ use actix_web::{
 use serde_json::json;
 
 use super::{
-    address::{affordance_before, path_below, thing_id_before},
-    blocking::blocking,
-    body,
-    context::Context,
-    parameters::Parameters,
-    problem::Problem,
+    address::affordance, blocking::blocking, body, context::Context, parameters::Parameters, problem::Problem,
 };
 use crate::sacp;
 
@@ -52,7 +47,7 @@ pub(super) async fn any(
 ))]
 pub(super) async fn instructions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    let (id, action) = addressed(&context, &request)?;
+    let (id, action) = affordance(&request, &context.options, ENDS)?;
     let registry = context.registry(&request);
     let contract = blocking(move || registry.response_contract(&id, &action)).await?;
     Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(sacp::instructions(Some(&contract))))
@@ -83,17 +78,10 @@ pub(super) async fn check(
 ) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     body::check_type(&request, &ANSWERS)?;
-    let (id, action) = addressed(&context, &request)?;
+    let (id, action) = affordance(&request, &context.options, ENDS)?;
     let text = body::read(&request, payload, context.options.body_limit).await?;
     let registry = context.registry(&request);
     let read = move || registry.check_response(&id, &action, &String::from_utf8_lossy(&text));
     let answer = blocking(read).await?;
     Ok(HttpResponse::Ok().json(json!(answer.report())))
-}
-
-/// The id of the Thing and the name of the action in the path.
-fn addressed(context: &Context, request: &HttpRequest) -> Result<(String, String), Problem> {
-    let unknown = || Problem::unknown_path(request.path());
-    let (end, action) = affordance_before(path_below(request), ENDS.0, ENDS.1).ok_or_else(unknown)?;
-    Ok((thing_id_before(request, &context.options, end)?, action?))
 }
