@@ -228,6 +228,24 @@ pub(super) fn takes_transcript(description: &Description, form: &Form) -> bool {
     }
 }
 
+/// Refuses a message of which something would be lost, since the input of an action has no place for it: data beside other
+/// data, and text beside data.
+pub(super) fn check_places(description: &Description, form: &Form, message: &Message) -> Result<()> {
+    let affordance = &form.affordance;
+    let Some(data) = message.data() else { return Ok(()) };
+    if message.all_data().count() > 1 {
+        let violation = Violation::new("", "input-data", "the message has several data, and the input is one value");
+        return Err(Error::InvalidInput { affordance: affordance.to_string(), violations: vec![violation] });
+    }
+    let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
+    let mut open = schema.and_then(|schema| schema["properties"].as_object()).cloned().unwrap_or_default();
+    open.retain(|name, _| data.get(name).is_none());
+    match message.text().is_empty() || text_member(&open, &schema.map(required_names).unwrap_or_default()).is_some() {
+        true => Ok(()),
+        false => Err(no_place(affordance, "text", schema)),
+    }
+}
+
 /// A message as the input of an action: its data as they are, its text where the schema has a place for it.
 pub(super) fn of_message(
     description: &Description,
@@ -613,6 +631,32 @@ mod tests {
         ] {
             let error = input_of(json!({"input": schema}), message).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn message_of_which_something_would_be_lost_is_refused() {
+        let city = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+        let note = json!({"type": "object", "properties": {"city": {"type": "string"}, "note": {"type": "string"}}});
+        let (data, text) = (json!({"city": "Bonn"}), "Rain?");
+        let check = |schema: &Value, message: Message| {
+            check_places(&description(json!({"input": schema})), &form(), &message).map_err(|error| error.to_string())
+        };
+        for (schema, message, expected) in [
+            (&city, Message::from((data.clone(), data.clone())), "several data"),
+            (&city, Message::from((text, data.clone())), "the text has no place"),
+            (&json!({}), Message::from((text, data.clone())), "the text has no place"),
+            (&json!({"type": "integer"}), Message::from((text, json!(3))), "the text has no place"),
+        ] {
+            let error = check(schema, message).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        for (schema, message) in [
+            (&note, Message::from((text, data.clone()))),
+            (&city, Message::from(data.clone())),
+            (&city, Message::from(text)),
+        ] {
+            check(schema, message).unwrap();
         }
     }
 

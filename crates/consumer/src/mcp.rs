@@ -172,9 +172,12 @@ impl Mcp {
 
 /// The tool and its arguments, with the answers to its questions.
 fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestParams> {
-    let Request::Invoke { input, .. } = &call.request else {
+    let Request::Invoke { input, parts, .. } = &call.request else {
         return Err(Error::Unsupported { what: "anything but calling a tool of MCP".into() });
     };
+    if !parts.is_empty() {
+        return Err(Error::Unsupported { what: "binary content as the argument of a tool of MCP".into() });
+    }
     let (name, arguments) = match call.form.text("mcp:tool") {
         Some(tool) => (tool.to_owned(), input.clone()),
         None => {

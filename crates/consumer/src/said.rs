@@ -63,6 +63,7 @@ impl Said {
             let (message, schema) = (Box::new(message), self.schema.clone());
             return Ok((Request::Message { message, history, continuation, stream, schema }, variables));
         }
+        input::check_places(description, form, &self.message)?;
         let input::Input { data, parts, variables } = input::of_message(description, form, &message, variables)?;
         Ok((Request::Invoke { input: data, parts, continuation, stream }, variables))
     }

@@ -151,6 +151,9 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
     let content_type = call.form.content_type();
     let media = parts.iter().find_map(|part| part.media());
     match (input, media) {
+        (_, Some(_)) if parts.len() > 1 => {
+            Err(Error::Unsupported { what: "several binary parts in one request over HTTP".into() })
+        }
         (_, Some(media)) if !is_textual(content_type) => match &media.content {
             Content::Bytes(bytes) => {
                 no_key_belongs_there(transport)?;
