@@ -160,8 +160,10 @@ fn methods_return_what_the_registry_answers() {
         let about = client.about().await.unwrap();
         assert_eq!((about.name.as_str(), about.things), ("agentdex", Some(1)));
         assert!(about.access.role.is_some() && about.formats.iter().any(|format| format.name == "a2a"));
-        let not_offered =
-            client.ask_agent("urn:example:a", &Turn { message: "Hello".into(), ..Turn::default() }).await.unwrap_err();
+        let not_offered = client
+            .ask_agent("urn:example:a", &Turn { message: Some("Hello".into()), ..Turn::default() })
+            .await
+            .unwrap_err();
         assert!(not_offered.to_string().contains("--conversations"), "{not_offered}");
         let none = serde_json::Map::new();
         for outcome in [

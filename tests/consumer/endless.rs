@@ -315,7 +315,7 @@ fn conversations_of_a_server_are_bounded() {
     let data = tempfile::tempdir().unwrap();
     let registry = ServerProcess::start(data.path(), &["--conversations", "--allow-fetch", "127.0.0.1"]);
     let client = RegistryClient::new(registry.url()).unwrap();
-    let turn = agentdex_client::api::Turn { message: "x".into(), ..Default::default() };
+    let turn = agentdex_client::api::Turn { message: Some("x".into()), ..Default::default() };
     let describe = async |flood: &Flood, server: &Server| {
         let mut description = flood.describe(server);
         description["id"] = "urn:example:flood".into();

@@ -18,7 +18,7 @@ use std::{fs, net::SocketAddr, path::Path, thread::JoinHandle, time::Duration};
 use agentdex::{
     Registry,
     access::{NewKey, Role, Rules},
-    consumer::Consumer,
+    consumer::{Consumer, Sacp, Settings},
     fetch::{self, AllowList, Fetcher},
     registry::{self, FollowerStatus, IssuerOptions, tracked_sources::Tracking},
 };
@@ -122,6 +122,8 @@ impl TestRegistry {
         let allowed = if on_loopback { AllowList::parse(["127.0.0.0/8"]).unwrap() } else { AllowList::default() };
         let options = fetch::Options::default().allowed(allowed);
         let consumer = Consumer::with_options(registry.clone(), options).unwrap();
+        // As the server has it.
+        let consumer = consumer.with_settings(Settings::new().answers(Sacp::Allowed));
         TestRegistry::serve(registry, directory, http::Options { conversations: Some(consumer), ..http_options })
     }
 

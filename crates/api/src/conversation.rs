@@ -1,16 +1,30 @@
 //! Conversations with agents through the registry.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json, value::RawValue};
 
-/// A message to an agent: the body of `POST /things/{id}/conversation`.
+use crate::Problem;
+
+/// A message to an agent: the body of `POST /things/{id}/conversation`. It is made of `message`, `input` and `parts`, in this
+/// order, of which it has at least one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Turn {
     /// The text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(example = "Will it rain in Bonn?"))]
-    pub message: String,
+    pub message: Option<String>,
+    /// The input of the action, checked against its schema; for an agent that takes messages, structured data. Where there is a
+    /// `message` as well, the input has to have a member for it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    pub input: Option<Value>,
+    /// Parts of the message, as those in `message` of an answer: each has a `kind`. One of the kind `text` has `text`, one of
+    /// the kind `data` has `data`; an `image`, `audio`, `document`, `video` or `binary` has either `bytes` in Base64 or a `url`,
+    /// which the agent fetches, not the registry, and may have a `mediaType` and a `name`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<serde_json::Map<String, Value>>))]
+    pub parts: Vec<Value>,
     /// The action that gets it, if the agent has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
@@ -30,8 +44,115 @@ pub struct Answered {
     /// The message: its parts, each of a `kind` (`text`, `data`, `image`, …).
     #[cfg_attr(feature = "schema", schema(value_type = serde_json::Map<String, Value>))]
     pub message: Value,
-    /// `completed`, `input-required` where the agent asks something back, `working`, ….
+    /// `completed`, `input-required` where the agent asks something back, `failed`, `rejected` or `cancelled` where it ended
+    /// the work without success, `working`, ….
     pub state: String,
     /// The text of the message.
     pub text: String,
+}
+
+/// An event of an answer that is streamed: `POST /things/{id}/conversation` with `Accept: text/event-stream`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum TurnEvent {
+    /// A part of the answer, or the next piece of its text or of an artifact. The event has the name of the part's `kind`, and
+    /// `media` for an `image`, `audio`, `document`, `video` or `binary`.
+    Part(Value),
+    /// The progress of the work: `status`.
+    Status(TurnStatus),
+    /// The whole answer, in which the agent asks something back: `question`. Nothing follows.
+    Question(Answered),
+    /// The whole answer: `done`. Nothing follows.
+    Done(Answered),
+    /// The failure of the call: `error`. Nothing follows.
+    Error(Problem),
+}
+
+/// The progress of an agent's work.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnStatus {
+    /// `submitted`, `working`, ….
+    pub state: String,
+    /// The agent's message about it, as that of an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Value>,
+    /// The share of the work that is done, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
+}
+
+impl TurnEvent {
+    /// The name of the server-sent event.
+    pub fn name(&self) -> &str {
+        match self {
+            TurnEvent::Part(part) => match part["kind"].as_str() {
+                None | Some("image" | "audio" | "document" | "video" | "binary") => "media",
+                Some(kind) => kind,
+            },
+            TurnEvent::Status(_) => "status",
+            TurnEvent::Question(_) => "question",
+            TurnEvent::Done(_) => "done",
+            TurnEvent::Error(_) => "error",
+        }
+    }
+
+    /// The data of the server-sent event.
+    pub fn data(&self) -> Value {
+        match self {
+            TurnEvent::Part(part) => part.clone(),
+            TurnEvent::Status(status) => json!(status),
+            TurnEvent::Question(answered) | TurnEvent::Done(answered) => json!(answered),
+            TurnEvent::Error(problem) => json!(problem),
+        }
+    }
+
+    /// Reads a server-sent event by its name and data.
+    ///
+    /// # Errors
+    /// Data that the event of this name doesn't have.
+    pub fn parse(name: &str, data: &str) -> serde_json::Result<TurnEvent> {
+        Ok(match name {
+            "status" => TurnEvent::Status(serde_json::from_str(data)?),
+            "question" => TurnEvent::Question(serde_json::from_str(data)?),
+            "done" => TurnEvent::Done(serde_json::from_str(data)?),
+            "error" => TurnEvent::Error(serde_json::from_str(data)?),
+            _ => TurnEvent::Part(serde_json::from_str(data)?),
+        })
+    }
+}
+
+/// Tells a member that is `null` from one that is missing.
+fn given<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(member).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_written_and_read() {
+        let answered =
+            Answered { conversation: json!({}), message: json!({"parts": []}), state: "x".into(), text: "y".into() };
+        let status = TurnStatus { state: "working".into(), progress: Some(0.5), ..TurnStatus::default() };
+        for (event, name) in [
+            (TurnEvent::Part(json!({"kind": "text", "text": "It rains."})), "text"),
+            (TurnEvent::Part(json!({"kind": "image", "url": "https://a.example/x.png"})), "media"),
+            (TurnEvent::Part(json!({"kind": "tool-call", "id": "1", "name": "f"})), "tool-call"),
+            (TurnEvent::Status(status), "status"),
+            (TurnEvent::Question(answered.clone()), "question"),
+            (TurnEvent::Done(answered), "done"),
+            (TurnEvent::Error(Problem { status: 502, code: "agent-failed".into(), ..Problem::default() }), "error"),
+        ] {
+            assert_eq!(event.name(), name);
+            assert_eq!(TurnEvent::parse(name, &event.data().to_string()).unwrap(), event);
+        }
+        assert!(TurnEvent::parse("done", "{}").is_err());
+    }
+
+    #[test]
+    fn input_may_be_null() {
+        let turn = |text: &str| serde_json::from_str::<Turn>(text).unwrap();
+        assert_eq!((turn("{}").input, turn(r#"{"input": null}"#).input), (None, Some(Value::Null)));
+    }
 }

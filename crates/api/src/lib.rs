@@ -8,7 +8,7 @@
 //! - [`CompatibleQuery`], [`ComposeQuery`]: searches by data schemas, with [`CompatibleResult`], [`ComposeResult`];
 //! - [`Answer`], [`ThingCollection`], [`Summary`]: hits and lists; [`Created`], [`DryRun`], [`BatchResult`]: writes;
 //! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
-//! - [`Turn`], [`Answered`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
+//! - [`Turn`], [`Answered`], [`TurnEvent`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
 //! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
@@ -60,7 +60,7 @@ pub use self::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
         MissingData, Neighbors, Side,
     },
-    conversation::{Answered, Turn},
+    conversation::{Answered, Turn, TurnEvent, TurnStatus},
     converted::{Converted, ExportedDocument},
     data_search::{CompatibleQuery, ComposeQuery},
     filters::{Condition, FilterField, Filters, Period, STATUSES},

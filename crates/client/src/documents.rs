@@ -1,15 +1,20 @@
 //! Documents that the registry reads: checked, converted, written many at once.
 
+use futures_util::{TryStreamExt, stream};
 use reqwest::Method;
 
 use agentdex_api::{
-    Answered, Converted, Neighbors, NewPropertyValue, PropertyValue, SacpReading, Turn, ValidationReport,
+    Answered, Converted, Neighbors, NewPropertyValue, PropertyValue, SacpReading, Turn, TurnEvent, ValidationReport,
 };
 use serde_json::{Map, Value};
 
 use agentdex_td::Json;
 
-use super::{BatchResult, Events, Pieces, RegistryClient, Result, read, text, thing_path};
+use super::{
+    BatchResult, Error, Events, Pieces, RegistryClient, Result, TurnEvents, read,
+    sse::{Block, Parser},
+    text, thing_path,
+};
 
 impl RegistryClient {
     /// Validates a Thing Description: the report of `POST /validate`.
@@ -91,6 +96,37 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the answer of an agent")
     }
 
+    /// Like [`RegistryClient::ask_agent`], but returns the answer while the agent makes it. The last event is
+    /// [`TurnEvent::Done`] or [`TurnEvent::Question`], with the whole answer; what a call fails with is the last error. Dropping
+    /// the stream cancels the call.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::ask_agent`].
+    pub async fn ask_agent_streaming(&self, id: &str, turn: &Turn) -> Result<TurnEvents> {
+        let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(turn);
+        let pieces = self.pieces(request.header("accept", "text/event-stream")).await?;
+        let open = Some((pieces, Parser::default(), self.url().to_owned()));
+        Ok(Box::pin(stream::try_unfold(open, async |open| {
+            let Some((mut pieces, mut parser, url)) = open else { return Ok(None) };
+            loop {
+                if let Some(block) = parser.next_block() {
+                    return match read_event(&block)? {
+                        TurnEvent::Error(problem) => Err(Error::Refused(Box::new(problem))),
+                        event @ (TurnEvent::Done(_) | TurnEvent::Question(_)) => Ok(Some((event, None))),
+                        event => Ok(Some((event, Some((pieces, parser, url))))),
+                    };
+                }
+                match pieces.try_next().await? {
+                    Some(piece) => parser.push(&piece),
+                    None => {
+                        let reason = "the stream ended before the answer did".to_owned();
+                        return Err(Error::Unreachable { url, source: reason.clone().into(), reason });
+                    }
+                }
+            }
+        })))
+    }
+
     /// Reads a property of an agent through the registry, where that offers it (`--conversations`). `variables` are the URI
     /// variables of the property.
     ///
@@ -146,6 +182,11 @@ impl RegistryClient {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
         read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")
     }
+}
+
+fn read_event(block: &Block) -> Result<TurnEvent> {
+    TurnEvent::parse(&block.kind, &block.data)
+        .map_err(|error| Error::UnexpectedAnswer { expected: "an event of an answer", reason: error.to_string() })
 }
 
 fn sacp_path(id: &str, action: &str) -> String {

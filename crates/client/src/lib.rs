@@ -52,6 +52,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A body piece by piece.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
 
+/// The answer of an agent, event by event.
+pub type TurnEvents = Pin<Box<dyn Stream<Item = Result<agentdex_api::TurnEvent>> + Send>>;
+
 /// Number of attempts of a request in all, unless the caller sets another.
 const ATTEMPTS: u32 = 4;
 /// The pause before the second attempt; it doubles.

@@ -2,7 +2,13 @@
 
 use actix_web::{HttpRequest, http::StatusCode, web::Data};
 
-use super::{blocking::blocking, context::Context, problem::Problem};
+use serde_json::json;
+
+use super::{
+    blocking::blocking,
+    context::Context,
+    problem::{Problem, validation_errors},
+};
 use crate::{
     Error,
     consumer::{self, Agent},
@@ -27,8 +33,13 @@ pub(super) fn problem(error: consumer::Error) -> Problem {
         E::InvalidHistory { .. } => (StatusCode::BAD_REQUEST, "invalid-conversation"),
         E::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "agent-timed-out"),
         E::AnswerTooLarge { .. } => (StatusCode::BAD_GATEWAY, "agent-answer-too-large"),
+        E::Unsupported { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "agent-not-callable"),
         error if error.is_before_sending() => (StatusCode::UNPROCESSABLE_ENTITY, "agent-not-callable"),
         _ => (StatusCode::BAD_GATEWAY, "agent-failed"),
     };
-    Problem::new(status, code, error.to_string())
+    let problem = Problem::new(status, code, error.to_string());
+    match &error {
+        E::InvalidInput { violations, .. } => problem.with("validationErrors", json!(validation_errors(violations))),
+        _ => problem,
+    }
 }

@@ -8,14 +8,13 @@ use actix_web::{
 use agentdex_api::AgentEvent;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::{
     address::affordance,
     agent_call::{called_agent, problem},
     blocking::blocking,
     context::Context,
-    event_stream::{self, HEARTBEAT, Open},
+    event_stream::{self, HEARTBEAT, Open, Waited},
     listing::Empty,
     parameters::Parameters,
     problem::Problem,
@@ -87,15 +86,12 @@ impl Notifications {
 
     /// The next chunk; none once either side ends it, the server stops, or the client no longer sees the agent.
     async fn next(&mut self) -> crate::Result<Option<Bytes>> {
-        let silent_until = Instant::now() + self.open.heartbeat;
+        let silent_until = self.open.silent_until();
         while !self.has_failed {
-            let event = tokio::select! {
-                biased;
-                () = self.open.stopped.wait() => return Ok(None),
-                event = self.events.next() => event,
-                () = tokio::time::sleep_until(silent_until) => {
-                    return Ok(self.is_seen().await?.then_some(HEARTBEAT));
-                }
+            let event = match self.open.wait(silent_until, self.events.next()).await {
+                Waited::Stopped => return Ok(None),
+                Waited::Silent => return Ok(self.is_seen().await?.then_some(HEARTBEAT)),
+                Waited::Came(event) => event,
             };
             match event {
                 None => break,

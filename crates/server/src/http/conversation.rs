@@ -7,19 +7,41 @@ use actix_web::{
     web::{self, Data},
 };
 use agentdex_api::{Answered, Turn};
-use serde_json::json;
+use serde_json::Value;
 
 use super::{
     address::thing_id_before,
     agent_call::{called_agent, problem},
+    answer::{AnswerStream, answered},
     compatible::json_body,
     context::Context,
-    problem::Problem,
+    event_stream::Open,
+    negotiation::negotiate,
+    problem::{Problem, excerpt},
 };
-use crate::{Error, consumer::Settings};
+use crate::{
+    Error,
+    consumer::{Message, Part, Settings},
+};
 
 /// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/conversation";
+/// Media types of an answer: whole, or as it comes.
+const ANSWERS: [&str; 2] = ["application/json", EVENT_STREAM];
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Members of parts with content.
+const CONTENT: &[&str] = &["url", "bytes", "mediaType", "name"];
+/// Kinds of parts that clients send, with their members. The other kinds are for agents, and for the service.
+const KINDS: [(&str, &[&str]); 7] = [
+    ("text", &["text"]),
+    ("data", &["data"]),
+    ("image", CONTENT),
+    ("audio", CONTENT),
+    ("document", CONTENT),
+    ("video", CONTENT),
+    ("binary", CONTENT),
+];
 
 /// Answers all methods of `/things/{id}/conversation`.
 pub(super) async fn any(
@@ -36,8 +58,14 @@ pub(super) async fn any(
 /// Say something to an agent, through the registry
 ///
 /// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
-/// has the whole conversation, which goes along with the next message. Offered where the server was started with
-/// `--conversations`.
+/// has the whole conversation, which goes along with the next message. That an agent ends the work without success is an
+/// answer as well, by its `state`. Offered where the server was started with `--conversations`.
+///
+/// As `text/event-stream`, the answer is streamed while the agent makes it. The name of each event says what it is: a part of the
+/// answer, or the next piece of one, has the name of its `kind`, and `media` for an `image`, `audio`, `document`, `video` or
+/// `binary`; `status` has the `state` of the work, and its `progress` from 0 to 1. The last event is `done`, or `question` where
+/// the agent asks something back, with what the answer is as JSON; or `error` with a problem document. What fails before the
+/// stream begins is answered by that document, as usual. A client that leaves cancels the call.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/conversation",
@@ -46,8 +74,9 @@ pub(super) async fn any(
     params(super::schemas::ThingId),
     request_body(content((Turn = "application/json"))),
     responses(
-        (status = 200, description = "What the agent answers", body = Answered),
+        (status = 200, description = "What the agent answers", content((Answered = "application/json"), (String = "text/event-stream"))),
         super::schemas::Refusals,
+        super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
         super::schemas::CallRefusals,
     )
@@ -57,25 +86,58 @@ pub(super) async fn ask(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
+    let media_type = negotiate(&request, &ANSWERS)?;
     let id = thing_id_before(&request, &context.options, END)?;
-    let Turn { message, action, conversation } = json_body(&context, &request, payload, &[]).await?;
+    let Turn { message, input, parts, action, conversation } = json_body(&context, &request, payload, &[]).await?;
+    let message = message_of(message, input, parts)?;
     let mut agent = called_agent(&context, &request, id).await?;
-    let _place = context.streams.take_for_stream(&request)?;
     if let Some(action) = action {
         agent = agent.update(Settings::new().action(action));
     }
-    let turn = match &conversation {
-        Some(stored) => agent.restore_conversation(stored.get()).map_err(problem)?.process(message).await,
+    let stored = conversation.map(|stored| agent.restore_conversation(stored.get())).transpose().map_err(problem)?;
+    if media_type == EVENT_STREAM {
+        let mut dialogue = stored.map_or_else(|| agent.stream(), |stored| stored.stream());
+        dialogue.send(message);
+        return AnswerStream::new(dialogue, Open::new(&context, &request)?).respond().await;
+    }
+    let _place = context.streams.take_for_stream(&request)?;
+    let turn = match stored {
+        Some(stored) => stored.process(message).await,
         None => agent.process(message).await,
     };
-    let turn = turn.map_err(problem)?;
-    let conversation = serde_json::from_str(&turn.to_json()).map_err(|source| {
-        Problem::from(Error::Io { doing: "writing a conversation".to_owned(), source: source.into() })
-    })?;
-    Ok(HttpResponse::Ok().json(Answered {
-        conversation,
-        message: json!(turn.message()),
-        state: turn.state().to_string(),
-        text: turn.message().text(),
-    }))
+    Ok(HttpResponse::Ok().json(answered(&turn.map_err(problem)?)?))
+}
+
+/// Makes a message of its text, its input, and further parts, in this order.
+fn message_of(text: Option<String>, input: Option<Value>, parts: Vec<Value>) -> Result<Message, Problem> {
+    let own = text.map(Part::text).into_iter().chain(input.map(Part::data));
+    let further = parts.into_iter().enumerate().map(|(index, part)| part_of(index, part));
+    let parts = own.map(Ok).chain(further).collect::<Result<Vec<_>, _>>()?;
+    if parts.is_empty() {
+        return Err(refused("there is nothing to say; give a `message`, the `input` of an action, or `parts`"));
+    }
+    Ok(Message::user(parts))
+}
+
+fn part_of(index: usize, given: Value) -> Result<Part, Problem> {
+    let refused = |reason: String| refused(format!("/parts/{index}: {reason}"));
+    let kind = given["kind"].as_str().unwrap_or_default();
+    let Some((kind, known)) = KINDS.into_iter().find(|(known, _)| *known == kind) else {
+        let kinds = KINDS.map(|(kind, _)| kind).join(", ");
+        return Err(refused(format!("a part of the kind {:?} is not taken; taken are {kinds}", excerpt(kind))));
+    };
+    let members = given.as_object().into_iter().flat_map(|members| members.keys());
+    if let Some(other) = members.into_iter().find(|name| *name != "kind" && !known.contains(&name.as_str())) {
+        let known = known.join(", ");
+        return Err(refused(format!("a part of the kind {kind:?} has no {:?}; it may have {known}", excerpt(other))));
+    }
+    if known == CONTENT && given.get("url").is_some() == given.get("bytes").is_some() {
+        return Err(refused("give either `url` or `bytes`".to_owned()));
+    }
+    serde_json::from_value(given).map_err(|error| refused(error.to_string()))
+}
+
+/// 400 for a message that can't be sent.
+fn refused(message: impl Into<String>) -> Problem {
+    Error::InvalidQuery { message: message.into() }.into()
 }

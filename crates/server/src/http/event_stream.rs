@@ -8,6 +8,8 @@ use actix_web::{
     web::{Bytes, Data},
 };
 
+use tokio::time::{Instant, sleep_until};
+
 use super::{context::Context, limits::Place, metrics::Counted, problem::Problem, stop::Stopped};
 
 /// The comment that keeps a silent stream alive.
@@ -22,6 +24,16 @@ pub(super) fn head() -> HttpResponseBuilder {
         // Proxies such as nginx would buffer events otherwise.
         .insert_header((HeaderName::from_static("x-accel-buffering"), "no"));
     response
+}
+
+/// The end of a wait for the next event of a stream.
+pub(super) enum Waited<T> {
+    /// It came.
+    Came(T),
+    /// The stream was silent for as long as it may be.
+    Silent,
+    /// The stream has to end.
+    Stopped,
 }
 
 /// A stream that is open: counted, and with a place of those that there are.
@@ -46,5 +58,20 @@ impl Open {
             stopped: Context::stopped(context, request),
             heartbeat: context.options.heartbeat,
         })
+    }
+
+    /// Returns the end of a silence that begins now.
+    pub fn silent_until(&self) -> Instant {
+        Instant::now() + self.heartbeat
+    }
+
+    /// Waits for the next event, at most until the end of a silence.
+    pub async fn wait<T>(&mut self, silent_until: Instant, next: impl Future<Output = T>) -> Waited<T> {
+        tokio::select! {
+            biased;
+            () = self.stopped.wait() => Waited::Stopped,
+            came = next => Waited::Came(came),
+            () = sleep_until(silent_until) => Waited::Silent,
+        }
     }
 }

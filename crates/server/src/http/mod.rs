@@ -10,6 +10,7 @@ mod address;
 mod agent_call;
 mod agent_events;
 mod agent_property;
+mod answer;
 mod aos;
 mod audit;
 mod backpressure;

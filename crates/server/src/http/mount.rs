@@ -264,6 +264,7 @@ impl Mount<'_> {
                     | "/queries/{name}/events"
                     | "/aos/events"
                     | "/things/{id}/events/{name}/notifications"
+                    | "/things/{id}/conversation"
                     | "/demo/agents/clock/hour"
                     | "/demo/agents/units"
                     | "/demo/agents/dice"

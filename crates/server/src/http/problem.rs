@@ -316,7 +316,7 @@ fn describe(report: &Report) -> String {
 }
 
 /// The `validationErrors` of WoT Discovery.
-fn validation_errors(violations: &[Violation]) -> Vec<ValidationError> {
+pub(super) fn validation_errors(violations: &[Violation]) -> Vec<ValidationError> {
     let error = |Violation { pointer, rule, message }: &Violation| ValidationError {
         field: field(pointer),
         description: message.clone(),

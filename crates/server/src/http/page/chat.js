@@ -30,9 +30,14 @@ export function chat(id) {
 			const { value } = await send("POST", thing(id, "/conversation"), { message, conversation });
 			conversation = value.conversation;
 			const data = value.message.parts.filter(({ kind }) => kind !== "text");
-			add("Agent", value.text || (data.length ? JSON.stringify(data, null, 2) : "(nothing)"));
-			input.value = "";
-			(await draft).drop();
+			const answer = value.text || (data.length ? JSON.stringify(data, null, 2) : "(nothing)");
+			add("Agent", answer);
+			if (["failed", "rejected", "cancelled"].includes(value.state)) {
+				refill(problem, failure(new Error(`${value.state}: ${answer}`)));
+			} else {
+				input.value = "";
+				(await draft).drop();
+			}
 		} catch (error) {
 			// It is still in the field, to be sent again.
 			own.remove();
