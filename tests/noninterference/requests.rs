@@ -370,7 +370,12 @@ fn write_others(asking: &mut Asking<'_>, who: Who) {
     }
     asking.json(who, "POST", "/convert", &card(NEWS[1]));
     for id in ["urn:hid:private", "urn:hid:card", "urn:not:there"] {
-        asking.json(who, "POST", &format!("/things/{id}/conversation"), &json!({"message": "hello"}));
+        let conversation = format!("/things/{id}/conversation");
+        asking.json(who, "POST", &conversation, &json!({"message": "hello"}));
+        let input =
+            json!({"input": {"desk": 1}, "action": "merger-desk", "parts": [{"kind": "text", "text": "hello"}]});
+        let streamed = [("content-type", "application/json"), ("accept", "text/event-stream")];
+        asking.send(who, "POST", &conversation, &streamed, &input.to_string());
         asking.json(who, "PUT", &format!("/things/{id}/properties/merger-desk/value"), &json!({"value": 1}));
         asking.send(who, "GET", &format!("/things/{id}/properties/merger-desk/value"), &[], "");
         asking.send(who, "GET", &format!("/things/{id}/events/merger-desk/notifications"), &[], "");

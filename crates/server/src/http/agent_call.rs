@@ -1,7 +1,6 @@
 //! Calls of agents by the registry, for clients: the agent that a request addresses, and the problem of a call that failed.
 
 use actix_web::{HttpRequest, http::StatusCode, web::Data};
-
 use serde_json::json;
 
 use super::{
