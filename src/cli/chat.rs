@@ -58,7 +58,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
         complain(&format!("Talking with {}.\n{HELP}", Style::plain().bold(&visible(agent.title()))));
     }
     let mut attached: Vec<Part> = Vec::new();
-    // A script is told how its last turn ended; at a terminal, the user knows.
+    // The exit status is that of the last turn, for scripts; at a terminal, the user has seen it.
     let mut code = ExitCode::SUCCESS;
     loop {
         // Connections to the agent go on while a line is typed.

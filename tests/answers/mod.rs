@@ -6,6 +6,7 @@
 //! `chat` on standard output), a failure's reason too. Nobody is shown a thought. JSON has state, text, and data.
 
 mod a2a;
+mod asking;
 mod http;
 mod kind;
 mod processes;

@@ -10,9 +10,9 @@ use agentdex::{
 use serde_json::{Value, json};
 
 use super::{
-    agent, asking,
-    commands::agentdex,
-    consumer, run,
+    agent, asking, consumer,
+    program::agentdex,
+    run,
     server::{Said, Server},
     thing,
 };

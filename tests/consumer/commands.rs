@@ -7,20 +7,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::server::{Said, Server};
+use super::{
+    program::{agentdex, agentdex_allowing},
+    server::{Said, Server},
+};
 use crate::support::{TestRegistry, eventually, unreachable_url};
-
-pub fn agentdex(registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
-    agentdex_allowing("127.0.0.1", registry, arguments, input)
-}
-
-fn agentdex_allowing(allowed: &str, registry: &TestRegistry, arguments: &[&str], input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agentdex"));
-    command.args(arguments).env("AGENTDEX_URL", registry.url("")).env("AGENTDEX_ALLOW_FETCH", allowed);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
 
 #[test]
 fn variables_of_a_url_are_given_beside_the_input() {

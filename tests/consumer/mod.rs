@@ -11,6 +11,7 @@ mod faults;
 mod flows;
 mod guarded;
 mod http;
+mod program;
 pub mod server;
 mod several;
 mod talking;
@@ -25,7 +26,7 @@ use agentdex::{
 };
 use serde_json::{Value, json};
 
-pub use self::{agents::TestAgent, commands::agentdex};
+pub use self::{agents::TestAgent, program::agentdex};
 
 /// A directory of nothing.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
 use reqwest::Url;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::{
-    Affordance, Authorization, Binding, Call, Continuation, Description, Error, Event, Events, Exchange, Limits,
-    Message, Operation, Part, Place, Reply, Request, Result, Settings, State,
+    Affordance, Authorization, Binding, Call, Description, Error, Event, Events, Exchange, Limits, Message, Operation,
+    Part, Place, Reply, Request, Result, Settings, State,
     answer::given,
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
@@ -21,9 +21,8 @@ use super::{
     input,
     middleware::Next,
     request_template::RequestTemplate,
-    said::Said,
     schema, template,
-    turn::Turn,
+    utterance::Utterance,
 };
 use crate::{
     sacp::{Answer, Expected, Sacp, read_answer},
@@ -62,7 +61,7 @@ pub struct Explanation {
 
 /// A call before its form and binding are chosen: a message, or a request to an affordance.
 pub(super) enum Intent {
-    Message(Box<Said>),
+    Message(Box<Utterance>),
     Request(Affordance, Request),
 }
 
@@ -126,42 +125,6 @@ impl Agent {
     /// agent, also where they name no origin.
     pub fn update(&self, changes: Settings) -> Agent {
         Agent { settings: self.settings.update(changes.for_agent()), ..self.clone() }
-    }
-
-    /// Invokes an action with data and returns its output. Members of the data that are URI variables of the action
-    /// go into the URL.
-    ///
-    /// # Errors
-    /// As [`Agent::ask`]; [`Error::InvalidInput`] and [`Error::Unconfirmed`] before anything is sent,
-    /// [`Error::InvalidAnswer`] where the output is not what the description says.
-    pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        self.invocation(action, data.into(), false)?.finish().await?.into_result()
-    }
-
-    /// Invokes an action with data. A failure that the agent reports is a reply as well, with its state, text, and data.
-    ///
-    /// # Errors
-    /// As [`Agent::call`], but for [`Error::Failed`].
-    pub async fn invoke(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        Ok(self.invocation(action, data.into(), false)?.finish().await?.reply)
-    }
-
-    /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: the message at the end is empty
-    /// if the answer came in pieces. A failure that the agent reports is an end as well, with its state.
-    ///
-    /// # Errors
-    /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
-    pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
-        let mut turn = self.invocation(action, data.into(), true)?.forwarding();
-        turn.begin().await?;
-        let control = turn.control();
-        let events = stream::unfold(turn, |mut turn| async move { Some((turn.next().await?, turn)) });
-        Ok(Exchange { events: events.boxed(), control })
-    }
-
-    fn invocation(&self, action: &str, input: Option<Value>, stream: bool) -> Result<Turn> {
-        let request = Request::Invoke { input, parts: Vec::new(), continuation: Continuation::default(), stream };
-        Turn::new(self, Intent::Request(Affordance::Action(action.to_owned()), request), true)
     }
 
     /// Queries the status of an action; `task` is that of [`Continuation::task`].
@@ -303,7 +266,7 @@ impl Agent {
         let settings = self.all_settings();
         let (affordance, _) = self.message_action(&settings)?;
         self.check_confirmed(&affordance, &settings)?;
-        let said = Said { message: message.into(), ..Said::default() };
+        let said = Utterance { message: message.into(), ..Utterance::default() };
         let mut first_error = None;
         for choice in self.choices(&affordance, Operation::InvokeAction, &settings)? {
             match said.request(&self.description, &choice, settings.variables.clone()) {
@@ -407,7 +370,7 @@ impl Agent {
         let variables = settings.variables.clone();
         let (request, variables) = match intent {
             Intent::Message(said) => said.request(description, choice, variables)?,
-            // What is said over a protocol of messages isn't what the input describes.
+            // A text over a protocol of messages isn't what the input describes.
             Intent::Request(_, request @ Request::Invoke { input: Some(Value::String(_)), .. })
                 if choice.fit.takes_messages =>
             {

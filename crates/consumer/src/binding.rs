@@ -102,10 +102,10 @@ pub struct Fit {
     /// action first, and comes as [`Request::Invoke`].
     pub takes_messages: bool,
     /// True if an answer to a question continues the action that asked, by the [`Continuation`] of the request. Otherwise the
-    /// agent is told the conversation with the answer.
+    /// answer comes with the conversation before it, if the action takes one.
     pub continues: bool,
     /// True if it sends earlier turns as messages of their own ([`Request::Message`]). Otherwise an agent that doesn't know them
-    /// is told them as a text, where its action takes one.
+    /// gets them as a text, if its action takes one.
     pub takes_history: bool,
     /// True if an answer can come in pieces.
     pub streams: bool,

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::{
     Agent, Continuation, Cost, Error, Message, Operation, Part, Reply, Result, Role, Settings, State,
     agent::Intent,
-    said::{Said, transcript},
     turn::Turn,
+    utterance::{Utterance, transcript},
 };
 use crate::sacp::{DataContract, Repair, inject};
 
@@ -198,13 +198,13 @@ impl Conversation {
 
     /// The call of a message, with what an agent has to be told that doesn't remember the conversation.
     pub(super) fn intent(&self, message: &Message, schema: Option<Value>, stream: bool) -> Intent {
-        Intent::Message(Box::new(Said { stream, schema, ..self.said(message) }))
+        Intent::Message(Box::new(Utterance { stream, schema, ..self.said(message) }))
     }
 
-    fn said(&self, message: &Message) -> Said {
+    fn said(&self, message: &Message) -> Utterance {
         let Stored { history, continuation, input, .. } = self.stored.clone();
         let prompt = system_prompt(&self.agent);
-        Said { message: message.clone(), history, prompt, continuation, input, ..Said::default() }
+        Utterance { message: message.clone(), history, prompt, continuation, input, ..Utterance::default() }
     }
 
     /// The input that a question in reply to a message is about.

@@ -212,6 +212,7 @@ mod authorize;
 mod binding;
 mod bindings;
 mod bounded;
+mod calls;
 mod charset;
 mod choose;
 mod context;
@@ -235,14 +236,15 @@ mod network;
 mod package;
 mod request_template;
 mod run;
-mod said;
 mod schema;
 mod settings;
 mod several;
+mod state;
 mod template;
 mod transport;
 mod turn;
 mod typed;
+mod utterance;
 #[cfg(feature = "websocket")]
 mod websocket;
 mod wot_http;
@@ -267,12 +269,13 @@ pub use self::{
     directory::{Candidate, Directory, Search},
     discover::Consumer,
     error::{Error, Result},
-    event::{Continuation, Cost, Event, Notification, Reply, State, Status},
+    event::{Continuation, Cost, Event, Notification, Reply, Status},
     message::{Artifact, Content, Media, Message, Part, Role, ToolCall, ToolResult},
     middleware::{Logging, Middleware, Next, PassTrace, RateLimit, ReportSteps, Retry},
     network::Network,
     settings::{CREDENTIAL_VARIABLE, Settings},
     several::{FirstThatAnswers, Router},
+    state::State,
     typed::Typed,
     wot_http::Http,
 };

@@ -1,4 +1,5 @@
-//! One turn: something is said to an agent, and what follows until the caller is next: a result, a failure, or a question.
+//! One turn: a message or an input goes to an agent, and what follows until it is the caller's turn again: a result, a failure,
+//! or a question.
 //!
 //! Every command and every call of the library goes through here, so that an agent is understood the same whoever asks, and
 //! however the answer comes. A turn
@@ -8,11 +9,14 @@
 //! 4. reads the answer with [`read_answer`](crate::sacp::read_answer), and ends with [`Event::Done`], [`Event::InputRequired`], or
 //!    an error. A failure that the agent reports is no error here: its reply has the state, text, and data.
 
+mod withheld;
+
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use serde_json::Value;
+use futures_util::{StreamExt, future::BoxFuture};
 use tokio::time::{Instant, sleep};
 
+use self::withheld::Withheld;
 use super::{
     Affordance, Agent, Artifact, Continuation, Control, Error, Event, Events, Exchange, Message, Part, Reply, Request,
     Result, Status,
@@ -22,19 +26,12 @@ use super::{
 };
 use crate::sacp::{Answer, Expected, Given, Kind, Sacp, read_answer};
 
-use futures_util::{StreamExt, future::BoxFuture};
-
 /// The pause before an agent is asked for the first time how its work goes. Each is half as long again as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest of these pauses.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// How often in a row the events of a task are received again although nothing new came in between.
 const MAX_RESUMPTIONS: u32 = 3;
-/// The longest text that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
-const MAX_HELD: usize = 64 * 1024;
-
-/// What a response in a text begins with, or what stands around it.
-const OPENINGS: [char; 3] = ['{', '`', '<'];
 
 /// A turn under way. Dropping it cancels the call where the protocol can.
 pub(super) struct Turn {
@@ -49,7 +46,7 @@ pub(super) struct Turn {
     control: Option<Arc<dyn Control>>,
     continuation: Continuation,
     builder: AnswerBuilder,
-    held: Held,
+    withheld: Withheld,
     /// What is to be passed on next.
     ready: VecDeque<Result<Event>>,
     /// The status that was passed on last.
@@ -109,7 +106,7 @@ impl Turn {
             control: None,
             continuation: Continuation::default(),
             builder: agent.answer_builder(),
-            held: Held::default(),
+            withheld: Withheld::default(),
             ready: VecDeque::new(),
             status: None,
             started: Instant::now(),
@@ -215,7 +212,7 @@ impl Turn {
     }
 
     fn pass_on(&mut self, event: Event) -> Result<()> {
-        let is_gathered = self.gathers || !self.held.has_passed;
+        let is_kept = self.gathers || !self.withheld.has_passed;
         let event = match event {
             Event::Status(status) => {
                 if self.status.as_ref() != Some(&status) {
@@ -226,7 +223,7 @@ impl Turn {
                 return Ok(());
             }
             // Whole once more: in the snapshot of a task, or after a break.
-            Event::Artifact(artifact) if is_gathered && !artifact.append => {
+            Event::Artifact(artifact) if is_kept && !artifact.append => {
                 let unshown = unshown(&self.builder, &artifact);
                 self.builder.push(&Event::Artifact(artifact))?;
                 match unshown {
@@ -235,7 +232,7 @@ impl Turn {
                 }
             }
             event => {
-                if is_gathered {
+                if is_kept {
                     self.builder.push(&event)?;
                 }
                 event
@@ -245,9 +242,9 @@ impl Turn {
             return Ok(());
         }
         self.resumptions = 0;
-        let passed = self.held.pass(event, self.expected_sacp());
+        let passed = self.withheld.pass(event, self.expected_sacp());
         self.ready.extend(passed.into_iter().map(Ok));
-        if !self.gathers && self.held.has_passed {
+        if !self.gathers && self.withheld.has_passed {
             drop(self.builder.take_message());
         }
         Ok(())
@@ -341,9 +338,9 @@ impl Turn {
             false => self.agent.answer(&self.affordance, &reply, self.sacp)?,
         };
         let is_response = matches!(answer.kind, Kind::Response(_));
-        let held = self.held.take();
+        let withheld = self.withheld.take();
         if answer.kind == Kind::Plain {
-            self.ready.extend(held.into_iter().map(Ok));
+            self.ready.extend(withheld.into_iter().map(Ok));
         }
         if !reply.state.is_failure()
             && let Some(error) = invalid(self.affordance.to_string(), &answer)
@@ -362,7 +359,7 @@ impl Turn {
             }
             state if state.needs_input() => Event::InputRequired(Reply { message: said.clone(), ..reply.clone() }),
             _ => {
-                if is_response || !self.held.has_passed {
+                if is_response || !self.withheld.has_passed {
                     self.ready.extend(Event::of_parts(textual(&reply.message)).into_iter().map(Ok));
                 }
                 Event::Done(reply.clone())
@@ -397,77 +394,5 @@ fn unshown(known: &AnswerBuilder, artifact: &Artifact) -> Option<Event> {
             Some(Event::Artifact(Artifact { parts, append: true, ..artifact.clone() }))
         }
         _ => whole(),
-    }
-}
-
-/// Pieces of an answer that are held back because they may be a response of SACP. The builder of the answer bounds them.
-#[derive(Debug, Default)]
-struct Held {
-    events: Vec<Event>,
-    /// Their text, as far as it decides.
-    bytes: usize,
-    /// True if something of the answer was passed on.
-    has_passed: bool,
-    /// True if text was passed on: what follows it is no response.
-    is_prose: bool,
-}
-
-impl Held {
-    /// Takes the next event, and returns those that are passed on.
-    fn pass(&mut self, event: Event, sacp: Sacp) -> Vec<Event> {
-        let is_content = matches!(event, Event::Text(_) | Event::Data(_) | Event::Artifact(_));
-        if !is_content || sacp == Sacp::Off {
-            self.has_passed |= is_content || matches!(event, Event::Media(_));
-            return vec![event];
-        }
-        if sacp == Sacp::Required || self.may_be_response(&event) {
-            match (self.events.last_mut(), event) {
-                (Some(Event::Text(before)), Event::Text(text)) => before.push_str(&text),
-                (_, event) => self.events.push(event),
-            }
-            return Vec::new();
-        }
-        self.has_passed = true;
-        self.is_prose |= matches!(event, Event::Text(_) | Event::Artifact(_));
-        let mut passed = self.take();
-        passed.push(event);
-        passed
-    }
-
-    /// What is held.
-    fn take(&mut self) -> Vec<Event> {
-        self.has_passed |= !self.events.is_empty();
-        std::mem::take(&mut self.events)
-    }
-
-    fn may_be_response(&mut self, event: &Event) -> bool {
-        let parts = match event {
-            Event::Data(data) => return is_like_response(data),
-            Event::Text(text) => return self.may_go_on_with(text),
-            Event::Artifact(artifact) => &artifact.parts,
-            _ => return false,
-        };
-        parts.iter().all(|part| match part {
-            Part::Text { text } => self.may_go_on_with(text),
-            Part::Data { data } => is_like_response(data),
-            _ => false,
-        })
-    }
-
-    /// True if the text so far, with this after it, may hold a response: an object, alone, in a fence, or after a thought.
-    fn may_go_on_with(&mut self, text: &str) -> bool {
-        let may_hold = self.bytes > 0 || text.contains(OPENINGS);
-        if may_hold {
-            self.bytes += text.len();
-        }
-        !self.is_prose && self.bytes <= MAX_HELD && (may_hold || text.trim_start().is_empty())
-    }
-}
-
-fn is_like_response(data: &Value) -> bool {
-    match data {
-        Value::Object(members) => members.keys().any(|name| name.eq_ignore_ascii_case("status")),
-        Value::String(text) => text.contains(OPENINGS),
-        _ => false,
     }
 }

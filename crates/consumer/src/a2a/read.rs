@@ -112,7 +112,7 @@ impl Task {
     pub(super) fn into_reply(self) -> Reply {
         let said = self.said().cloned().unwrap_or_default().parts.into_iter();
         let artifacts = self.artifacts.into_iter().map(Part::Artifact);
-        // The reason of a failure is the last that is said, as in a stream.
+        // The reason of a failure comes last, as in a stream.
         let message = match self.state.is_failure() {
             true => Message::agent(artifacts.chain(said)),
             false => Message::agent(said.chain(artifacts)),

@@ -1,4 +1,4 @@
-//! What is said, in the input modes of the agent.
+//! Messages in the input modes of the agent.
 
 use serde_json::Value;
 

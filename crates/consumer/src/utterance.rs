@@ -1,4 +1,4 @@
-//! What is said in a turn, as the request of a binding.
+//! A message of the caller, as the request of a binding.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{Continuation, Description, Message, Part, Request, Result, Role, cho
 
 /// A message, with what an agent needs to know that doesn't remember the conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub(super) struct Utterance {
     pub(super) message: Message,
     /// The earlier turns.
     pub(super) history: Vec<Message>,
@@ -21,10 +21,10 @@ pub(super) struct Said {
     pub(super) schema: Option<Value>,
 }
 
-impl Said {
-    /// The request by a form, and its URI variables. An agent that doesn't know the conversation is told the prompt and the
-    /// history: the history where its binding or its action takes one, since what takes a city would look for that of a whole
-    /// conversation.
+impl Utterance {
+    /// The request by a form, and its URI variables. An agent that doesn't know the conversation gets the prompt and the
+    /// history before the message: the history only if its binding or its action takes one, since an action that takes a city
+    /// would search for one with the name of a whole conversation.
     pub(super) fn request(
         &self,
         description: &Description,
@@ -54,8 +54,8 @@ impl Said {
                 && !is_complete
                 && (fit.takes_messages || input::takes_transcript(description, form))
             {
-                let told = transcript(&self.history);
-                before.push(Part::text(format!("The conversation so far:\n\n{told}\n\nGo on with:")));
+                let transcript = transcript(&self.history);
+                before.push(Part::text(format!("The conversation so far:\n\n{transcript}\n\nGo on with:")));
             }
             message.parts.splice(0..0, before);
         }
