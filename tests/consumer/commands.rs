@@ -1,7 +1,7 @@
 //! `agentdex ask`, `chat`, `call` and `run`, against an agent of a running registry.
 
 use std::{
-    io::Write,
+
     process::{Command, Output, Stdio},
 };
 

@@ -37,26 +37,19 @@ mod answer;
 mod asking;
 mod client;
 mod connect;
+mod connector;
 mod describe;
 mod elicitation;
-mod held;
+mod held_call;
+mod open;
 mod program;
+mod request;
 mod running;
 mod sse;
 
-use std::collections::BTreeMap;
+use rmcp::model::ElicitationAction;
 
-use rmcp::model::{CallToolRequestParams, ElicitationAction, JsonObject};
-use serde_json::Value;
-
-use self::{
-    answer::NAME,
-    asking::Asking,
-    client::Client,
-    held::HeldCalls,
-    running::{Open, Running},
-    sse::Ending,
-};
+use self::{answer::NAME, asking::Asking, connector::Connector, running::Running};
 pub use self::{describe::describe_mcp_server, program::Program};
 use super::{Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, State, input};
 use crate::td::internal::McpTransport;
@@ -72,19 +65,14 @@ use crate::td::internal::McpTransport;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Mcp {
-    programs: BTreeMap<String, Program>,
-    held: HeldCalls,
+    connector: Connector,
 }
 
 impl Mcp {
     /// Allows a program to be started for forms with the target `stdio:NAME`.
     pub fn program(mut self, name: impl Into<String>, program: Program) -> Mcp {
-        self.programs.insert(name.into(), program);
+        self.connector.programs.insert(name.into(), program);
         self
-    }
-
-    fn program_of(&self, form: &Form) -> Option<&Program> {
-        self.programs.get(form.href.strip_prefix("stdio:")?)
     }
 }
 
@@ -96,7 +84,7 @@ impl Binding for Mcp {
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit> {
         let is_reached = match form.scheme().as_str() {
             "http" | "https" => McpTransport::of_form(&form.members).is_some(),
-            "stdio" => self.program_of(form).is_some(),
+            "stdio" => self.connector.program_of(form).is_some(),
             _ => false,
         };
         let calls_tools = form.text("mcp:method").is_none_or(|method| method == "tools/call");
@@ -111,8 +99,8 @@ impl Binding for Mcp {
                 Some(asking) => self.go_on(call, asking).await,
                 None => {
                     let asking = Asking::new(call.request.data().cloned());
-                    let open = self.open(&call, &asking).await?;
-                    Ok(Running::new(self.clone(), call, asking, open).into_exchange())
+                    let open = self.connector.open(&call, &asking).await?;
+                    Ok(Running::new(self.connector.clone(), call, asking, open).into_exchange())
                 }
             }
         })
@@ -120,30 +108,18 @@ impl Binding for Mcp {
 
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(async {
-            self.held.cancel().await;
+            self.connector.held.cancel().await;
             Ok(())
         })
     }
 }
 
 impl Mcp {
-    /// Connects to the server and sends the request.
-    async fn open(&self, call: &Call, asking: &Asking) -> Result<Open> {
-        let params = params(call, asking)?;
-        let target = &call.form.href;
-        let (own, received) = Client::new();
-        let ending = Ending::default();
-        let service = match (self.program_of(&call.form), McpTransport::of_form(&call.form.members)) {
-            (Some(program), _) => connect::to_program(program, target, own).await?,
-            (None, Some(McpTransport::Sse)) => connect::over_sse(call, own, &ending).await?,
-            (None, _) => connect::over_http(call, own, asking.has_session).await?,
-        };
-        let handle = running::send(&service, params, target).await?;
-        Ok(Open::new(handle, service, received, ending))
-    }
-
     /// Goes on with a call whose question the input answers: with the one that is held, else by a repeated one.
     async fn go_on(&self, mut call: Call, mut asking: Asking) -> Result<Exchange> {
+        if matches!(&call.request, Request::Invoke { parts, .. } if !parts.is_empty()) {
+            return Err(Error::Unsupported { what: "binary content as the answer to a tool of MCP".into() });
+        }
         let answer = call.request.data().cloned();
         let result = asking.take_answer(answer.as_ref(), &call.form)?;
         if asking.requires_urls && result.action != ElicitationAction::Accept {
@@ -160,49 +136,12 @@ impl Mcp {
             *answer = input.data;
         }
         call.variables = input.variables;
-        if let Some(held) = asking.held.take().and_then(|id| self.held.take(&id, &call.form.href)) {
+        if let Some(held) = asking.held.take().and_then(|id| self.connector.held.take(&id, &call.form.href)) {
             // A server that doesn't wait for it any more goes on by itself.
             let _ = held.answer.send(result);
-            return Ok(Running::of_held(self.clone(), call, asking, held.open).into_exchange());
+            return Ok(Running::of_held(self.connector.clone(), call, asking, held.open).into_exchange());
         }
-        let open = self.open(&call, &asking).await?;
-        Ok(Running::new(self.clone(), call, asking, open).into_exchange())
+        let open = self.connector.open(&call, &asking).await?;
+        Ok(Running::new(self.connector.clone(), call, asking, open).into_exchange())
     }
-}
-
-/// The tool and its arguments, with the answers to its questions.
-fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestParams> {
-    let Request::Invoke { input, parts, .. } = &call.request else {
-        return Err(Error::Unsupported { what: "anything but calling a tool of MCP".into() });
-    };
-    if !parts.is_empty() {
-        return Err(Error::Unsupported { what: "binary content as the argument of a tool of MCP".into() });
-    }
-    let (name, arguments) = match call.form.text("mcp:tool") {
-        Some(tool) => (tool.to_owned(), input.clone()),
-        None => {
-            let name = input.as_ref().and_then(|input| input.get("name")?.as_str());
-            let name = name.ok_or_else(|| Error::NoForm {
-                id: call.description.id().to_owned(),
-                reason: "its form names no tool (`mcp:tool`), and neither does the input (`name`)".into(),
-            })?;
-            (name.to_owned(), input.as_ref().and_then(|input| input.get("arguments")).cloned())
-        }
-    };
-    let mut params = CallToolRequestParams::new(name);
-    params.request_state.clone_from(&asking.request_state);
-    params.input_responses = Some(asking.responses()).filter(|responses| !responses.is_empty());
-    Ok(match arguments {
-        None | Some(Value::Null) => params,
-        Some(Value::Object(arguments)) => params.with_arguments(arguments),
-        // Tools take objects: a value that is none is what the tool's one argument would be called by convention.
-        Some(value) => params.with_arguments(JsonObject::from_iter([("input".to_owned(), value)])),
-    })
-}
-
-/// The name of the only value that a tool has by its description.
-fn only_output(call: &Call) -> Option<&str> {
-    let action = call.description.find(&call.form.affordance)?;
-    let mut names = action.get("output")?.get("properties")?.as_object()?.keys();
-    names.next().filter(|_| names.next().is_none()).map(String::as_str)
 }

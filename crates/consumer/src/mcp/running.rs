@@ -5,26 +5,21 @@ use std::{sync::Arc, time::Duration};
 use futures_util::stream;
 use rmcp::{
     ErrorData,
-    model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, ElicitRequestParams, ErrorCode, InputRequest,
-        InputRequiredResult, ServerResult,
-    },
-    service::{PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError},
+    model::{ElicitRequestParams, ElicitResult, ErrorCode, InputRequest, InputRequiredResult, ServerResult},
+    service::ServiceError,
 };
-use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
 use super::{
     super::{Call, Control, Error, Event, Exchange, Pending, Result},
-    Mcp,
     answer::{self, protocol},
     asking::{Answer, Asking, known_answer},
-    client::{Asked, Client, Received},
-    connect,
+    client::Asked,
+    connector::Connector,
     elicitation::{self, Question},
-    held::HeldCall,
-    only_output,
-    sse::Ending,
+    held_call::HeldCall,
+    open::Open,
+    request::{only_output, params},
 };
 
 /// Maximum number of times that a server may want a call to be repeated without asking anything.
@@ -34,57 +29,9 @@ const URL_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// Maximum size of the state that a server wants back, in bytes.
 const MAX_STATE_BYTES: usize = 64 * 1024;
 
-/// A request that waits for its result, with its connection. Dropping it ends the connection.
-pub(super) struct Open {
-    handle: RequestHandle<RoleClient>,
-    service: RunningService<RoleClient, Client>,
-    received: Received,
-    ending: Ending,
-}
-
-impl Open {
-    pub(super) fn new(
-        handle: RequestHandle<RoleClient>,
-        service: RunningService<RoleClient, Client>,
-        received: Received,
-        ending: Ending,
-    ) -> Open {
-        Open { handle, service, received, ending }
-    }
-
-    /// True if the connection is over.
-    pub(super) fn is_closed(&self) -> bool {
-        self.service.peer().is_transport_closed()
-    }
-
-    /// Cancels the request at the server and closes the connection.
-    pub(super) async fn cancel(mut self) {
-        // The call is over for its caller, whether the server is notified or not.
-        let cancelled = self.handle.cancel(Some("the caller cancelled it".to_owned()));
-        let _ = tokio::time::timeout(connect::CLOSING, cancelled).await;
-        let _ = self.service.close_with_timeout(connect::CLOSING).await;
-    }
-
-    /// Closes the connection. A session that is left open costs the server memory; an answer is one without it, too.
-    async fn close(mut self) {
-        let _ = self.service.close_with_timeout(connect::CLOSING).await;
-    }
-}
-
-/// Sends the request of a tool.
-pub(super) async fn send(
-    service: &RunningService<RoleClient, Client>,
-    params: CallToolRequestParams,
-    target: &str,
-) -> Result<RequestHandle<RoleClient>> {
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let sent = service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-    sent.map_err(|error| answer::failure(target, error))
-}
-
 /// A call under way. Dropping it ends the connection, unless the call waits for the answer of a user.
 pub(super) struct Running {
-    mcp: Mcp,
+    connector: Connector,
     call: Call,
     asking: Asking,
     /// `None` once the call is over, or held.
@@ -109,15 +56,15 @@ enum Next {
 
 impl Running {
     /// A call whose request was sent.
-    pub(super) fn new(mcp: Mcp, call: Call, asking: Asking, open: Open) -> Running {
+    pub(super) fn new(connector: Connector, call: Call, asking: Asking, open: Open) -> Running {
         let (cancelled, left) = (Arc::default(), Vec::new());
         let known = asking.answers();
-        Running { mcp, call, asking, open: Some(open), known, was_held: false, delays: 0, cancelled, left }
+        Running { connector, call, asking, open: Some(open), known, was_held: false, delays: 0, cancelled, left }
     }
 
     /// A call that was held until its question was answered.
-    pub(super) fn of_held(mcp: Mcp, call: Call, asking: Asking, open: Open) -> Running {
-        Running { known: Vec::new(), was_held: true, ..Running::new(mcp, call, asking, open) }
+    pub(super) fn of_held(connector: Connector, call: Call, asking: Asking, open: Open) -> Running {
+        Running { known: Vec::new(), was_held: true, ..Running::new(connector, call, asking, open) }
     }
 
     pub(super) fn into_exchange(self) -> Exchange {
@@ -157,7 +104,7 @@ impl Running {
     }
 
     /// Passes a question on to the user, and holds the call until the answer comes.
-    async fn ask(&mut self, question: Question, answer: oneshot::Sender<rmcp::model::ElicitResult>) -> Result<()> {
+    async fn ask(&mut self, question: Question, answer: oneshot::Sender<ElicitResult>) -> Result<()> {
         if let Some(known) = known_answer(&mut self.known, &question) {
             // A server that doesn't wait for it any more goes on by itself.
             let _ = answer.send(known);
@@ -170,7 +117,7 @@ impl Running {
             open.cancel().await;
             return Err(error);
         }
-        self.asking.held = Some(self.mcp.held.insert(HeldCall { open, answer }, target));
+        self.asking.held = Some(self.connector.held.insert(HeldCall { open, answer }, target));
         self.end(self.asking.to_reply().events());
         Ok(())
     }
@@ -208,7 +155,7 @@ impl Running {
                 self.asking.requires_urls = true;
                 self.end(self.asking.to_reply().events());
             }
-            Err(error) => return Err(open.ending.take().unwrap_or_else(|| answer::failure(&target, error))),
+            Err(error) => return Err(open.take_ending().unwrap_or_else(|| answer::failure(&target, error))),
         }
         Ok(())
     }
@@ -239,7 +186,7 @@ impl Running {
         }
         tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.delays.min(4))).await;
         self.delays += 1;
-        open.handle = send(&open.service, super::params(&self.call, &self.asking)?, &target).await?;
+        open.send(params(&self.call, &self.asking)?, &target).await?;
         self.open = Some(open);
         Ok(())
     }
@@ -247,7 +194,7 @@ impl Running {
     /// Makes the call again. The questions that it asks again are answered as before.
     async fn call_again(&mut self) -> Result<()> {
         self.known = self.asking.answers();
-        self.open = Some(self.mcp.open(&self.call, &self.asking).await?);
+        self.open = Some(self.connector.open(&self.call, &self.asking).await?);
         Ok(())
     }
 
@@ -266,7 +213,7 @@ fn needs_session(error: &ErrorData) -> bool {
 /// The URLs that a server wants to be opened before it is called again.
 fn urls(error: &ErrorData) -> Option<Vec<Question>> {
     let params: Vec<ElicitRequestParams> =
-        serde_json::from_value(error.data.as_ref()?.get("elicitations").map(Value::clone)?).ok()?;
+        serde_json::from_value(error.data.as_ref()?.get("elicitations").cloned()?).ok()?;
     let questions: Vec<Question> =
         params.into_iter().map(|params| Question::new(None, params)).collect::<std::result::Result<_, _>>().ok()?;
     (!questions.is_empty()).then_some(questions)

@@ -12,7 +12,7 @@ use rmcp::model::ElicitResult;
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 use uuid::Uuid;
 
-use super::running::Open;
+use super::open::Open;
 
 /// Maximum number of calls that are held; for a further one, the oldest is cancelled.
 const MAX_CALLS: usize = 64;
