@@ -11,7 +11,7 @@ use super::{
     mcp::{Server, python},
 };
 use crate::{
-    consumer::{agent, commands::agentdex, consumer, thing},
+    consumer::{agent, agentdex, consumer, thing},
     support::TestRegistry,
 };
 

@@ -1,9 +1,6 @@
 //! `agentdex ask`, `chat`, `call` and `run`, against an agent of a running registry.
 
-use std::{
-
-    process::{Command, Output, Stdio},
-};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 

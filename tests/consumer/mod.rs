@@ -4,7 +4,7 @@ mod a2a;
 pub mod agents;
 mod answers;
 mod chains;
-pub mod commands;
+mod commands;
 mod credentials;
 mod endless;
 mod faults;
