@@ -44,7 +44,7 @@ fn who_can_not_be_asked_is_said_and_nobody_far_behind_is_asked_instead() {
         "urn:example:travel",
         "Hotel booking",
         "Books a hotel room: hotel booking in all cities.",
-        json!({"book": {"input": of_numbers, "forms": form}, "cancel": {"forms": form}}),
+        json!({"reserve": {"input": of_numbers, "forms": form}, "cancel": {"forms": form}}),
     );
     put(
         &registry,
@@ -63,7 +63,7 @@ fn who_can_not_be_asked_is_said_and_nobody_far_behind_is_asked_instead() {
     assert!(err.contains("Customer care (") && err.contains("--agent urn:example:phones"), "{err}");
     assert!(server.received().is_empty());
     // The same with an action that can be named, whose input has no place for a text.
-    let (code, _, err) = ask(&registry, &["book a hotel", "A room in Rome", "--action", "book"]);
+    let (code, _, err) = ask(&registry, &["book a hotel", "A room in Rome", "--action", "reserve"]);
     assert!(code == Some(1) && err.contains("the text has no place in it; expected an object with nights"), "{err}");
     // One that matches nearly as well is asked, and said to be.
     put(
