@@ -112,9 +112,7 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
                 }
                 return Ok(agent);
             }
-            Err(error) => {
-                reasons.push(format!("{} can't be asked this: {}", named(&agent), without_id(&error, &agent)))
-            }
+            Err(error) => reasons.push(format!("{} can't be asked this: {}", named(&agent), reason(error, &agent))),
         }
     }
     bail!("{}", reasons.join("\n  "))
@@ -128,9 +126,9 @@ fn named(agent: &Agent) -> String {
     }
 }
 
-/// The reason of an error without the agent, which is named before it.
-fn without_id(error: &Error, agent: &Agent) -> String {
-    let text = error.to_string();
+/// The reason of an error without the agent, which is named before it, and the command that takes data.
+fn reason(error: Error, agent: &Agent) -> String {
+    let text = with_command(error, agent).to_string();
     let reason = text.strip_prefix(&format!("{} can't be called: ", agent.id()));
     visible(reason.unwrap_or(&text)).into_owned()
 }

@@ -363,17 +363,21 @@ fn r42_answer_is_streamed() {
 fn r42_reasoning_is_not_streamed_and_content_is() {
     let thought = json!({"text": "Hm.", "metadata": {"thought": true}});
     let image = json!({"url": "https://example.com/map.png", "mediaType": "image/png"});
-    let update = |update: Value| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": 1, "result": update}));
     let artifact = json!({"artifactId": "a", "parts": [thought, {"text": "It rains."}]});
     let working = json!({"state": "TASK_STATE_WORKING", "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [thought, image]}});
-    let sent = [
-        update(json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": working}})),
-        update(json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact}})),
-        update(
-            json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED", "message": {"messageId": "n", "role": "ROLE_AGENT", "parts": [thought, image]}}}}),
-        ),
+    let completed = json!({"state": "TASK_STATE_COMPLETED", "message": {"messageId": "n", "role": "ROLE_AGENT", "parts": [thought, image]}});
+    let updates = [
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": working}}),
+        json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact}}),
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": completed}}),
     ];
-    let server = Server::start(move |_| Said::stream("text/event-stream", &sent.each_ref().map(String::as_str)));
+    let server = Server::start(move |request| {
+        let id = &request.json()["id"];
+        let sent = updates
+            .each_ref()
+            .map(|update| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": id, "result": update})));
+        Said::stream("text/event-stream", &sent.each_ref().map(String::as_str))
+    });
     let form =
         json!({"href": &server.origin, "subprotocol": "a2a", "a2a:binding": "JSONRPC", "a2a:protocolVersion": "1.0"});
     let description = thing(json!({"a2a:capabilities": {"streaming": true}, "actions": {"ask": {"forms": [form]}}}));
