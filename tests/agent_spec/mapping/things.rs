@@ -294,6 +294,36 @@ fn security_is_that_of_the_connection() {
 }
 
 #[test]
+fn names_of_sensitive_headers_stay_in_the_own_export() {
+    let headers = json!({"Authorization": "Bearer abc", "X-Tenant": "t1"});
+    let mut tool = remote_tool();
+    tool["sensitive_headers"] = headers.clone();
+    tool["metadata"] = json!({"team": "weather"});
+    for document in [tool, mcp_tool(json!({"sensitive_headers": headers}))] {
+        let conversion = convert(&document, &options()).unwrap();
+        let (sent, kept) = (conversion.things[0].description.value(), conversion.things[0].source.bytes.clone());
+        let kept = String::from_utf8(kept).unwrap();
+        assert!(!kept.contains("abc") && !kept.contains("t1"), "{kept}");
+        let again = convert_text(&kept.replace("forecast\"", "prognosis\""), Syntax::Json, &options()).unwrap();
+        let read = again.things[0].description.value();
+        assert_eq!(read["securityDefinitions"], sent["securityDefinitions"], "{kept}");
+        let names: Vec<_> = read["securityDefinitions"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["apikey_sc", "bearer_sc"]);
+        assert_eq!(sent.get("agentspec:metadata").is_some(), document.get("metadata").is_some());
+        assert!(!sent.to_string().contains("sensitiveHeaders"), "{sent}");
+        // What is supplied again is what counts.
+        let mut supplied: Value = serde_json::from_str(&kept).unwrap();
+        let place = if supplied.get("client_transport").is_some() { "/client_transport" } else { "" };
+        supplied.pointer_mut(place).unwrap()["sensitive_headers"] = json!({"X-Other": "k"});
+        let thing = thing(&supplied, &options());
+        assert_eq!(
+            thing["securityDefinitions"],
+            json!({"apikey_sc": {"scheme": "apikey", "in": "header", "name": "X-Other"}})
+        );
+    }
+}
+
+#[test]
 fn client_of_oci_is_a_scheme_of_its_own() {
     let agent = json!({
         "component_type": "OciAgent", "agentspec_version": "25.4.2", "id": "o", "name": "o", "agent_endpoint_id": "ocid1",

@@ -7,6 +7,7 @@ use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
     collections::HashMap,
+    ops::Range,
 };
 
 use serde_json::json;
@@ -15,6 +16,7 @@ use uuid::Uuid;
 use super::{
     Profile,
     references::{DEFINITIONS, REFERENCE},
+    sensitive_headers,
     types::{ComponentType, Field, Kind, Secrecy, secrecy_of},
 };
 use crate::redaction::{self, Mark, Marks, Node, Place, Rule, is_secret_value, without_credentials};
@@ -168,6 +170,10 @@ impl Marks for SpecMarks {
             true => json!({REFERENCE: self.name_of(place)}).to_string(),
             false => redaction::stand_in(),
         }
+    }
+
+    fn kept(&self, hidden: &Place<'_, '_>) -> Option<(Range<usize>, String)> {
+        sensitive_headers::kept_names(hidden)
     }
 
     fn is_harmless(&self, value: &Node<'_>) -> bool {

@@ -46,6 +46,7 @@ mod references;
 mod rules;
 mod sdk_types;
 mod secrets;
+mod sensitive_headers;
 mod source;
 mod stored;
 mod supply;

@@ -32,6 +32,7 @@ use super::{
     findings::Findings,
     graph::{Graph, Key},
     inference::Inference,
+    sensitive_headers,
     types::Call,
 };
 use crate::casting::effort::Effort;
@@ -226,7 +227,8 @@ impl<'d> Mapper<'_, 'd> {
             thing.set("agentspec:model", model.into());
         }
         if let Some(Value::Object(metadata)) = self.field(key, "metadata") {
-            let rest = edits::taken_out(metadata).map_or_else(|| metadata.clone(), |(_, rest)| rest);
+            let mut rest = edits::taken_out(metadata).map_or_else(|| metadata.clone(), |(_, rest)| rest);
+            rest.remove(sensitive_headers::KEPT);
             if !rest.is_empty() {
                 thing.set("agentspec:metadata", json_literal(&rest.into()));
             }

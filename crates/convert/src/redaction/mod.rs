@@ -80,6 +80,12 @@ pub(crate) trait Marks {
         stand_in()
     }
 
+    /// Returns what a document keeps of a hidden value at another place: a range of its text, and the replacement.
+    fn kept(&self, hidden: &Place<'_, '_>) -> Option<(Range<usize>, String)> {
+        let _ = hidden;
+        None
+    }
+
     /// True if an object is a JSON Schema, whose names and example values are no secrets.
     fn is_schema(&self, place: &Place<'_, '_>) -> bool {
         is_schema(place.value)
@@ -345,6 +351,7 @@ impl<M: Marks> Redactor<'_, M> {
     fn hide(&mut self, place: &Place<'_, '_>, rule: Rule) {
         let stand_in = self.marks.stand_in(place, rule);
         self.redacted.edits.push((place.value.span.clone(), stand_in, rule));
+        self.redacted.edits.extend(self.marks.kept(place).map(|(range, json)| (range, json, rule)));
         self.remember(place, rule);
     }
 

@@ -8,7 +8,7 @@
 //! | any other sensitive header, a header or query parameter that is a key by its name, a value in the body that was hidden | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
-//! | sensitive headers that are held back, a plugin's configuration | `auto` |
+//! | sensitive headers that are held back and of which the metadata says nothing, a plugin's configuration | `auto` |
 //! | nothing of all that | `auto`, or what the options say: no document says that nothing is needed |
 //!
 //! Where there are several, all of them are needed.
@@ -24,7 +24,13 @@ use super::{
 };
 use crate::{
     Error, Result,
-    agent_spec::{Security, graph::Key, references::REFERENCE, types::Call},
+    agent_spec::{
+        Security,
+        graph::Key,
+        references::REFERENCE,
+        sensitive_headers::{self, authorization_scheme},
+        types::Call,
+    },
     redaction::{Hidden, Rule, is_stand_in},
 };
 
@@ -74,10 +80,8 @@ impl<'d> Schemes<'d> {
                 self.add(Scheme::Plain("auto"));
                 continue;
             }
-            let scheme = value.as_str().and_then(|value| value.trim_start().split(' ').next()).unwrap_or_default();
             let is_authorization = name.eq_ignore_ascii_case("authorization");
-            let known = ["bearer", "basic", "digest"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known));
-            match known {
+            match value.as_str().and_then(authorization_scheme) {
                 Some(known) if is_authorization => self.add(Scheme::Plain(known)),
                 _ if are_sensitive || is_access(name) => self.add(Scheme::ApiKey("header", name)),
                 _ => {}
@@ -131,7 +135,7 @@ impl<'d> Mapper<'_, 'd> {
         if let Some(connection) = self.connection(key) {
             // Of hidden ones too: only their names and ways of access are shown.
             schemes.add_headers(self.sent_field(connection, "headers"), false);
-            schemes.add_headers(self.sent_field(connection, "sensitive_headers"), true);
+            schemes.add_headers(self.sensitive_headers(connection), true);
             // A value that was hidden granted access, whatever its name is.
             for (name, _) in self
                 .field(connection, "headers")
@@ -171,6 +175,13 @@ impl<'d> Mapper<'_, 'd> {
             let known = |scheme| if scheme == Scheme::Plain("auto") { assumed } else { scheme };
             others.into_iter().map(known).for_each(|scheme| schemes.add(scheme));
         }
+    }
+
+    /// The sensitive headers of a component, or what its metadata says of them where they are held back.
+    fn sensitive_headers(&self, key: Key) -> Option<&'d Value> {
+        let sent = self.sent_field(key, sensitive_headers::FIELD)?;
+        let kept = || self.sent_field(key, "metadata")?.get(sensitive_headers::KEPT).filter(|kept| kept.is_object());
+        if sent.get(REFERENCE).is_some() { kept().or(Some(sent)) } else { Some(sent) }
     }
 
     /// A field as it was sent, of the main document.
