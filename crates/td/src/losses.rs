@@ -2,15 +2,37 @@
 
 use std::{collections::HashSet, fmt};
 
+use fluent_uri::{Iri, IriRef};
 use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;
 
+/// Members of affordances with their data.
+const DATA: [&str; 6] = ["input", "output", "uriVariables", "subscription", "data", "cancellation"];
+/// Members of a Thing that are compared by what is in them, or that say nothing of it that could be lost.
+const COMPARED: [&str; 16] = [
+    "@context",
+    "@type",
+    "id",
+    "title",
+    "version",
+    "created",
+    "modified",
+    "base",
+    "actions",
+    "properties",
+    "events",
+    "forms",
+    "links",
+    "security",
+    "securityDefinitions",
+    "registration",
+];
 /// The most names of a kind in a message, and the most characters of each.
 const MOST_NAMED: usize = 20;
 const LONGEST_NAME: usize = 200;
 
-/// Affordances, forms, and security definitions that one Thing Description has and another one lacks.
+/// Affordances, forms, security definitions, and other members that one Thing Description has and another one lacks.
 ///
 /// A form is the same if it has the same URL, operations, subprotocol, content type, and members of its protocol. A security definition is
 /// the same under another name. The scheme `auto` says nothing, so it isn't missed.
@@ -36,6 +58,8 @@ pub struct Losses {
     pub forms: Vec<String>,
     /// Names of security definitions.
     pub security_definitions: Vec<String>,
+    /// Other members, such as `support`, `actions.forecast.input`, and `links to https://weather.example/license`.
+    pub members: Vec<String>,
 }
 
 impl Losses {
@@ -48,6 +72,7 @@ impl Losses {
         losses.events = losses.missing_affordances("events", &before, &after);
         losses.add_forms("", before.members, after.members, [&before, &after]);
         losses.security_definitions = missing_definitions(&before, &after);
+        losses.members.extend(missing_members(&before, &after));
         losses
     }
 
@@ -59,18 +84,19 @@ impl Losses {
     /// The first names of each kind under the member of a description that the kind is in; without kinds of which none is
     /// missing.
     pub fn to_members(&self) -> Map<String, Value> {
-        let members = ["actions", "properties", "events", "forms", "securityDefinitions"];
+        let members = ["actions", "properties", "events", "forms", "securityDefinitions", "members"];
         let missing = members.into_iter().zip(self.kinds()).filter(|(_, (_, names))| !names.is_empty());
         missing.map(|(member, (_, names))| (member.to_owned(), first(names).collect())).collect()
     }
 
-    fn kinds(&self) -> [(&'static str, &[String]); 5] {
+    fn kinds(&self) -> [(&'static str, &[String]); 6] {
         [
             ("action", &self.actions),
             ("property", &self.properties),
             ("event", &self.events),
             ("form", &self.forms),
             ("security definition", &self.security_definitions),
+            ("member", &self.members),
         ]
     }
 
@@ -83,6 +109,8 @@ impl Losses {
                 Some(is) => {
                     let place = format!("{kind}.{name}");
                     self.add_forms(&place, was.as_object(), is.as_object(), [before, after]);
+                    let lacks = |member: &&str| was.get(*member).is_some() && is.get(*member).is_none();
+                    self.members.extend(DATA.into_iter().filter(lacks).map(|member| format!("{place}.{member}")));
                 }
             }
         }
@@ -146,11 +174,7 @@ impl<'t> Thing<'t> {
 
     /// The identity of a form, with the defaults of TD 1.1, section 5.4.
     fn key(&self, place: &str, form: &Object) -> String {
-        let href = text(form, "href").unwrap_or_default();
-        let is_absolute = href
-            .split_once(':')
-            .is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)));
-        let base = if is_absolute { "" } else { self.base };
+        let href = resolved(text(form, "href").unwrap_or_default(), self.base);
         let mut operations: Vec<&str> = match form.get("op") {
             Some(Value::String(one)) => vec![one],
             Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
@@ -164,7 +188,7 @@ impl<'t> Thing<'t> {
             .filter(|(name, _)| name.contains(':'))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        json!([base, href, operations, content_type, text(form, "subprotocol"), binding]).to_string()
+        json!([href, operations, content_type, text(form, "subprotocol"), binding]).to_string()
     }
 }
 
@@ -186,6 +210,38 @@ fn missing_definitions(before: &Thing<'_>, after: &Thing<'_>) -> Vec<String> {
         .flatten()
         .filter(|(_, definition)| states_something(definition) && !known.contains(&definition.to_string()));
     missing.map(|(name, _)| name.clone()).collect()
+}
+
+/// A form's URL with its base; variables stay as they are. Without a base that it can be resolved against, it stays relative.
+fn resolved(href: &str, base: &str) -> String {
+    let (start, template) = href.split_at(href.find('{').unwrap_or(href.len()));
+    let resolve = || {
+        let base = Iri::parse(base).ok()?;
+        Some(IriRef::parse(start).ok()?.resolve_against(&base.strip_fragment()).ok()?.into_string())
+    };
+    match IriRef::parse(start).is_ok_and(|reference| reference.has_scheme()) {
+        true => href.to_owned(),
+        false => resolve().map_or_else(|| format!("{base}{href}"), |start| format!("{start}{template}")),
+    }
+}
+
+/// Members of the Thing, and its links, that are missing. Those that a registry sets, and those that only identify the Thing, are
+/// none of them.
+fn missing_members<'t>(before: &Thing<'t>, after: &Thing<'t>) -> impl Iterator<Item = String> + use<'t> {
+    let after = after.members;
+    let is_counted = |name: &str| !COMPARED.contains(&name) && !name.starts_with("agentdex:");
+    let members = before
+        .members
+        .into_iter()
+        .flatten()
+        .filter(move |(name, _)| is_counted(name) && after.is_none_or(|after| !after.contains_key(*name)));
+    let links = |thing: Option<&'t Object>| {
+        let links = thing.and_then(|thing| thing.get("links")?.as_array()).into_iter().flatten();
+        links.filter_map(|link| text(link.as_object()?, "href"))
+    };
+    let known: HashSet<&str> = links(after).collect();
+    let missing = links(before.members).filter(move |href| !known.contains(href));
+    members.map(|(name, _)| name.clone()).chain(missing.map(|href| format!("links to {href}")))
 }
 
 fn forms(owner: Option<&Object>) -> impl Iterator<Item = &Object> {
@@ -273,6 +329,24 @@ mod tests {
         let words = "the actions run, stop, the property state, the event done, the form of the Thing to all and the security \
                      definition key";
         assert_eq!(nothing.to_string(), words);
+    }
+
+    #[test]
+    fn members_are_missed_and_addresses_compared_as_they_are_called() {
+        let before = json!({
+            "base": "https://a.example/w/", "support": "mailto:a@a.example", "uriVariables": {"room": {"enum": ["a"]}},
+            "links": [{"href": "https://a.example/license"}, {"href": "https://a.example/docs"}], "agentdex:status": "stale",
+            "actions": {"run": {"input": {"type": "string"}, "forms": [{"href": "run{?units}"}, {"href": "/stop"}]}},
+        });
+        let mut after = json!({
+            "links": [{"href": "https://a.example/docs"}], "uriVariables": {},
+            "actions": {"run": {"forms": [{"href": "https://a.example/w/run{?units}"}, {"href": "https://a.example/stop"}]}},
+        });
+        let losses = Losses::between(&before, &after);
+        assert_eq!(losses.members, ["actions.run.input", "support", "links to https://a.example/license"]);
+        assert_eq!((losses.forms.len(), losses.to_members().len()), (0, 1), "{losses}");
+        after["actions"]["run"]["forms"][0]["href"] = "https://a.example/run{?units}".into();
+        assert_eq!(Losses::between(&before, &after).forms, ["actions.run to run{?units}"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{Error, Result, change::Seq, td::Losses};
 
 impl Applier<'_> {
     /// Fails where an original in `format` would end one in another format, or where what is then served lacks an affordance,
-    /// form, or security definition of what was served from another format. `kept` are the positions of the declarations that
+    /// form, security definition, or other member of what was served from another format. `kept` are the positions of the declarations that
     /// stay.
     pub(super) fn check_lossless(
         &mut self,
