@@ -327,6 +327,31 @@ fn the_original_again_ends_no_option_that_it_was_imported_with() {
 }
 
 #[test]
+fn edit_that_a_card_has_no_counterpart_for_names_what_it_would_drop() {
+    let registry = TestRegistry::start();
+    let description = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"htv": "http://www.w3.org/2011/http#"}], "id": ID, "title": "Desk",
+        "description": "Weather for cities", "version": {"instance": "1.2.3"}, "support": "mailto:a@b.example",
+        "base": "https://desk.example/w/", "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "links": [{"rel": "license", "href": "https://desk.example/license"}],
+        "uriVariables": {"room": {"type": "string", "enum": ["a", "b"]}},
+        "actions": {"forecast": {"description": "Gets it", "input": {"type": "object", "properties": {"city": {"type": "string"}}},
+            "forms": [{"href": "forecast{?room}", "htv:methodName": "PUT"}]}},
+    });
+    registry.put(&path(ID), description.to_string()).expect(201);
+    let before = state(&registry, ID);
+    let mut card = export(&registry, ID, "a2a").expect(200).json();
+    let listed = &card["capabilities"]["extensions"][0]["params"]["actions"]["forecast"];
+    assert_eq!(listed["uriVariables"]["room"]["enum"], json!(["a", "b"]));
+    card["skills"][0]["tags"] = json!(["weather"]);
+    let problem = import(&registry, "a2a", "", card.to_string().as_bytes()).problem(409, "lossy-import");
+    let dropped = json!({"members": ["support", "uriVariables", "links to https://desk.example/license"]});
+    assert_eq!(problem["dropped"], dropped, "{problem}");
+    assert_eq!(state(&registry, ID), before);
+    import(&registry, "a2a", "?replace=true", card.to_string().as_bytes()).expect(200);
+}
+
+#[test]
 fn withdrawn_server_stays_withdrawn() {
     let registry = TestRegistry::start();
     let server: Value = serde_json::from_str(&example("mcp/server.json")).unwrap();

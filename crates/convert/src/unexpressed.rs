@@ -23,6 +23,16 @@ use crate::{
 const RULE: &str = "not-expressed";
 /// The most warnings of one document.
 const MOST: usize = 50;
+/// Members whose texts a document of another format may have, such as the model of an agent.
+const DETAILS: [&str; 7] = [
+    "agentspec:model",
+    "aos:model",
+    "aos:organization",
+    "aos:mcpServers",
+    "lmos:supportedChannels",
+    "lmos:supportedTenants",
+    "mcp:packages",
+];
 /// The most forms of one action that are checked.
 const MOST_FORMS: usize = 64;
 /// The most schemes, and sets of them, of one form that are compared, and the deepest combination of them.
@@ -142,7 +152,45 @@ impl Expressed<'_> {
         for (name, action) in affordances(thing, "actions") {
             self.compare_action(thing, (name, action), &index, &actions.member(name), found);
         }
+        self.compare_capabilities(thing, found);
+        let variables = root.member("uriVariables");
+        for name in affordances(thing, "uriVariables").keys() {
+            let mut actions = self.things.iter().flat_map(|read| affordances(read, "actions").values());
+            self.warn_unless(actions.any(|said| takes(said, name)), &variables.member(name), found);
+        }
+        for name in DETAILS {
+            if let Some(detail) = thing.get(name) {
+                let mut texts = BTreeSet::new();
+                collect_texts(detail, &mut texts);
+                self.warn_unless(texts.is_subset(&self.texts), &root.member(name), found);
+            }
+        }
         self.compare_security(thing, &index, found);
+    }
+
+    /// Compares capabilities that aren't actions.
+    fn compare_capabilities(&self, thing: &Value, found: &mut Vec<Violation>) {
+        let list = Path::ROOT.member("lmos:capabilities");
+        let entries = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten().enumerate();
+        for (number, entry) in entries {
+            let names = ["lmos:id", "lmos:name"].map(|member| entry.get(member).and_then(Value::as_str));
+            let names: Vec<&str> = names.into_iter().flatten().collect();
+            if names.iter().any(|name| affordances(thing, "actions").contains_key(*name)) || names.is_empty() {
+                continue;
+            }
+            let at = list.index(number);
+            let Some((_, said)) = names.iter().find_map(|name| self.capability(name)) else {
+                self.warn_unless(false, &at, found);
+                continue;
+            };
+            self.compare_text(entry.get("lmos:description"), &at.member("lmos:description"), found);
+            for side in ["lmos:input", "lmos:output", "agentspec:input", "agentspec:output"] {
+                let Some(schema) = entry.get(side) else { continue };
+                let name = side.split(':').next_back().unwrap_or(side);
+                let is_expressed = schema_of(said, name).is_some_and(|said| is_expressed_by(schema, said));
+                self.warn_unless(is_expressed, &at.member(side), found);
+            }
+        }
     }
 
     fn compare_text(&self, text: Option<&Value>, at: &Path<'_>, found: &mut Vec<Violation>) {
@@ -178,11 +226,15 @@ impl Expressed<'_> {
         self.compare_text(action.get("description"), &at.member("description"), found);
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
-            let said = ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")));
+            let said = schema_of(said, side);
             let is_expressed = said.map_or_else(|| takes_nothing(schema), |said| is_expressed_by(schema, said));
             self.warn_unless(is_expressed, &at.member(side), found);
         }
         self.compare_body(action, said, &at.member("input"), found);
+        let variables = at.member("uriVariables");
+        for name in affordances(action, "uriVariables").keys() {
+            self.warn_unless(takes(said, name), &variables.member(name), found);
+        }
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
         let written = said.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let calls: Vec<(&Value, Vec<&Value>)> = forms
@@ -298,6 +350,17 @@ impl<'d> Index<'d> {
         let definitions = things.iter().filter_map(|read| read.get("securityDefinitions")?.as_object());
         Index { callers, schemes: definitions.flat_map(Map::values).map(scheme).collect() }
     }
+}
+
+/// The data of an action or a capability.
+fn schema_of<'t>(said: &'t Value, side: &str) -> Option<&'t Value> {
+    ["", "lmos:", "agentspec:"].iter().find_map(|prefix| said.get(format!("{prefix}{side}")))
+}
+
+/// True if an action takes a variable of its URL, or has it in its input.
+fn takes(action: &Value, variable: &str) -> bool {
+    let inputs = schema_of(action, "input").map(|input| affordances(input, "properties"));
+    affordances(action, "uriVariables").contains_key(variable) || inputs.is_some_and(|all| all.contains_key(variable))
 }
 
 /// The tool of MCP that a form calls.
@@ -466,6 +529,38 @@ mod tests {
         let both = json!({"any": nameless, "weather": action("get_weather", &nothing)});
         assert_eq!(exported(both), ["/actions/any"]);
         assert_eq!(exported(json!({"any": nameless})), [""; 0]);
+    }
+
+    #[test]
+    fn data_of_capabilities_models_and_variables_are_said() {
+        let warned = |format: Format, further: Value| -> Vec<String> {
+            let mut thing = json!({
+                "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:x:desk", "title": "Desk", "description": "Desk",
+                "version": {"instance": "1.0.0"}, "securityDefinitions": open(), "security": "none",
+            });
+            thing.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            let made = format.export().unwrap().from_thing(&thing, None).unwrap();
+            let found = made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer);
+            found
+                .filter(|pointer| !["/title", "/description", "/version/instance"].contains(&pointer.as_str()))
+                .collect()
+        };
+        let text = json!({"type": "object", "properties": {"to": {"type": "string"}}});
+        let capability = json!({"lmos:id": "find", "lmos:name": "find", "lmos:input": text, "lmos:output": text});
+        let further = json!({"lmos:capabilities": [capability], "aos:model": {"aos:name": "Large"}});
+        let lost = ["/lmos:capabilities/0/lmos:input", "/lmos:capabilities/0/lmos:output", "/aos:model"];
+        assert_eq!(warned(Format::LmosCapabilities, further), lost);
+        let form = json!({"href": "https://a.example/find{?room,units}", "htv:methodName": "GET"});
+        let further = json!({
+            "uriVariables": {"room": {"type": "string"}},
+            "actions": {"find": {"uriVariables": {"units": {"type": "string"}}, "forms": [form]}},
+        });
+        let lost = warned(Format::LmosCapabilities, further.clone());
+        assert!(
+            ["/uriVariables/room", "/actions/find/uriVariables/units"].iter().all(|one| lost.iter().any(|l| l == one)),
+            "{lost:?}"
+        );
+        assert_eq!(warned(Format::AgentSpec, further), [""; 0]);
     }
 
     #[test]

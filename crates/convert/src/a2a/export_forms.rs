@@ -197,6 +197,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
                 .into_iter()
                 .filter_map(|member| Some((member.to_owned(), action.get(member)?.clone())))
                 .collect();
+            add_variables(&mut listed, thing, &requests);
             listed.insert("forms".into(), requests.into());
             actions.insert(skill_of(name).to_owned(), listed.into());
         }
@@ -216,6 +217,34 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
         is_complete: known.len() <= MOST_INTERFACES,
         extension,
         content_type: content_type.unwrap_or_else(|| "application/json".into()),
+    }
+}
+
+/// Adds the variables of the Thing that requests of an action have, and the action doesn't declare.
+fn add_variables(listed: &mut Object, thing: &Object, requests: &[Value]) {
+    let known = thing.get("uriVariables").and_then(Value::as_object).into_iter().flatten();
+    let mut expressions = BTreeSet::new();
+    requests.iter().for_each(|request| collect_expressions(request, &mut expressions));
+    for (name, schema) in known.filter(|(name, _)| expressions.contains(name.as_str())) {
+        let variables = listed.entry("uriVariables").or_insert_with(|| json!({}));
+        if let Some(variables) = variables.as_object_mut() {
+            variables.entry(name).or_insert_with(|| schema.clone());
+        }
+    }
+}
+
+/// The names of variables in the templates of a form: `{a}`, and `{?a,b*}` (RFC 6570).
+fn collect_expressions<'f>(value: &'f Value, names: &mut BTreeSet<&'f str>) {
+    match value {
+        Value::String(text) => {
+            let expressions = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+            let listed =
+                expressions.flat_map(|one| one.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(','));
+            names.extend(listed.filter_map(|name| name.split([':', '*']).next()));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_expressions(item, names)),
+        Value::Object(members) => members.values().for_each(|member| collect_expressions(member, names)),
+        _ => {}
     }
 }
 
