@@ -49,6 +49,31 @@ fn servers_that_are_run_where_they_are_installed_speak_the_protocol_as_well() {
 }
 
 #[test]
+fn servers_that_have_the_name_of_their_software_in_common_are_not_one() {
+    let registry = TestRegistry::start();
+    let import = |configured: serde_json::Value| {
+        let call = registry.call("POST", "/import/mcp-server");
+        call.body("application/json", json!({"mcpServers": {"data base": configured}}).to_string()).send()
+    };
+    import(json!({"command": "npx", "args": ["-y", "@acme/postgres-mcp@1.0.0"]})).expect(201);
+    import(json!({"command": "npx", "args": ["-y", "@acme/postgres-mcp@1.1.0", "--read-only"]})).expect(200);
+    import(json!({"url": "https://billing.example/mcp"})).problem(409, "unrelated");
+    import(json!({"command": "npx", "args": ["-y", "@other/mysql-mcp"]})).problem(409, "unrelated");
+    registry.delete("/things/urn:agentdex:mcp:data%2520base").expect(204);
+    import(json!({"url": "https://billing.example/mcp"})).expect(201);
+    import(json!({"url": "https://billing.example/v2/mcp"})).expect(200);
+    import(json!({"url": "https://shipping.example/mcp"})).problem(409, "unrelated");
+    // Whoever has a domain gives names to its servers.
+    let mut moved = server();
+    for url in ["https://a.example/mcp", "https://b.example/mcp"] {
+        (moved["remotes"][0]["url"], moved["description"]) = (url.into(), url.into());
+        moved["packages"] = json!([]);
+        let call = registry.call("POST", "/import/mcp-server").body("application/json", moved.to_string());
+        assert!(matches!(call.send().status, 200 | 201), "{url}");
+    }
+}
+
+#[test]
 fn a_server_card_is_for_those_who_ask() {
     let registry = TestRegistry::start();
     let call = registry.call("POST", "/import/mcp-server");

@@ -16,18 +16,21 @@ use crate::{Error, Result, td::merge_patch};
 impl Applier<'_> {
     /// Fails where a description has nothing in common with the one that is served.
     pub(super) fn check_related(&mut self, id: &str, live: &Found<'_>, description: &Description) -> Result<()> {
-        if self.is_related(live, description)? {
+        if self.is_related(id, live, description)? {
             return Ok(());
         }
         let title = title_of(&self.served_text(&live.record)?).unwrap_or_default();
         Err(Error::Unrelated { id: id.to_owned(), title })
     }
 
-    /// True if a description has something in common with the one that is served: a capability, the title, the description or
-    /// the address of a form.
-    pub(super) fn is_related(&mut self, live: &Found<'_>, description: &Description) -> Result<bool> {
+    /// True if a description has something in common with the one that is served: a capability, the title, the description, the
+    /// address of a form, or for an MCP server whose name is that of its software, the origin of one, or a package.
+    pub(super) fn is_related(&mut self, id: &str, live: &Found<'_>, description: &Description) -> Result<bool> {
         let known = live.record.capability_keys()?;
-        let has = |key: &String| known.iter().any(|other| other.eq_ignore_ascii_case(key));
+        let name = generic_name(id);
+        // What the id is made of is the same whatever is described.
+        let says_something = |text: &str| name.is_none_or(|name| name != in_id(text));
+        let has = |key: &String| says_something(key) && known.iter().any(|other| other.eq_ignore_ascii_case(key));
         if description.capabilities.iter().any(has) {
             return Ok(true);
         }
@@ -35,12 +38,17 @@ impl Applier<'_> {
         let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
         let (one, other) = (parse(value::text(&held)?), parse(&description.text));
         let same_text = |member: &str| match (one.get(member), other.get(member)) {
-            (Some(Value::String(one)), Some(Value::String(other))) => one.eq_ignore_ascii_case(other),
+            (Some(Value::String(one)), Some(Value::String(other))) => {
+                says_something(one) && one.eq_ignore_ascii_case(other)
+            }
             _ => false,
         };
-        let addresses = addresses(&one);
-        let is_known = |address: &String| addresses.contains(address);
-        Ok(same_text("title") || same_text("description") || self::addresses(&other).iter().any(is_known))
+        let places = |thing: &Map<String, Value>| match name {
+            Some(_) => addresses(thing).iter().map(|address| origin(address)).chain(packages(thing)).collect(),
+            None => addresses(thing),
+        };
+        let is_known = !places(&one).is_disjoint(&places(&other));
+        Ok(same_text("title") || same_text("description") || is_known)
     }
 
     /// Remarks members that both an edit and a new document change, if the edit is served over that document and the author may
@@ -73,6 +81,36 @@ impl Applier<'_> {
 
 fn title_of(text: &[u8]) -> Option<String> {
     serde_json::from_slice::<Map<String, Value>>(text).ok()?.get("title")?.as_str().map(str::to_owned)
+}
+
+/// The name that the id of an MCP server is made of, unless it is in the namespace of a domain, whose owner gave it.
+fn generic_name(id: &str) -> Option<&str> {
+    id.strip_prefix("urn:agentdex:mcp:").filter(|name| !name.contains('/'))
+}
+
+/// A name as it is in an id.
+fn in_id(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// The part of an address that tells which server it is of.
+fn origin(address: &str) -> String {
+    let path = address.find("://").map_or(0, |scheme| scheme + 3);
+    let end = address.get(path..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(address.len(), |end| path + end);
+    address.get(..end).unwrap_or(address).to_ascii_lowercase()
+}
+
+/// The packages of an MCP server: the name of each, or else the command.
+fn packages(thing: &Map<String, Value>) -> impl Iterator<Item = String> {
+    let packages = thing.get("mcp:packages").and_then(Value::as_array).into_iter().flatten();
+    packages.filter_map(|package| Some(package.get("mcp:identifier").or(package.get("mcp:command"))?.to_string()))
 }
 
 /// The addresses of the forms of a description.
