@@ -55,7 +55,7 @@ impl Imports {
 }
 
 fn import(things: Vec<ConvertedThing>) -> Import {
-    Import::new(Conversion { things, warnings: Vec::new() })
+    Import::new(Conversion { things, ..Conversion::default() })
 }
 
 fn converted(id: &str, title: &str, source: &str) -> ConvertedThing {

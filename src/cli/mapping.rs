@@ -4,7 +4,9 @@
 use std::{path::PathBuf, sync::LazyLock};
 
 use anyhow::bail;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser, parser::ValueSource,
+};
 
 use super::document::FileDocument;
 use agentdex::convert::{Format, ImportOptions, Parameter, ParameterKind};
@@ -94,6 +96,8 @@ fn read_flags(matches: &ArgMatches, is_wanted: fn(&Parameter) -> bool) -> Mappin
         let Some((_, parameter)) = of_formats.iter().find(|(_, parameter)| is_wanted(parameter)) else { continue };
         let value = match parameter.kind {
             ParameterKind::Flag => matches.get_flag(name).then(|| "true".to_owned()),
+            // What isn't given isn't sent: the registry knows what the agent was imported with.
+            _ if matches.value_source(name) != Some(ValueSource::CommandLine) => None,
             _ => matches.get_one::<String>(name).cloned(),
         };
         values.extend(value.map(|value| (*name, value)));

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = conflicts::check(files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
     let mut failed = false;
     for path in files {
-        let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings }| {
+        let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings, .. }| {
             warn(&path.to_string_lossy(), &warnings);
             target.take(&path, things)
         });

@@ -519,7 +519,7 @@ fn parts_that_an_import_removes_are_named_in_a_warning() {
         (3, false),
         "{nested:?}"
     );
-    let alone = register(&["--quiet"]);
+    let alone = register(&["--quiet", "--replace"]);
     assert_eq!(stdout(&alone), "");
     let said = stderr(&alone);
     let warning = said.lines().find(|line| line.contains("[parts-removed]")).unwrap_or_else(|| panic!("{said}"));
@@ -531,5 +531,26 @@ fn parts_that_an_import_removes_are_named_in_a_warning() {
     assert!(!stderr(&register(&[])).contains("[parts-removed]"));
     register(&["--nested"]);
     let removed = "removed urn:agentspec:local:boss\nremoved urn:agentspec:local:hand\n";
-    assert!(stdout(&register(&[])).ends_with(removed));
+    assert!(stdout(&register(&["--replace"])).ends_with(removed));
+}
+
+#[test]
+fn edit_of_an_export_keeps_what_flags_gave() {
+    let (_data, server) = server();
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "solo.json", configuration("solo", "Solo"));
+    let run_with = |arguments: &[&str]| run(&[arguments, &["--url", server.url()]].concat());
+    let id = "urn:agentspec:local:solo";
+    assert!(
+        run_with(&["register", &file, "--base", "https://agents.example/solo", "--security", "bearer"])
+            .status
+            .success()
+    );
+    let exported = stdout(&run_with(&["export", "--format", "agent-spec", id]));
+    let edited = write(folder.path(), "edited.json", exported.replace("Answers questions", "Answers all questions"));
+    let output = run_with(&["register", &edited]);
+    assert!(stderr(&output).contains("[options-kept]"), "{output:?}");
+    let thing: Value = serde_json::from_str(&stdout(&run_with(&["get", id, "--json"]))).unwrap();
+    assert_eq!(thing["actions"]["Solo"]["forms"][0]["href"], "https://agents.example/solo");
+    assert_eq!((&thing["security"], &thing["description"]), (&json!("bearer_sc"), &json!("Answers all questions")));
 }

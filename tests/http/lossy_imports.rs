@@ -327,6 +327,103 @@ fn the_original_again_ends_no_option_that_it_was_imported_with() {
 }
 
 #[test]
+fn a_document_that_was_given_an_id_is_known_without_it() {
+    for (format, document) in DOCUMENTS {
+        let registry = TestRegistry::start();
+        let import = |query: &str, document: &[u8]| import(&registry, format, query, document);
+        import(&format!("?id={ID}"), example(document).as_bytes()).expect(201);
+        registry.registry().flags_position(registry.registry().last_seq());
+        let before = (state(&registry, ID), registry.registry().last_seq());
+        let file = export(&registry, ID, format).body;
+        let answer = import("", &file).expect(200).json();
+        assert_eq!(
+            (&answer["ids"], answer["created"].as_array().map_or(0, Vec::len)),
+            (&json!([ID]), 0),
+            "{format}: {answer}"
+        );
+        assert!(answer["warnings"].to_string().contains("options-kept"), "{answer}");
+        assert_eq!((state(&registry, ID), registry.registry().last_seq()), before, "{format}");
+        // Who asks for another agent gets one.
+        let other = import("?id=urn:example:another", &file).expect(201).json();
+        assert_eq!(other["created"], json!(["urn:example:another"]));
+    }
+}
+
+/// The Thing of an id without what changes with every read.
+fn thing(registry: &TestRegistry, id: &str) -> Value {
+    let mut thing = registry.get(&path(id)).expect(200).json();
+    thing.as_object_mut().unwrap().remove("registration");
+    thing
+}
+
+#[test]
+fn options_of_an_import_hold_for_edits_of_its_export() {
+    let card = json!({
+        "serverInfo": {"name": "lock-keeper", "version": "1.2.0"}, "description": "Opens canal locks",
+        "transport": {"type": "streamable-http", "endpoint": "/mcp"}, "tools": [{"name": "open_lock"}],
+    });
+    let solo = json!({
+        "component_type": "Agent", "agentspec_version": "25.4.2", "id": "solo", "name": "solo", "description": "Does it alone",
+        "inputs": [], "outputs": [], "system_prompt": "p",
+        "llm_config": {"component_type": "OllamaConfig", "id": "llm", "name": "m", "url": "https://m.example", "model_id": "m"},
+    });
+    let agent = "base=https://agents.example/solo&security=bearer&protocol=a2a";
+    for (format, document, query, was) in [
+        ("agent-spec", &solo, agent, "Does it alone"),
+        ("mcp-server", &card, "base=https://locks.example/.well-known/mcp/card.json", "Opens canal locks"),
+    ] {
+        let registry = TestRegistry::start();
+        let answer =
+            import(&registry, format, &format!("?{query}"), document.to_string().as_bytes()).expect(201).json();
+        let id = answer["ids"][0].as_str().unwrap();
+        let before = thing(&registry, id);
+        let file = export(&registry, id, format).expect(200).text().to_owned();
+        assert_eq!(changes_nothing(&registry, format, id, file.as_bytes()), ["options-kept"]);
+        let edited = file.replace(was, "Edited");
+        let answer = import(&registry, format, "", edited.as_bytes()).expect(200).json();
+        assert!(answer["warnings"].to_string().contains("options-kept"), "{answer}");
+        let mut after = thing(&registry, id);
+        assert_eq!(after["description"], "Edited");
+        after["description"] = was.into();
+        let described = |thing: &Value| thing.to_string().replace(was, "Edited");
+        assert_eq!(described(&after), described(&before), "{format}");
+        // Again, and what is named wins.
+        import(&registry, format, "", edited.replace("Edited", "Again").as_bytes()).expect(200);
+        import(&registry, format, "?base=https://b.example/x", edited.as_bytes()).expect(200);
+        assert!(thing(&registry, id).to_string().contains("https://b.example/"), "{format}");
+        import(&registry, format, "?replace=true", edited.as_bytes()).expect(200);
+        assert!(!thing(&registry, id).to_string().contains("b.example"), "{format}");
+    }
+}
+
+#[test]
+fn parts_and_their_security_hold_for_the_export_of_their_document() {
+    let tool = json!({
+        "component_type": "RemoteTool", "id": "sens", "name": "sens", "description": "d", "url": "https://t.example/x",
+        "http_method": "POST", "data": {}, "query_params": {}, "headers": {}, "sensitive_headers": {"X-Api-Key": "k1"},
+        "inputs": [], "outputs": [],
+    });
+    let agent = json!({
+        "component_type": "Agent", "agentspec_version": "25.4.2", "id": "belt", "name": "belt", "description": "Has a tool",
+        "inputs": [], "outputs": [], "system_prompt": "p", "tools": [tool],
+        "llm_config": {"component_type": "OllamaConfig", "id": "llm", "name": "m", "url": "https://m.example", "model_id": "m"},
+    });
+    let registry = TestRegistry::start();
+    import(&registry, "agent-spec", "?tools=true", agent.to_string().as_bytes()).expect(201);
+    let (belt, sens) = ("urn:agentspec:local:belt", "urn:agentspec:local:sens");
+    let before = thing(&registry, sens);
+    assert_eq!(before["securityDefinitions"]["apikey_sc"]["name"], "X-Api-Key");
+    let file = export(&registry, belt, "agent-spec").expect(200).text().to_owned();
+    for (query, document) in
+        [("?tools=true", file.clone()), ("", file.clone()), ("", file.replace("Has a tool", "Has tools"))]
+    {
+        let answer = import(&registry, "agent-spec", query, document.as_bytes()).expect(200).json();
+        assert_eq!((&answer["removed"], thing(&registry, sens)), (&json!([]), before.clone()), "{query}: {answer}");
+    }
+    assert_eq!(thing(&registry, belt)["description"], "Has tools");
+}
+
+#[test]
 fn edit_that_a_card_has_no_counterpart_for_names_what_it_would_drop() {
     let registry = TestRegistry::start();
     let description = json!({

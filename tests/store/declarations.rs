@@ -337,6 +337,7 @@ fn put_until(id: &str, text: String, declares: Declares, expiry: Expiry) -> Writ
         format: "agent-spec".into(),
         media_type: "application/json".into(),
         bytes: text.clone().into_bytes(),
+        ..Original::default()
     });
     let capabilities = Vec::new();
     let operation = Operation::Put { text, capabilities, expiry, patch: None, original, created: None, declares };

@@ -229,6 +229,7 @@ fn operation(step: Step) -> Operation {
                 format: "test".into(),
                 media_type: "text/plain".into(),
                 bytes: vec![value],
+                ..Original::default()
             }),
             created: None,
             declares: Declares::itself(),

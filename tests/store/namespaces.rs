@@ -175,7 +175,12 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
     let public = AccessRequest { visibility: Some(Visibility::Public), ..AccessRequest::default() };
     store.submit_as(alice(public), vec![write("urn:a", Precondition::Any, Operation::Access)]).wait().expect("she may");
     check(&store, "another access");
-    let original = Original { format: "a2a".into(), media_type: "application/json".into(), bytes: b"{}".into() };
+    let original = Original {
+        format: "a2a".into(),
+        media_type: "application/json".into(),
+        bytes: b"{}".into(),
+        ..Original::default()
+    };
     let converted = |text: &str| match put(text) {
         Operation::Put { text, capabilities, expiry, patch, created, .. } => Operation::Put {
             text,
@@ -234,7 +239,12 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
 #[test]
 fn same_text_with_another_access_keeps_its_original() {
     let store = TestStore::open();
-    let original = Original { format: "a2a".into(), media_type: "application/json".into(), bytes: b"{}".into() };
+    let original = Original {
+        format: "a2a".into(),
+        media_type: "application/json".into(),
+        bytes: b"{}".into(),
+        ..Original::default()
+    };
     let Operation::Put { text, capabilities, expiry, patch, created, .. } = put("{}") else { panic!("it is a put") };
     let import = Operation::Put {
         text,

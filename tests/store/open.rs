@@ -77,7 +77,8 @@ fn text_goes_when_neither_its_record_nor_the_log_needs_it() {
     for text in ["{}", r#"{"a":1}"#, r#"{"a":2}"#] {
         store.put("urn:updated", text);
         store.put("urn:removed", text);
-        let original = Original { format: "a2a".into(), media_type: String::new(), bytes: text.into() };
+        let original =
+            Original { format: "a2a".into(), media_type: String::new(), bytes: text.into(), ..Original::default() };
         let Operation::Put { text, capabilities, expiry, patch, .. } = put(text) else { unreachable!() };
         let put = Operation::Put {
             text,

@@ -56,6 +56,7 @@ fn write(id: &str, text: &str, expiry: Expiry) -> Write {
                 format: "agent-spec".into(),
                 media_type: "application/json".into(),
                 bytes: text.as_bytes().to_vec(),
+                ..Original::default()
             }),
             created: None,
             declares: Declares::itself(),

@@ -141,6 +141,7 @@ fn original_is_kept_replaced_and_dropped() {
             format: "a2a".into(),
             media_type: "application/json".into(),
             bytes: bytes.to_vec(),
+            ..Original::default()
         });
         let operation = Operation::Put {
             text: text.into(),
@@ -173,7 +174,7 @@ fn metadata_goes_when_the_description_changes() {
     let mut store = TestStore::open();
     let put = |text: &str, bytes: Option<&[u8]>| {
         let (format, media_type) = ("a2a".to_owned(), "application/json".to_owned());
-        let original = bytes.map(|bytes| Original { format, media_type, bytes: bytes.to_vec() });
+        let original = bytes.map(|bytes| Original { format, media_type, bytes: bytes.to_vec(), ..Original::default() });
         let operation = Operation::Put {
             text: text.into(),
             capabilities: vec![],
@@ -219,7 +220,12 @@ fn format_that_changes_alone_is_a_change() {
     let mut store = TestStore::open();
     store.put("urn:a", "{}");
     let convert = |store: &TestStore, format: &str| {
-        let original = Original { format: format.into(), media_type: "text/plain".into(), bytes: b"same".to_vec() };
+        let original = Original {
+            format: format.into(),
+            media_type: "text/plain".into(),
+            bytes: b"same".to_vec(),
+            ..Original::default()
+        };
         let (capabilities, expiry) = (vec![], Expiry::default());
         let operation = Operation::Put {
             text: "{}".into(),

@@ -13,7 +13,7 @@ fn other_version(id: &str, version: &str) -> Import {
     let source = Source { format: Format::Aos, media_type: "application/json".into(), bytes: b"{}".to_vec() };
     let description = Document::parse(description.to_string().as_bytes()).unwrap();
     let things = vec![ConvertedThing { id: id.into(), description, source }];
-    Import::new(Conversion { things, warnings: Vec::new() }).if_exists(IfExists::Replace)
+    Import::new(Conversion { things, ..Conversion::default() }).if_exists(IfExists::Replace)
 }
 
 /// A converter that gives the Thing of a card the version 2.0.0.

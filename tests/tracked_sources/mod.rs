@@ -134,7 +134,7 @@ fn convert(document: &FetchedDocument<'_>) -> agentdex::Result<Conversion> {
         Source { format: document.format, media_type: "application/json".into(), bytes: document.document.to_vec() };
     let thing =
         ConvertedThing { id, description: Document::parse(description.to_string().as_bytes()).unwrap(), source };
-    Ok(Conversion { things: vec![thing], warnings: Vec::new() })
+    Ok(Conversion { things: vec![thing], ..Conversion::default() })
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {

@@ -1,5 +1,7 @@
 //! Records: Things with all that is stored of each.
 
+use std::collections::BTreeMap;
+
 use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -104,4 +106,7 @@ pub struct OriginalDocument {
     pub media_type: String,
     /// The document.
     pub text: String,
+    /// The options of its import.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
 }

@@ -3,18 +3,20 @@
 use serde_json::Value;
 
 use crate::{
-    Format, Syntax,
+    Format, ImportOptions, Syntax,
     edits::spelled_like,
     td::{Document, Violation},
 };
 
 /// The result of converting one document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversion {
     /// The Thing of the document itself first, then those of its parts.
     pub things: Vec<ConvertedThing>,
     /// Oddities of the document, and losses of the conversion; pointers are into the source.
     pub warnings: Vec<Violation>,
+    /// The options of the conversion.
+    pub options: ImportOptions,
 }
 
 /// A Thing made of a document.

@@ -172,7 +172,8 @@ impl Import {
     /// # Errors
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no such document, and those of its parser.
     pub fn to_things(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
-        (self.to_things)(input, options)
+        let conversion = (self.to_things)(input, options)?;
+        Ok(Conversion { options: options.clone(), ..conversion })
     }
 
     /// True if the id of its Thing is in a document or in the options: an id, a name or a URL that stays the same when the

@@ -142,6 +142,13 @@ impl ImportOptions {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The parameters that are given, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let mut given: Vec<(&str, &str)> = self.values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        given.sort_by_key(|(name, _)| *name);
+        given.into_iter()
+    }
+
     /// True if a flag is set.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| value != "false")

@@ -1,9 +1,9 @@
 //! Exporting: a Thing in the format that it was imported in, or as near as that format comes to it.
 
-use super::{Registry, own_members};
+use super::{Registry, import_options, own_members};
 use crate::{
     Error, Result,
-    convert::{Credentials, Format, ImportOptions, Input, Syntax},
+    convert::{Credentials, Format, Input, Syntax},
     store::{Original, Record},
     td::{self, Document, Violation},
 };
@@ -109,9 +109,9 @@ impl Registry {
             let credentials = Credentials::find(edited.text(), edited.value());
             let edited = credentials.replaced(edited.text())?;
             let syntax = syntax_of(&original.media_type);
-            let with_id = ImportOptions::of_fetched(Some(&id), None);
+            let options = import_options::of(&original, format, &id);
             let input = Input { bytes: &original.bytes, syntax, components: &[] };
-            let made = export.with_edits(&input, &with_id, base.value(), edited.value())?;
+            let made = export.with_edits(&input, &options, base.value(), edited.value())?;
             lost = made.warnings.into_iter().chain(credentials.replacements()).collect();
             original.bytes = made.bytes;
         }

@@ -7,7 +7,7 @@ use agentdex_api::Effect;
 use super::{
     Registry,
     commit::tracking_stopped,
-    own_members,
+    import_options, own_members,
     prepare::Prepared,
     remarks::named,
     returned::ReturnedThing,
@@ -17,7 +17,7 @@ use crate::{
     Error, Result,
     access::AccessRequest,
     change::Precondition,
-    convert::{Conversion, ConvertedThing, Format, verification::Verification},
+    convert::{Conversion, ConvertedThing, Format, ImportOptions, Source, verification::Verification},
     store::{self, Declares, Expiry, Operation, Original, OwnDeclaration, Record, Remark},
     td::{self, Admission, Document, Identity, Report, Violation},
 };
@@ -99,7 +99,7 @@ impl Import {
     }
 
     /// Lets an import replace everything that the Thing has: an original in another format, affordances, forms, security
-    /// definitions, all other versions, and edits. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
+    /// definitions, other members, all other versions, edits, and the options of its import. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -217,8 +217,8 @@ impl Registry {
     pub async fn import(&self, import: Import) -> Result<Imported> {
         for _ in 0..RETURN_ATTEMPTS {
             let may_be_returned = !import.replace && import.if_exists != IfExists::Refuse;
-            let [thing] = import.conversion.things.as_slice() else { break };
-            let Some(returned) = may_be_returned.then(|| self.returned(thing)).transpose()?.flatten() else { break };
+            let returned = may_be_returned.then(|| self.returned(&import.conversion)).transpose()?.flatten();
+            let Some(returned) = returned else { break };
             match self.write_returned(&import, returned).await {
                 // Somebody else was faster: what is there now may be something else.
                 Err(Error::PreconditionFailed { .. }) => {}
@@ -268,7 +268,7 @@ impl Registry {
     ) -> Result<Imported> {
         let verification = import.verification;
         let Import {
-            conversion: Conversion { mut things, warnings },
+            conversion: Conversion { mut things, warnings, options },
             if_exists,
             replace,
             ttl,
@@ -284,7 +284,7 @@ impl Registry {
         let mut declared = Declared::of(&things, replace)?.only_lossless(!replace);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
-                self.prepare_import(thing, if_exists, ttl, None, declared.next(if_exists))?;
+                self.prepare_import(thing, &options, if_exists, ttl, None, declared.next(if_exists))?;
             write.actor = actor.clone();
             warnings.extend(claim);
             warnings.extend(self.signature_lost(&write)?);
@@ -365,6 +365,7 @@ impl Registry {
     pub(super) fn prepare_import(
         &self,
         thing: ConvertedThing,
+        options: &ImportOptions,
         if_exists: IfExists,
         ttl: Option<u64>,
         before: Option<Expiry>,
@@ -378,10 +379,12 @@ impl Registry {
         };
         let mut prepared = self.prepare_put(admission, before, precondition);
         if let Operation::Put { original, declares, .. } = &mut prepared.write.operation {
+            // A part is imported again with its document.
+            let options =
+                if matches!(says, Declares::Itself(_)) { import_options::stored(options) } else { String::new() };
             *declares = says;
-            let source = thing.source;
-            let format = source.format.name().to_owned();
-            *original = Some(Original { format, media_type: source.media_type, bytes: source.bytes });
+            let Source { format, media_type, bytes } = thing.source;
+            *original = Some(Original { format: format.name().to_owned(), media_type, bytes, options });
         }
         Ok(prepared)
     }

@@ -29,6 +29,7 @@ pub mod guardian;
 #[cfg_attr(not(feature = "guardian"), path = "no_guarding.rs")]
 mod guarding;
 mod import;
+mod import_options;
 #[cfg(feature = "fetch")]
 mod issuer;
 mod keys;

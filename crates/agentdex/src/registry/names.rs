@@ -138,6 +138,14 @@ impl Names {
         flags
     }
 
+    /// Returns the ids of the first public Things with a title.
+    pub fn find_by_title(&self, title: &str) -> Vec<String> {
+        let title: String = title.chars().take(LONGEST).collect();
+        let (look, title) = (self.hasher.hash_one(skeleton_of(&title)), self.hasher.hash_one(title.to_lowercase()));
+        let alike = self.looks.of(look).filter_map(|number| self.entries.get(number));
+        alike.filter(|entry| entry.title == title).map(|entry| entry.id().to_owned()).collect()
+    }
+
     /// The Thing whose name this one's is easily taken for.
     fn confusable_with(&self, entry: &Entry) -> Option<&str> {
         if entry.skeleton().is_empty() {

@@ -3,7 +3,7 @@
 use agentdex_api::{Effect, FullRecord, OriginalDocument, RecordVersion};
 use serde_json::value::RawValue;
 
-use super::{Registry, network, prepare::Prepared};
+use super::{Registry, import_options, network, prepare::Prepared};
 use crate::{
     Error, Result,
     access::{Access, AccessRequest, Namespace, Owner, Visibility},
@@ -280,15 +280,16 @@ fn invalid(violation: Violation) -> Error {
 
 impl From<OriginalDocument> for Original {
     fn from(document: OriginalDocument) -> Original {
-        let OriginalDocument { format, media_type, text } = document;
-        Original { format, media_type, bytes: text.into_bytes() }
+        let OriginalDocument { format, media_type, text, options } = document;
+        Original { format, media_type, bytes: text.into_bytes(), options: import_options::to_json(&options) }
     }
 }
 
 impl From<Original> for OriginalDocument {
     fn from(original: Original) -> OriginalDocument {
-        let Original { format, media_type, bytes } = original;
+        let Original { format, media_type, bytes, options } = original;
         // What was converted was read as text.
-        OriginalDocument { format, media_type, text: String::from_utf8_lossy(&bytes).into_owned() }
+        let (text, options) = (String::from_utf8_lossy(&bytes).into_owned(), import_options::from_json(&options));
+        OriginalDocument { format, media_type, text, options }
     }
 }

@@ -11,7 +11,7 @@ use super::{Registry, export::ExportOptions, own_members};
 use crate::{
     Result,
     change::{ChangeKind, Seq},
-    convert::{ConvertedThing, Export, Returned},
+    convert::{Conversion, ConvertedThing, Export, Returned},
     store::{Declarer, Record},
     td::{self, Document, Losses, Violation, merge_patch},
 };
@@ -20,6 +20,9 @@ use crate::{
 const MOST_CHANGES: usize = 256;
 /// Maximum number of earlier descriptions that a document is compared with.
 const MOST_EARLIER: usize = 32;
+
+/// Maximum number of Things of one title whose originals a document is compared with.
+const MOST_NAMESAKES: usize = 8;
 
 /// A Thing with what was edited in its export.
 pub(super) struct ReturnedThing {
@@ -33,23 +36,58 @@ pub(super) struct ReturnedThing {
 }
 
 impl Registry {
-    /// Finds the Thing that a document was exported from. `None` for any other document.
-    pub(super) fn returned(&self, thing: &ConvertedThing) -> Result<Option<ReturnedThing>> {
+    /// Finds the Thing that a document was exported from. `None` for any other document, and for several Things.
+    pub(super) fn returned(&self, conversion: &Conversion) -> Result<Option<ReturnedThing>> {
+        let [thing] = conversion.things.as_slice() else { return Ok(None) };
         let Some(export) = thing.source.format.export() else { return Ok(None) };
         // What nobody may know of isn't compared.
-        let Some(record) = self.find_record(&td::normalize_id(&thing.id)?)? else { return Ok(None) };
+        let record = self.find_record(&td::normalize_id(&thing.id)?)?;
+        let names_id = ["id", "base", "publisher"].iter().any(|name| conversion.options.text(name).is_some());
+        if !names_id && let Some(other) = self.same_document(thing, record.as_ref())? {
+            let message = format!(
+                "the document is that of {:?} and changes nothing; `id` (`--id`) gives it another id",
+                other.id
+            );
+            return Ok(Some(unchanged(other, Some(Violation::new("", "options-kept", message)))));
+        }
+        let Some(record) = record else { return Ok(None) };
         match record.format.as_deref() == Some(thing.source.format.name()) {
-            true => self.returned_in_own_format(export, thing, record),
+            true => self.returned_in_own_format(export, conversion, thing, record),
             false => self.returned_in_another_format(export, thing, record),
         }
     }
 
+    /// Finds the Thing of another id that a document was imported as: only the options of that import had the id. `own` is the Thing
+    /// that the document names itself.
+    fn same_document(&self, thing: &ConvertedThing, own: Option<&Record>) -> Result<Option<Record>> {
+        let is_original = |record: &Record| -> Result<bool> {
+            if record.format.as_deref() != Some(thing.source.format.name()) {
+                return Ok(false);
+            }
+            let original = self.unedited_source(record)?.and_then(|(_, original)| original);
+            Ok(original.is_some_and(|it| thing.source.is_same_document(&it.media_type, &it.bytes)))
+        };
+        if own.map(is_original).transpose()? == Some(true) {
+            return Ok(None);
+        }
+        let title = thing.description.value().get("title").and_then(Value::as_str).unwrap_or_default();
+        for id in self.0.flags.find_by_title(title).into_iter().take(MOST_NAMESAKES) {
+            let record = self.find_record(&id)?.filter(|record| own.is_none_or(|own| own.id != record.id));
+            if let Some(record) = record.filter(|record| record.access.lets_change(self.caller()))
+                && is_original(&record)?
+            {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
     /// Finds the Thing of a document in the format of its original. The original in another version of the format, or with the
-    /// edits, changes nothing; nor does the original itself if the options of its import are missing now and something would
-    /// be lost.
+    /// edits, changes nothing; nor does the original itself if something would be lost without options of its import that were not stored.
     fn returned_in_own_format(
         &self,
         export: &Export,
+        conversion: &Conversion,
         thing: &ConvertedThing,
         record: Record,
     ) -> Result<Option<ReturnedThing>> {
@@ -63,7 +101,10 @@ impl Registry {
         if is_original && !is_part {
             let (before, after) = (Document::parse(unedited.as_bytes())?, thing.description.value());
             let is_withdrawn = |thing: &Value| thing.get(WITHDRAWN).is_some();
-            let is_lossy = !Losses::between(before.value(), after).is_empty();
+            let names_parts = ["nested", "tools"].iter().any(|name| conversion.options.text(name).is_some());
+            // Links lead to parts, too.
+            let losses = Losses { members: Vec::new(), ..Losses::between(before.value(), after) };
+            let is_lossy = !losses.is_empty() || record.has_parts && !names_parts;
             if !is_lossy && is_withdrawn(before.value()) <= is_withdrawn(after) {
                 return Ok(None);
             }

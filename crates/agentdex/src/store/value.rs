@@ -305,21 +305,26 @@ pub(super) fn decode_expiry(bytes: &[u8]) -> Result<Expiry> {
     Ok(Expiry { ttl: (flags & 1 != 0).then_some(ttl), expires: (flags & 2 != 0).then_some(Timestamp(expires)) })
 }
 
+/// What is between the media type of an original and its options, if it has any.
+const OPTIONS: &str = "\0";
+
 pub(super) fn encode_original(original: &Original) -> IVec {
     let mut bytes = Vec::with_capacity(64 + original.bytes.len());
     put_bytes(&mut bytes, original.format.as_bytes());
-    put_bytes(&mut bytes, original.media_type.as_bytes());
+    match original.options.as_str() {
+        "" => put_bytes(&mut bytes, original.media_type.as_bytes()),
+        options => put_bytes(&mut bytes, [&original.media_type, OPTIONS, options].concat().as_bytes()),
+    }
     bytes.extend_from_slice(&original.bytes);
     IVec::from(bytes)
 }
 
 pub(super) fn decode_original(bytes: &[u8]) -> Result<Original> {
     let mut reader = Reader(bytes);
-    Ok(Original {
-        format: reader.string()?.to_owned(),
-        media_type: reader.string()?.to_owned(),
-        bytes: reader.0.to_vec(),
-    })
+    let (format, media_type) = (reader.string()?.to_owned(), reader.string()?);
+    let (media_type, options) = media_type.split_once(OPTIONS).unwrap_or((media_type, ""));
+    let (media_type, options) = (media_type.to_owned(), options.to_owned());
+    Ok(Original { format, media_type, bytes: reader.0.to_vec(), options })
 }
 
 /// Edits as they are stored: the access that they were made under, and the merge patch.

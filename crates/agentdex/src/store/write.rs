@@ -185,7 +185,7 @@ impl Expiry {
 }
 
 /// The document that a record was converted from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Original {
     /// The format's name, such as `agent-spec`.
     pub format: String,
@@ -193,6 +193,8 @@ pub struct Original {
     pub media_type: String,
     /// The document, with secrets replaced by references.
     pub bytes: Vec<u8>,
+    /// The options that it was converted with, as a JSON object; empty without options.
+    pub options: String,
 }
 
 /// One write to one record.

@@ -49,7 +49,7 @@ fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
         findings.add(&Path::ROOT.member("capabilities").member("extensions"), "forms-unusable", message);
     }
     let warnings = card.warnings().iter().cloned().chain(findings.into_list()).collect();
-    Ok(Conversion { things: vec![thing], warnings })
+    Ok(Conversion { things: vec![thing], warnings, ..Conversion::default() })
 }
 
 fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {

@@ -62,7 +62,8 @@ impl Configuration {
         let secrets = Secrets::of(main, beside, options.publish_prompts);
         secrets.report(&mut findings);
         if let Some(thing) = self.exported_thing(&secrets, options, &mut findings)? {
-            return Ok(Conversion { things: vec![thing], warnings: findings.into_report().warnings });
+            let (things, warnings) = (vec![thing], findings.into_report().warnings);
+            return Ok(Conversion { things, warnings, ..Conversion::default() });
         }
         let Some(clean) = secrets.documents_without(main, beside)? else {
             return self.map(
@@ -112,7 +113,7 @@ impl Configuration {
         mapper.registered = parts.iter().map(|(key, _)| *key).collect();
         check_addresses(&mapper, &parts, &mut findings)?;
         let things = self.things(&mapper, &parts, secrets, &mut findings)?;
-        Ok(Conversion { things, warnings: findings.into_report().warnings })
+        Ok(Conversion { things, warnings: findings.into_report().warnings, ..Conversion::default() })
     }
 
     /// The Things of components, the first of which is what the configuration is about.

@@ -61,7 +61,8 @@ impl AgentDocument {
         let source =
             Source { format: Format::Aos, media_type: "application/json".into(), bytes: self.bytes().to_vec() };
         let things = vec![thing.finish(source)?];
-        Ok(Conversion { things, warnings: self.warnings().iter().cloned().chain(findings.into_list()).collect() })
+        let warnings = self.warnings().iter().cloned().chain(findings.into_list()).collect();
+        Ok(Conversion { things, warnings, ..Conversion::default() })
     }
 
     fn vendor(&self, findings: &mut Findings) -> Object {

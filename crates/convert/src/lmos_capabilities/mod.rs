@@ -159,7 +159,7 @@ pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     let thing = describe(id, &members, options).finish(source)?;
     warn_of_versions(&members, &mut findings);
     warnings.extend(findings.into_list());
-    Ok(Conversion { things: vec![thing], warnings })
+    Ok(Conversion { things: vec![thing], warnings, ..Conversion::default() })
 }
 
 /// No member of a file is a secret by itself.

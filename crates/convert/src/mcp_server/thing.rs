@@ -78,7 +78,8 @@ fn to_thing(server: &Server, options: &Options) -> Result<Conversion> {
     let source =
         Source { format: Format::McpServer, media_type: "application/json".into(), bytes: server.bytes().to_vec() };
     let things = vec![thing.finish(source)?];
-    Ok(Conversion { things, warnings: server.warnings().iter().cloned().chain(findings.into_list()).collect() })
+    let warnings = server.warnings().iter().cloned().chain(findings.into_list()).collect();
+    Ok(Conversion { things, warnings, ..Conversion::default() })
 }
 
 fn package(package: &Object) -> Value {

@@ -155,7 +155,7 @@ fn raw(text: &str) -> crate::Result<Box<RawValue>> {
 /// report has the violations.
 fn conversion(converted: crate::Result<Conversion>) -> crate::Result<(Report, Vec<Box<RawValue>>)> {
     match converted {
-        Ok(Conversion { things, warnings }) => {
+        Ok(Conversion { things, warnings, .. }) => {
             let things = things.iter().map(|thing| raw(thing.description.text())).collect::<crate::Result<_>>()?;
             Ok((Report { warnings, ..Report::default() }, things))
         }

@@ -29,6 +29,7 @@ use super::{
     problem::Problem,
 };
 use crate::{
+    Registry,
     access::AccessRequest,
     convert::{Conversion, Format, ImportOptions, Input, Syntax},
     fetch,
@@ -65,10 +66,12 @@ impl ImportPath {
             }
             Sent::Documents(documents) => {
                 let is_signed = self.format.is_signed();
+                let (registry, replace) = (context.registry(&request), terms.replace);
                 let converted = blocking(move || {
                     let card = is_signed.then(|| td::Document::parse(&documents.main.bytes)).transpose();
                     // What is not even such a document is reported as that.
-                    let converted = self.convert(&documents, &options).and_then(|made| Ok((made, card?)));
+                    let converted =
+                        self.convert(&registry, &documents, &options, replace).and_then(|made| Ok((made, card?)));
                     Ok(converted.map_err(|error| explain(error, &documents.main.bytes, self.format)))
                 });
                 let (conversion, card) = converted.await??;
@@ -105,13 +108,18 @@ impl ImportPath {
 
     fn convert(
         &self,
+        registry: &Registry,
         Documents { main, components }: &Documents,
         options: &ImportOptions,
+        replace: bool,
     ) -> crate::Result<Conversion> {
         let components: Vec<(&[u8], Syntax)> =
             components.iter().map(|component| (component.bytes.as_slice(), component.syntax)).collect();
         let input = Input { bytes: &main.bytes, syntax: main.syntax, components: &components };
-        Ok(self.import.to_things(&input, options)?)
+        match replace {
+            true => Ok(self.import.to_things(&input, options)?),
+            false => registry.convert(self.import, &input, options),
+        }
     }
 }
 

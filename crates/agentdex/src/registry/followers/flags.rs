@@ -38,6 +38,11 @@ impl SharedFlags {
         self.names.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }
 
+    /// Returns the ids of the first public Things with a title, as far as the log was read.
+    pub(in crate::registry) fn find_by_title(&self, title: &str) -> Vec<String> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner).find_by_title(title)
+    }
+
     /// Returns the position up to which the follower has read the log.
     pub(in crate::registry) fn position(&self) -> Seq {
         Seq(self.position.load(Ordering::Acquire))

@@ -190,7 +190,10 @@ impl Registry {
         let mut writes = Vec::new();
         for thing in things {
             let says = declared.next(IfExists::Replace);
-            writes.push(self.prepare_import(thing, IfExists::Replace, ttl, Some(before), says)?.write);
+            writes.push(
+                self.prepare_import(thing, &document.conversion.options, IfExists::Replace, ttl, Some(before), says)?
+                    .write,
+            );
         }
         match writes.first_mut() {
             Some(first) if first.id == loaded.source.id => first.precondition = Precondition::Seq(loaded.record.seq),

@@ -32,8 +32,12 @@ fn put(id: &str, title: &str, version: &str, original: bool) -> Write {
     let text = format!(
         r#"{{"@context":"https://www.w3.org/2022/wot/td/v1.1","id":"{id}","title":"{title}","securityDefinitions":{{"n":{{"scheme":"nosec"}}}},"security":"n","version":{{"instance":"{version}"}}}}"#
     );
-    let original =
-        original.then(|| Original { format: "a2a".into(), media_type: "text/plain".into(), bytes: title.into() });
+    let original = original.then(|| Original {
+        format: "a2a".into(),
+        media_type: "text/plain".into(),
+        bytes: title.into(),
+        ..Original::default()
+    });
     let own = OwnDeclaration { version: Some(version.to_owned()), ..OwnDeclaration::default() };
     let (capabilities, expiry, declares) = (Vec::new(), Expiry::default(), Declares::Itself(own));
     let operation = Operation::Put { text, capabilities, expiry, patch: None, original, created: None, declares };
