@@ -449,6 +449,44 @@ fn edit_that_a_card_has_no_counterpart_for_names_what_it_would_drop() {
 }
 
 #[test]
+fn edits_of_an_exported_configuration_are_made_warned_of_or_refused() {
+    let registry = TestRegistry::start();
+    let action = |path: &str| json!({"description": path, "forms": [{"href": path, "htv:methodName": "POST"}]});
+    let description = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"htv": "http://www.w3.org/2011/http#"}], "id": ID, "title": "Desk",
+        "description": "Weather", "base": "https://desk.example/w/",
+        "securityDefinitions": {"open": {"scheme": "nosec"}}, "security": "open",
+        "actions": {"forecast": action("forecast"), "now": action("now")},
+    });
+    registry.put(&path(ID), description.to_string()).expect(201);
+    let before = state(&registry, ID);
+    let file = export(&registry, ID, "agent-spec").expect(200).json();
+    let mut moved = file.clone();
+    moved["additional_tools"][0]["url"] = "https://desk.example/other".into();
+    for call in ["/import/agent-spec", "/import/agent-spec?dry_run=true"] {
+        let answer = registry.call("POST", call).body(JSON, moved.to_string()).send();
+        let problem = answer.problem(400, "invalid-document");
+        assert_eq!(problem["validationErrors"][0]["pointer"], "/additional_tools/0/url", "{call}: {problem}");
+    }
+    let converted = registry.call("POST", "/convert").body(JSON, moved.to_string()).send().expect(200).json();
+    assert_eq!(converted["violations"][0]["pointer"], "/additional_tools/0/url", "{converted}");
+    let mut confirmed = file;
+    confirmed["additional_tools"][0]["requires_confirmation"] = true.into();
+    confirmed["additional_tools"][0]["outputs"] = json!([{"title": "x", "type": "string"}]);
+    for call in ["/import/agent-spec", "/import/agent-spec?dry_run=true"] {
+        let answer = registry.call("POST", call).body(JSON, confirmed.to_string()).send().expect(200).json();
+        assert!(answer["warnings"].to_string().contains("not-in-description"), "{call}: {answer}");
+    }
+    let validated = |document: &Value| {
+        let import = Format::AgentSpec.import().unwrap();
+        import.validate(&Input::json(document.to_string().as_bytes()), &ImportOptions::default()).unwrap()
+    };
+    assert!(validated(&confirmed).warnings.iter().any(|warning| warning.rule == "not-in-description"));
+    assert_eq!(validated(&moved).violations[0].pointer, "/additional_tools/0/url");
+    assert_eq!(state(&registry, ID), before);
+}
+
+#[test]
 fn withdrawn_server_stays_withdrawn() {
     let registry = TestRegistry::start();
     let server: Value = serde_json::from_str(&example("mcp/server.json")).unwrap();

@@ -251,11 +251,11 @@ impl Registry {
         let write = Write::put_at(&id, text).when(Precondition::Seq(seq)).dry_run(import.dry_run);
         let write = write.actor(import.actor.clone()).with_access(import.access.clone());
         let written = self.write(write).await?;
-        // Of what changes nothing, nothing is odd.
-        let mut warnings = match written.effect {
-            Effect::Unchanged => Vec::new(),
-            _ => import.conversion.warnings.clone(),
-        };
+        let mut warnings = import.conversion.warnings.clone();
+        if written.effect == Effect::Unchanged {
+            // Of what changes nothing, nothing is odd but an edit that was left out.
+            warnings.retain(|warning| warning.rule == "not-in-description");
+        }
         warnings.extend(warning);
         Ok(Imported { things: vec![written], warnings, descriptions })
     }

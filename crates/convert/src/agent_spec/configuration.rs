@@ -47,7 +47,7 @@ impl Configuration {
     /// # Ok::<(), agentdex_convert::Error>(())
     /// ```
     pub fn validate(&self, profile: Profile) -> Report {
-        self.with_way_out(self.judge(profile), profile)
+        self.with_edits_of_export(self.with_way_out(self.judge(profile), profile))
     }
 
     /// True if the component that it is about has an id, and where it is about none.

@@ -14,10 +14,10 @@ use super::{
     terms::DESCRIPTION,
 };
 use crate::{
-    ConvertedThing, Result,
-    edits::{ExportSearch, spelled_like},
+    ConvertedThing, Error, Format, Result,
+    edits::{Change, ExportSearch, spelled_like},
     returned::{is_valid, without_description},
-    td::{self, Document},
+    td::{self, Document, Report, Violation},
     thing_builder::described,
 };
 
@@ -54,7 +54,7 @@ impl Configuration {
         let description = match exported {
             exported if exported == sent => description,
             exported if is_of(&exported, &sent) => {
-                match description_of(description.value(), exported, &sent, findings) {
+                match description_of(description.value(), exported, &sent, findings)? {
                     Some(description) => description,
                     None => return Ok(None),
                 }
@@ -73,6 +73,22 @@ impl Configuration {
     }
 }
 
+impl Configuration {
+    /// The report of a configuration that a Thing was exported as, with the edits that its description has no place for.
+    pub(super) fn with_edits_of_export(&self, mut report: Report) -> Report {
+        let is_export = self.main.value.get("metadata").is_some_and(|metadata| metadata.get(DESCRIPTION).is_some());
+        if !is_export || !report.is_valid() {
+            return report;
+        }
+        let (secrets, mut findings) = (Secrets::of(&self.main, &self.beside, false), Findings::default());
+        match self.exported_thing(&secrets, &Options::default(), &mut findings) {
+            Err(Error::InvalidSource { report: found, .. }) => report.violations.extend(found.violations),
+            _ => report.warnings.extend(findings.into_report().warnings),
+        }
+        report
+    }
+}
+
 fn root() -> Spot {
     Spot { pointer: String::new(), document: 0 }
 }
@@ -83,18 +99,58 @@ fn is_of(exported: &Value, sent: &Value) -> bool {
 }
 
 /// The description with what was edited in its export; none if that would not be valid.
-fn description_of(description: &Value, exported: Value, sent: &Value, findings: &mut Findings) -> Option<Document> {
+///
+/// # Errors
+/// [`Error::InvalidSource`] for an edit of how something is called that the description has no place for.
+fn description_of(
+    description: &Value,
+    exported: Value,
+    sent: &Value,
+    findings: &mut Findings,
+) -> Result<Option<Document>> {
     let export = |thing: &Value| from_thing(thing).map(without_description).ok();
     let sent = without_description(sent.clone());
     let search = ExportSearch::new(export, description, without_description(exported), &sent);
-    for change in search.missing().iter().take(MOST_WARNINGS) {
-        let spot = || Spot { pointer: change.pointer(), document: 0 };
-        findings.warning(spot, "not-in-description", || {
-            "the Thing Description in `metadata.thingDescription` is what is read, and says otherwise: edit it too, or \
-             remove it to have the configuration read"
-        });
+    let missing = search.missing();
+    if let Some(change) = missing.iter().find(|change| is_of_call(change)) {
+        let message = "it says how something is called, and the Thing Description in `metadata.thingDescription`, which is read, \
+                       has no place for the edit: edit that instead";
+        let violation = Violation::new(change.pointer(), "not-in-description", message);
+        let report = Report { version: None, violations: vec![violation], warnings: Vec::new() };
+        return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
     }
-    described(search.into_best()).ok().filter(is_valid)
+    for change in missing.iter().take(MOST_WARNINGS) {
+        let spot = || Spot { pointer: change.pointer(), document: 0 };
+        findings.warning(
+            spot,
+            "not-in-description",
+            || "the Thing Description in `metadata.thingDescription` is what is read, and says otherwise: edit it too",
+        );
+    }
+    Ok(described(search.into_best()).ok().filter(is_valid))
+}
+
+/// True for an edit of an address, a transport, or an access.
+fn is_of_call(change: &Change) -> bool {
+    const FIELDS: [&str; 14] = [
+        "url",
+        "agent_url",
+        "server_url",
+        "api_spec_uri",
+        "url_allow_list",
+        "http_method",
+        "headers",
+        "sensitive_headers",
+        "query_params",
+        "auth",
+        "key_file",
+        "cert_file",
+        "ca_file",
+        "connection_config",
+    ];
+    let is_transport = change.path.last().is_some_and(|last| last == "component_type")
+        && change.path.iter().any(|name| name == "client_transport");
+    is_transport || change.path.iter().any(|name| FIELDS.contains(&name.as_str()))
 }
 
 fn with_id(description: &Document, id: &str) -> Result<Document> {
