@@ -300,6 +300,95 @@ fn server_of_a_client_configuration_is_read() {
 }
 
 #[test]
+fn headers_and_variables_of_a_configuration_are_templates_constants_or_secrets() {
+    let remote = |headers: Value| {
+        let configuration = json!({"mcpServers": {"keeper": {"type": "http", "url": MCP, "headers": headers}}});
+        imported(&configuration, None)
+    };
+    for (name, value, scheme, template) in [
+        ("Authorization", "Bearer ${GH_PAT}", "bearer", Value::Null),
+        ("Authorization", "Bearer ${input:gh_pat}", "bearer", Value::Null),
+        ("Authorization", "Token ${env:T}", "apikey", json!("Token {T}")),
+        ("X-Api-Key", "${env:KEY}", "apikey", Value::Null),
+    ] {
+        let (thing, warnings) = remote(json!({name: value}));
+        let definition = &thing["securityDefinitions"][name];
+        assert_eq!(
+            (&definition["scheme"], &definition["mcp:value"]),
+            (&json!(scheme), &template),
+            "{value}: {warnings:?}"
+        );
+    }
+    let (thing, warnings) = remote(json!({"X-Region": "eu", "X-Trace": "a-${TRACE}", "X-Tok": "abc123def456"}));
+    let form = &thing["actions"]["keeper"]["forms"][0];
+    let sent = json!([
+        {"htv:fieldName": "X-Region", "htv:fieldValue": "eu"}, {"htv:fieldName": "X-Trace", "htv:fieldValue": "a-{TRACE}"},
+    ]);
+    assert_eq!((&form["htv:headers"], &thing["security"]), (&sent, &json!(["X-Tok"])));
+    assert_eq!(thing["actions"]["keeper"]["uriVariables"]["TRACE"]["type"], "string");
+    let hidden: Vec<_> = warnings.iter().filter(|one| one.rule == "secret-field").collect();
+    assert_eq!(hidden.len(), 1, "{warnings:?}");
+    assert!(!hidden[0].message.contains("specification"), "{}", hidden[0].message);
+    let local = json!({"mcpServers": {"keeper": {"command": "keep", "env": {"MODE": "fast", "LOCKS_TOKEN": "hunter2", "DIR": "/srv/${NAME}"}}}});
+    let variables = imported(&local, None).0["mcp:packages"][0]["mcp:environmentVariables"].clone();
+    let of = |name: &str| variables.as_array().unwrap().iter().find(|one| one["mcp:name"] == name).unwrap().clone();
+    assert_eq!((&of("MODE")["mcp:value"], &of("DIR")["mcp:value"]), (&json!("fast"), &json!("/srv/{NAME}")));
+    assert_eq!((of("LOCKS_TOKEN").get("mcp:value"), &of("LOCKS_TOKEN")["mcp:isSecret"]), (None, &json!(true)));
+}
+
+#[test]
+fn transport_and_access_of_a_configuration_are_read_in_every_spelling() {
+    for member in ["type", "transport", "transportType", "transport_type"] {
+        let (thing, _) = imported(&json!({"mcpServers": {"keeper": {member: "sse", "url": MCP}}}), None);
+        assert_eq!(summary(&thing).3, "sse", "{member}");
+    }
+    for (access, name, scheme) in [
+        (json!({"http_headers": {"X-Api-Key": "abc123def456"}}), "X-Api-Key", "apikey"),
+        (json!({"requestInit": {"headers": {"X-Api-Key": "abc123def456"}}}), "X-Api-Key", "apikey"),
+        (json!({"env_http_headers": {"X-Api-Key": "LOCKS_KEY"}}), "X-Api-Key", "apikey"),
+        (json!({"bearerToken": "abc123def456"}), "Authorization", "bearer"),
+        (json!({"bearer_token_env_var": "LOCKS_TOKEN"}), "Authorization", "bearer"),
+    ] {
+        let mut server = json!({"url": MCP});
+        server.as_object_mut().unwrap().extend(access.as_object().unwrap().clone());
+        let configuration = json!({"mcpServers": {"keeper": server}});
+        let (thing, _) = imported(&configuration, None);
+        assert_eq!(thing["securityDefinitions"][name]["scheme"], scheme, "{access}: {thing}");
+        let import = Format::McpServer.import().unwrap();
+        let input = configuration.to_string();
+        let kept = import.to_things(&Input::json(input.as_bytes()), &ImportOptions::default()).unwrap();
+        assert!(!String::from_utf8_lossy(&kept.things[0].source.bytes).contains("abc123"), "{access}");
+        assert!(!thing.to_string().contains("abc123"), "{thing}");
+    }
+    let (_, warnings) = imported(&json!({"mcpServers": {"keeper": {"url": MCP, "disabled": true}}}), None);
+    assert!(rules(&warnings).contains(&("disabled-server", "/mcpServers")), "{warnings:?}");
+}
+
+#[test]
+fn access_to_a_card_is_read_as_open_api_says_it() {
+    let card = |further: Value| {
+        let mut card = json!({"serverInfo": {"name": "keeper"}, "url": MCP, "tools": ["open"]});
+        card.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+        let (thing, warnings) = imported(&card, None);
+        (thing["security"].clone(), warnings.iter().any(|warning| warning.rule == "authentication"))
+    };
+    let schemes = json!({"bearerAuth": {"type": "http", "scheme": "bearer"}, "key": {"type": "apiKey", "in": "header", "name": "X-Key"}});
+    let of = |security: Value| card(json!({"securitySchemes": schemes, "security": security}));
+    assert_eq!(of(json!([{"bearerAuth": []}])), (json!(["Authorization"]), false));
+    assert_eq!(of(json!([{"bearerAuth": []}, {"key": []}])), (json!(["any_sc"]), false));
+    assert_eq!(of(json!([{}, {"key": []}])), (json!(["optional_X-Key"]), false));
+    assert_eq!(of(json!([{"bearerAuth": [], "key": []}])).1, true);
+    assert_eq!(of(json!([])).1, false);
+    for member in ["requiresAuth", "requires_auth", "authRequired"] {
+        assert_eq!(card(json!({member: true})), (json!("auto_sc"), true), "{member}");
+        assert_eq!(card(json!({member: false})).1, false, "{member}");
+    }
+    let relative = json!({"serverInfo": {"name": "keeper"}, "url": "../mcp", "tools": ["open"]});
+    assert!(rules(&imported(&relative, None).1).contains(&("url-relative", "/url")));
+    assert_eq!(summary(&imported(&relative, Some(CARD)).0).2, "https://locks.example/.well-known/mcp");
+}
+
+#[test]
 fn references_in_the_url_of_a_configuration_are_variables() {
     for (url, href, variables, security) in [
         ("http://${H}:8080/mcp", "http://{H}:8080/mcp", json!({"H": {"type": "string"}}), json!("auto_sc")),

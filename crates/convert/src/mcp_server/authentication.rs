@@ -7,8 +7,12 @@ use crate::size::size;
 
 type Object = Map<String, Value>;
 
-/// The names of the member.
-const MEMBERS: [&str; 2] = ["authentication", "auth"];
+/// The names of the member, and of those that only tell whether credentials are needed.
+const MEMBERS: [&str; 6] =
+    ["authentication", "auth", "requiresAuth", "requires_auth", "authRequired", "authenticationRequired"];
+/// The member with the schemes of OpenAPI, by their names, and the member with those that are required.
+const SCHEMES: &str = "securitySchemes";
+const REQUIRED: &str = "security";
 /// Members that name one scheme, and those with several.
 const ONE: [&str; 3] = ["type", "scheme", "method"];
 const SEVERAL: [&str; 3] = ["schemes", "types", "methods"];
@@ -48,8 +52,8 @@ pub(super) fn is_member(name: &str) -> bool {
 
 /// What the description leaves out of what a server or an endpoint asks for, if anything, and the member that says it.
 pub(super) fn gap_of(owner: &Object) -> Option<(&'static str, &'static str)> {
-    let (name, asked) = member(owner)?;
-    Some((name, Authentication::of(asked).gap()?))
+    let name = member(owner).map_or(SCHEMES, |(name, _)| name);
+    Some((name, Authentication::asked_by(owner)?.gap()?))
 }
 
 /// A copy that is not too large to be made for every endpoint; a larger one is not read.
@@ -60,7 +64,27 @@ pub(super) fn bounded(asked: &Value) -> Value {
 impl Authentication {
     /// Reads the member of a server or an endpoint, if there is one.
     pub(super) fn asked_by(owner: &Object) -> Option<Authentication> {
-        member(owner).map(|(_, asked)| Authentication::of(asked))
+        let asked = member(owner).map(|(_, asked)| Authentication::of(asked));
+        asked.or_else(|| Authentication::of_open_api(owner))
+    }
+
+    /// Reads schemes and requirements as OpenAPI has them: any of the requirements is enough.
+    fn of_open_api(owner: &Object) -> Option<Authentication> {
+        let schemes = owner.get(SCHEMES)?.as_object().filter(|schemes| !schemes.is_empty())?;
+        let requirements = owner.get(REQUIRED).and_then(Value::as_array);
+        let Some(requirements) = requirements else {
+            return Some(Authentication::of(&schemes.values().cloned().collect()));
+        };
+        let alternatives: Vec<&Object> =
+            requirements.iter().filter_map(Value::as_object).take(MOST_SCHEMES + 1).collect();
+        let named = alternatives.iter().filter_map(|names| schemes.get(names.keys().next()?));
+        let is_required = !alternatives.is_empty() && alternatives.iter().all(|names| !names.is_empty());
+        let asked = json!({"required": is_required, "schemes": named.collect::<Vec<&Value>>()});
+        let mut read = Authentication::of(&asked);
+        // Schemes that are needed together are no alternatives.
+        let is_read = |names: &&Object| names.len() < 2 && names.keys().all(|name| schemes.contains_key(name));
+        read.is_unclear |= !alternatives.iter().all(is_read);
+        Some(read)
     }
 
     fn of(asked: &Value) -> Authentication {

@@ -4,7 +4,7 @@
 //! `serverInfo` (SEP-1649) or `server_name` (SEP-1960), and its endpoint in `transport`, `endpoints`, `serverUrl` or
 //! `url`. A member of the schema takes precedence over any other spelling of it.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use fluent_uri::{Iri, IriRef};
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{
     authentication::{self, Authentication},
     input::text,
+    reference,
 };
 use crate::{shape::Findings, td::internal::Path};
 
@@ -38,7 +39,7 @@ const ENDPOINTS: [&str; 9] =
     ["endpoint", "url", "serverUrl", "server_url", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl", "mcp_server"];
 /// Members of an endpoint that are its URL, and those that name its transport.
 const URL: [&str; 5] = ["url", "endpoint", "uri", "href", "baseUrl"];
-const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
+pub(super) const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
 
 /// The transport that a name stands for, in any of the spellings in use.
 pub(super) fn transport(name: &str) -> Option<&'static str> {
@@ -103,14 +104,13 @@ fn unknown_transport(written: &str) -> String {
     format!("{written:?} is not a transport of MCP, such as streamable-http: nothing calls it")
 }
 
-/// Headers by their names, as a list of them. A value with a reference to a variable of the client (`${input:key}`,
-/// `${KEY}`) is a secret that its user supplies.
+/// Headers by their names, as a list of them.
 pub(super) fn header_list(named: &Object) -> Value {
-    let header = |(name, value): (&String, &Value)| match value.as_str() {
-        Some(value) if !value.contains("${") && !crate::redaction::is_stand_in(value) => {
-            json!({"name": name, "value": value})
-        }
-        _ => json!({"name": name, "isRequired": true, "isSecret": true}),
+    let header = |(name, value): (&String, &Value)| {
+        let text = value.as_str().map_or_else(|| value.to_string().into(), Cow::from);
+        let mut header = reference::input(name, &text);
+        header.insert("name".to_owned(), name.as_str().into());
+        Value::from(header)
     };
     named.iter().map(header).collect()
 }
@@ -142,7 +142,10 @@ impl<'c> CardReader<'c> {
 
     fn note(&mut self, from: &str, to: &str) {
         self.is_reshaped = true;
-        let message = || format!("`{from}` is read as `{to}`");
+        let message = || match from == to {
+            true => format!("`{from}` is read as a list"),
+            false => format!("`{from}` is read as `{to}`"),
+        };
         self.findings.add(&Path::ROOT.member(from), "member-spelling", message);
     }
 
@@ -289,7 +292,7 @@ impl<'c> CardReader<'c> {
             if let Some((name, gap)) = remote.as_object().and_then(authentication::gap_of) {
                 self.findings.add(&list.index(index).member(name), "authentication", || gap.into());
             }
-            if let Some(url) = remote.get("url").and_then(Value::as_str).filter(|url| url.starts_with('/'))
+            if let Some(url) = remote.get("url").and_then(Value::as_str).filter(|url| is_relative(url))
                 && let Some(url) = self.resolve(url, &list.index(index).member("url"))
             {
                 remote["url"] = url.into();
@@ -300,7 +303,7 @@ impl<'c> CardReader<'c> {
 
     /// The absolute URL of an endpoint.
     fn resolve(&mut self, url: &str, path: &Path<'_>) -> Option<String> {
-        if !url.starts_with('/') {
+        if !is_relative(url) {
             return Some(url.to_owned());
         }
         let base = self.base.and_then(|base| Iri::parse(base).ok());
@@ -459,14 +462,19 @@ impl EndpointSearch<'_> {
 
     fn warn_of_url(&mut self, url: &str, path: &Path<'_>) {
         self.findings.add(path, "endpoint-unused", || {
-            format!("{url:?} is neither an http or https URL nor a path that begins with a slash: it is not called")
+            format!("{url:?} is neither an http or https URL nor a path that begins with `/`, `./`, or `../`: it is not called")
         });
     }
 }
 
 /// True for a URL that a server can be called at.
 fn is_address(url: &str) -> bool {
-    url.starts_with("http://") || url.starts_with("https://") || url.starts_with('/')
+    url.starts_with("http://") || url.starts_with("https://") || is_relative(url)
+}
+
+/// True for a path from the URL of the card.
+fn is_relative(url: &str) -> bool {
+    ["/", "./", "../"].iter().any(|start| url.starts_with(start))
 }
 
 /// True for a URL, or an object with one.

@@ -3,8 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{card_shapes::header_list, input::text};
-use crate::{redaction::secrecy_of, shape::Findings, signs::has_any, td::internal::Path};
+use super::{
+    card_shapes::{TYPE, header_list},
+    input::text,
+    reference,
+};
+use crate::{shape::Findings, signs::has_any, td::internal::Path};
 
 type Object = Map<String, Value>;
 
@@ -12,6 +16,12 @@ type Object = Map<String, Value>;
 const SERVERS: [&str; 2] = ["mcpServers", "servers"];
 /// Members that say how a client reaches a server.
 const CONNECTION: [&str; 6] = ["command", "url", "serverUrl", "httpUrl", "type", "transport"];
+/// Members with headers by their names, and the member with the options of a request, which has some.
+pub(super) const HEADERS: [&str; 3] = ["headers", "http_headers", "httpHeaders"];
+pub(super) const REQUEST: &str = "requestInit";
+/// Members with a bearer token, or with the name of the environment variable that it is in.
+pub(super) const TOKENS: [&str; 5] =
+    ["bearerToken", "bearer_token", "authorization_token", "bearer_token_env_var", "bearerTokenEnvVar"];
 /// True if a document is what the API of a registry answers: a server, and what the registry says of it.
 pub(super) fn is_answer(members: &Object) -> bool {
     !members.contains_key("name")
@@ -86,6 +96,10 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
         },
         Envelope::Configuration(member, servers) => match servers.iter().next() {
             Some((name, Value::Object(server))) if servers.len() == 1 => {
+                if server.get("disabled") == Some(&Value::Bool(true)) {
+                    let message = || "the client that it is from doesn't use this server".into();
+                    findings.add(&Path::ROOT.member(member), "disabled-server", message);
+                }
                 ("the configuration of a client", configured(name, server))
             }
             _ => return Err(several_of_configuration(member, servers)),
@@ -123,18 +137,17 @@ fn configured(name: &str, server: &Object) -> Object {
     }
     described.insert("name".to_owned(), name.into());
     if let Some(url) = url {
-        let (url, variables) = url_template(url);
+        let (url, variables) = reference::template(url);
         let mut remote = json!({"url": url});
         if !variables.is_empty() {
             remote["variables"] = variables.into();
         }
-        for member in ["type", "transport"] {
-            if let Some(kind) = described.remove(member) {
-                remote["type"] = kind;
-            }
+        if let Some(kind) = TYPE.into_iter().find_map(|member| described.remove(member)) {
+            remote["type"] = kind;
         }
-        if let Some(headers) = described.remove("headers") {
-            remote["headers"] = headers.as_object().map_or(headers.clone(), header_list);
+        let headers = take_headers(&mut described);
+        if !headers.is_empty() {
+            remote["headers"] = headers.into();
         }
         for member in ["url", "serverUrl", "httpUrl"] {
             described.remove(member);
@@ -149,30 +162,36 @@ fn configured(name: &str, server: &Object) -> Object {
     described
 }
 
-/// A URL of a client's configuration as a template: `${HOST}`, `${HOST:-localhost}`, `${env:HOST}` and `${input:HOST}` are
-/// variables of it.
-fn url_template(url: &str) -> (String, Object) {
-    let (mut template, mut variables) = (String::with_capacity(url.len()), Object::new());
-    let mut parts = url.split("${");
-    template.extend(parts.next());
-    for part in parts {
-        let Some((reference, literal)) = part.split_once('}') else {
-            template.push_str("${");
-            template.push_str(part);
-            continue;
-        };
-        let (name, default) =
-            reference.split_once(":-").map_or((reference, None), |(name, default)| (name, Some(default)));
-        let name = name.rsplit(':').next().unwrap_or(name);
-        let mut variable = Object::from_iter([("isRequired".to_owned(), default.is_none().into())]);
-        variable.extend(default.map(|default| ("default".to_owned(), default.into())));
-        if secrecy_of(name).is_some() {
-            variable.insert("isSecret".to_owned(), true.into());
-        }
-        template.push_str(&format!("{{{name}}}{literal}"));
-        variables.insert(name.to_owned(), variable.into());
+/// Takes the headers out of a server that a client is configured with, in the spellings of clients.
+fn take_headers(server: &mut Object) -> Vec<Value> {
+    let mut headers = Vec::new();
+    let mut add = |named: Value| match named {
+        Value::Object(named) => headers.extend(header_list(&named).as_array().cloned().unwrap_or_default()),
+        Value::Array(list) => headers.extend(list),
+        _ => {}
+    };
+    HEADERS.into_iter().filter_map(|member| server.remove(member)).for_each(&mut add);
+    server
+        .get_mut(REQUEST)
+        .and_then(|request| request.as_object_mut()?.remove("headers"))
+        .into_iter()
+        .for_each(&mut add);
+    // By the names of environment variables.
+    let of_environment = server.remove("env_http_headers").map(|mut named| {
+        let values = named.as_object_mut().into_iter().flat_map(Object::values_mut);
+        values
+            .filter_map(|value| Some((value.as_str().map(|name| format!("${{{name}}}"))?, value)))
+            .for_each(|(reference, value)| *value = reference.into());
+        named
+    });
+    of_environment.into_iter().for_each(&mut add);
+    if TOKENS.into_iter().fold(false, |is_there, member| server.remove(member).is_some() || is_there) {
+        let variables = json!({"token": {"isRequired": true, "isSecret": true}});
+        headers.push(
+            json!({"name": "Authorization", "value": "Bearer {token}", "isRequired": true, "variables": variables}),
+        );
     }
-    (template, variables)
+    headers
 }
 
 /// The package that a command runs. Of a command that runs no package the words are kept, so that they can be shown.
@@ -212,8 +231,7 @@ fn package(command: &str, server: &Object) -> Value {
     }
     package["runtimeHint"] = command.into();
     let variables = server.get("env").and_then(Value::as_object).into_iter().flatten();
-    let variables: Value =
-        variables.map(|(name, _)| json!({"name": name, "isRequired": true, "isSecret": true})).collect();
+    let variables = header_list(&variables.map(|(name, value)| (name.clone(), value.clone())).collect());
     if variables != json!([]) {
         package["environmentVariables"] = variables;
     }

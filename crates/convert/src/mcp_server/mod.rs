@@ -26,6 +26,7 @@ mod input;
 mod publisher_metadata;
 mod read;
 mod redaction;
+mod reference;
 mod remote;
 mod run;
 mod schema;

@@ -59,6 +59,8 @@ pub(crate) enum Mark {
     None,
     /// It is a secret.
     Secret,
+    /// It is where users put credentials, and may be one.
+    Credential,
     /// It is a prompt, which isn't shown.
     Prompt,
     /// It refers to something that is hidden.
@@ -111,6 +113,13 @@ pub(crate) fn is_stand_in(text: &str) -> bool {
 /// True if a value under that name is a secret, by the name and its looks.
 pub(crate) fn is_secret_value(name: &str, value: &Node<'_>) -> bool {
     value.text().is_some_and(|text| secrecy_of(name).is_some_and(|secrecy| is_secret_word(text, secrecy)))
+}
+
+/// True unless a header or a variable with this name and value is a constant: a name that says nothing of secrets, and a value
+/// that doesn't look like one.
+pub(crate) fn may_be_credential(name: &str, value: &Node<'_>) -> bool {
+    let is_constant = |text: &str| !is_secret_word(text, Secrecy::Weak) && credentials(text).is_empty();
+    secrecy_of(name).is_some() || name.eq_ignore_ascii_case("cookie") || !value.text().is_some_and(is_constant)
 }
 
 /// The position of a value: a chain from the document down to it.
@@ -250,6 +259,7 @@ impl<M: Marks> Redactor<'_, M> {
                     let is_prompt = |text: &str| !text.is_empty();
                     match mark {
                         Mark::Secret if !self.is_harmless(&member.value) => self.hide(&within, Rule::Field),
+                        Mark::Credential if !self.is_harmless(&member.value) => self.hide(&within, Rule::Setting),
                         Mark::Prompt if member.value.text().map_or(!self.is_harmless(&member.value), is_prompt) => {
                             self.hide(&within, Rule::Prompt);
                         }

@@ -4,6 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Field,
+    Setting,
     Value,
     UserInfo,
     Parameter,
@@ -15,7 +16,7 @@ impl Rule {
     /// Its name in warnings.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Rule::Field => "secret-field",
+            Rule::Field | Rule::Setting => "secret-field",
             Rule::Value => "secret-value",
             Rule::UserInfo => "user-info",
             Rule::Parameter => "secret-parameter",
@@ -28,6 +29,7 @@ impl Rule {
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Rule::Field => "a secret by the format's specification",
+            Rule::Setting => "a header or an environment variable that may be a credential",
             Rule::Value => "a key, a token, or a password",
             Rule::UserInfo => "the user and password in a URL",
             Rule::Parameter => "the value of a parameter that by its name and its looks is a secret",
@@ -40,6 +42,10 @@ impl Rule {
     pub(crate) fn message(self) -> &'static str {
         match self {
             Rule::Field => "the value was hidden: the format's specification says that this field is a secret",
+            Rule::Setting => {
+                "the value was hidden: a header or an environment variable is taken for a credential unless its name and its \
+                 looks say otherwise"
+            }
             Rule::Value => "a credential in the text was hidden; it should be replaced, since it was sent",
             Rule::UserInfo => {
                 "the user and password in a URL were left out; they should be replaced, since they were sent"
