@@ -44,7 +44,7 @@ fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
         instruction += &format!(" with {} set", variables.join(", "));
     }
     let transport = package.get("mcp:transport");
-    let url = transport.and_then(|transport| transport.get("mcp:url")?.as_str());
+    let url = transport.and_then(|transport| Some(with_defaults(transport.get("mcp:url")?.as_str()?, package)));
     let place = url.map_or("over its standard input and output".to_owned(), |url| format!("at {url}"));
     instruction += &format!(", and speak MCP {place}");
     let headers: Vec<Cow<'_, str>> =
@@ -52,7 +52,27 @@ fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
     if !headers.is_empty() {
         instruction += &format!(" with the headers {}", headers.join(", "));
     }
+    if words.iter().any(|word| word.contains('<') && word.contains('>')) {
+        instruction += " (fill in what stands in angle brackets)";
+    }
     Some(instruction)
+}
+
+/// The URL of a transport with the values that arguments and environment variables have by default.
+fn with_defaults(url: &str, package: &Value) -> String {
+    let variables = package.pointer("/mcp:transport/mcp:variables").and_then(Value::as_object).into_iter().flatten();
+    let lists = ["mcp:packageArguments", "mcp:runtimeArguments", "mcp:environmentVariables"];
+    let listed = lists.iter().filter_map(|list| package.get(*list)?.as_array()).flatten();
+    let inputs = listed.flat_map(|input| {
+        let names = ["mcp:valueHint", "mcp:name"].into_iter().filter_map(|member| input.get(member)?.as_str());
+        names.map(move |name| (name.trim_start_matches('-'), input))
+    });
+    let known = variables.map(|(name, variable)| (name.trim_start_matches("mcp:"), variable)).chain(inputs);
+    known.fold(url.to_owned(), |url, (name, input)| {
+        let value = ["mcp:value", "mcp:default"].into_iter().find_map(|member| input.get(member));
+        let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        text.map_or(url.clone(), |text| url.replace(&format!("{{{name}}}"), &text))
+    })
 }
 
 /// The inputs that callers have to give, and those with a value.
@@ -131,6 +151,15 @@ mod tests {
             let text = instructions(&package).unwrap();
             assert!(text.contains("start `serve` in the directory '/srv/a b', and speak MCP"), "{text}");
         }
+        let served = json!([{
+            "mcp:command": ["docker", "run", "--mount", "src=<dir>", "x"], "mcp:packageArguments": [{"mcp:name": "--port", "mcp:default": "3000"}],
+            "mcp:transport": {"mcp:url": "http://127.0.0.1:{port}/mcp"},
+        }]);
+        let text = instructions(&json!({"mcp:packages": served})).unwrap();
+        assert!(
+            text.ends_with("speak MCP at http://127.0.0.1:3000/mcp (fill in what stands in angle brackets)"),
+            "{text}"
+        );
         assert_eq!(instructions(&json!({"mcp:packages": [{}]})), None);
         assert_eq!(instructions(&json!({})), None);
     }

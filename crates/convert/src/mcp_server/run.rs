@@ -39,11 +39,12 @@ pub(super) fn command(package: &Object) -> Option<Vec<String>> {
     if program == "docker" && is_usual {
         further.extend(passed_variables(package, &runtime_arguments));
     }
-    match runtime_arguments.is_empty() {
-        true if is_usual => command.extend(usual.into_iter().map(str::to_owned)),
-        true => {}
-        false => command.extend(runtime_arguments),
+    // Arguments of `docker run` alone don't say that it is run.
+    let is_run = kind != "oci" || runtime_arguments.iter().any(|argument| argument == "run");
+    if is_usual && (runtime_arguments.is_empty() || !is_run) {
+        command.extend(usual.into_iter().filter(|word| !has_argument(word)).map(str::to_owned));
     }
+    command.extend(runtime_arguments.iter().cloned());
     command.extend(further);
     command.push(subject);
     command.extend(arguments(package, "packageArguments"));
@@ -101,7 +102,7 @@ fn arguments(package: &Object, list: &str) -> Vec<String> {
         let given = text(argument, "value").or(text(argument, "default"));
         // Optional arguments without a value are the user's choice.
         let value = match given {
-            Some(value) => Some(value.to_owned()),
+            Some(value) => Some(filled(value, argument)),
             None if is(argument, "isRequired") || text(argument, "valueHint").is_some() => {
                 let name = text(argument, "valueHint").or(text(argument, "name")).unwrap_or("value");
                 Some(format!("<{}>", name.trim_start_matches('-')))
@@ -114,6 +115,27 @@ fn arguments(package: &Object, list: &str) -> Vec<String> {
         written.extend(value);
     }
     written
+}
+
+/// A value with its variables as far as they have values; others stand in angle brackets.
+fn filled(value: &str, argument: &Object) -> String {
+    let declared = argument.get("variables").and_then(Value::as_object);
+    let mut parts = value.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let named = part.split_once('}');
+        match named.and_then(|(name, rest)| Some((name, declared?.get(name)?.as_object()?, rest))) {
+            Some((name, variable, rest)) => {
+                match text(variable, "value").or(text(variable, "default")).filter(|_| !is_secret(variable)) {
+                    Some(known) => filled.push_str(known),
+                    None => filled.push_str(&format!("<{name}>")),
+                }
+                filled.push_str(rest);
+            }
+            None => filled.extend(["{", part]),
+        }
+    }
+    filled
 }
 
 #[cfg(test)]
@@ -162,6 +184,11 @@ mod tests {
         ]);
         let mut package = json!({"registryType": "oci", "identifier": "a/x", "environmentVariables": variables});
         assert_eq!(run(package.clone()), "docker run -i --rm -e KEY -e LOG -e REGION=eu a/x");
+        package["runtimeArguments"] = json!([
+            {"type": "named", "name": "--mount", "value": "src={s},dst={d}", "variables": {"s": {"isRequired": true}, "d": {"default": "/p"}}},
+        ]);
+        let mounted = "docker run -i --rm --mount src=<s>,dst=/p -e KEY -e LOG -e REGION=eu a/x";
+        assert_eq!(run(package.clone()), mounted);
         package["runtimeArguments"] = json!([
             {"type": "positional", "value": "run"}, {"type": "named", "name": "-e", "value": "KEY"},
             {"type": "named", "name": "-e", "value": "LOG=debug"},
