@@ -21,7 +21,7 @@ use super::{
     input,
     middleware::Next,
     request_template::RequestTemplate,
-    schema, template,
+    schema, stand_in, template,
     utterance::Utterance,
 };
 use crate::{
@@ -422,6 +422,7 @@ impl Agent {
         settings: &Settings,
         given_headers: &[String],
     ) -> Result<Vec<Authorization>> {
+        stand_in::check(form)?;
         if RequestTemplate::of(form).is_some()
             && let Some(name) = origin_variable(&form.href)
         {

@@ -239,6 +239,7 @@ mod run;
 mod schema;
 mod settings;
 mod several;
+mod stand_in;
 mod state;
 mod template;
 mod transport;

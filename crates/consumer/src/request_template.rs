@@ -14,7 +14,7 @@ use reqwest::{
 };
 use serde_json::{Map, Value};
 
-use super::{Authorization, Error, Form, Place, Result, credential::parts, template::text_of};
+use super::{Authorization, Error, Form, Place, Result, credential::parts, stand_in::STAND_IN, template::text_of};
 use crate::fetch::shown;
 
 /// A name is of letters, numbers and underscores; as in Python, combining marks are no letters.
@@ -27,8 +27,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 const OF_CONNECTION: [&str; 8] =
     ["host", "connection", "content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"];
 
-/// What stands for a credential that a description doesn't have: in a text, and the name of the only member of a reference.
-const STAND_IN: &str = "[redacted]";
+/// The name of the only member of a reference, which stands for a credential that a description doesn't have.
 const REFERENCE: &str = "$component_ref";
 
 /// The inputs of a tool, by name.
