@@ -33,7 +33,8 @@ use agentdex::{convert::Format, td};
 use agentdex_client::{self as client, Imported, RegistryClient};
 
 fn seconds(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "a number of seconds is expected, such as 3600".to_owned())
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| "a number of seconds above 0 is expected, such as 3600".to_owned())
 }
 
 /// As many agents as get a progress bar.

@@ -172,7 +172,7 @@ impl Terms {
         Ok(Terms {
             if_exists: parameters.choice("if_exists", &choices)?.unwrap_or_default(),
             replace: parameters.flag("replace")?,
-            ttl: parameters.number("ttl", 0)?,
+            ttl: parameters.number("ttl", 1)?,
             dry_run: parameters.flag("dry_run")?,
             access: parameters.access()?,
         })

@@ -86,10 +86,10 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         }
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
         ("limit", _) if path == "/search" => whole_number(0),
-        ("limit", _) => whole_number(1),
+        ("limit" | "ttl", _) => whole_number(1),
         // With a `limit` of 1 or more it is at most 10,000.
         ("offset", _) if path == "/search" => number_between(0, 9_999),
-        ("offset" | "wait" | "ttl", _) => whole_number(0),
+        ("offset" | "wait", _) => whole_number(0),
         ("since", _) if matches!(path, "/changes" | "/things/{id}/history") => {
             matching("^([0-9a-f]{16}-)?[0-9]{1,15}$")
         }
