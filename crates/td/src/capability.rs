@@ -48,6 +48,17 @@ pub fn semantic_version(text: &str) -> Option<Version> {
     Some(Version { build: BuildMetadata::EMPTY, ..version })
 }
 
+/// The version of a Thing, by which it is ordered: a semantic one, of which the last numbers may be missing. `2` and `2.0` are
+/// `2.0.0`.
+pub fn thing_version(text: &str) -> Option<Version> {
+    let missing = match text.trim().split('.').count() {
+        1 => ".0.0",
+        2 => ".0",
+        _ => "",
+    };
+    semantic_version(&format!("{}{missing}", text.trim()))
+}
+
 /// Lists the capabilities of a Thing, each with its entry: all entries, of which one capability may have several in
 /// different versions, then the actions that no entry names.
 pub fn listed_capabilities(thing: &Value) -> Vec<(Capability<'_>, Option<&Value>)> {

@@ -85,7 +85,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::{
-        capability::{listed_capabilities, semantic_version},
+        capability::{listed_capabilities, semantic_version, thing_version},
         data_schema::DataSchema,
         document::{malformed_json, parse_json, text_of},
         flag::is_invisible,

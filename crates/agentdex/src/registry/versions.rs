@@ -7,7 +7,7 @@ use crate::{
     change::Seq,
     search::choose_version,
     store::{DeclaredTexts, Declarer, Original, Record, version_of},
-    td::{self, internal::semantic_version},
+    td::{self, internal::thing_version},
 };
 
 /// A version of a Thing.
@@ -152,7 +152,7 @@ impl ThingVersion {
     }
 
     fn compare(&self, other: &ThingVersion) -> std::cmp::Ordering {
-        let key = |version: &ThingVersion| (version.version.as_deref().and_then(semantic_version), version.seq);
+        let key = |version: &ThingVersion| (version.version.as_deref().and_then(thing_version), version.seq);
         key(self).cmp(&key(other))
     }
 }

@@ -13,7 +13,10 @@ use tantivy::{
 };
 
 use super::{failure::index_error, text::fold_case, version_range::Range};
-use crate::{Error, Result, td::internal::semantic_version};
+use crate::{
+    Error, Result,
+    td::internal::{semantic_version, thing_version},
+};
 
 /// The tenant of a Thing that names none.
 pub(super) const ANY_TENANT: &str = "*";
@@ -60,7 +63,7 @@ pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Op
     if let Some(named) = versions.iter().find(|version| **version == asked) {
         return Ok(Some(named));
     }
-    let number = |version: &str| semantic_version(version);
+    let number = |version: &str| thing_version(version);
     if asked == "latest" {
         let latest = versions.iter().max_by_key(|version| number(version));
         // What is no version comes by arrival, the served one first.

@@ -10,7 +10,7 @@ use super::{
     text_access::TextAccess,
     value::{Reader, StoredRecord, put_bytes},
 };
-use crate::{Result, access::Access, change::Seq, td::internal::semantic_version};
+use crate::{Result, access::Access, change::Seq, td::internal::thing_version};
 
 /// The most versions of one record by one who declares it.
 pub(super) const MOST_VERSIONS: usize = 20;
@@ -66,7 +66,7 @@ impl Declaration {
     }
 
     fn number(&self) -> Option<Version> {
-        self.version.as_deref().and_then(semantic_version)
+        self.version.as_deref().and_then(thing_version)
     }
 
     /// The access of its text and its original, where that of the record is `of_record`.
@@ -272,7 +272,16 @@ mod tests {
 
     #[test]
     fn the_highest_version_is_the_best_and_what_is_none_comes_below() {
-        let order = [None, Some("beta"), Some("0.9.0"), Some("1.0.0-rc.1"), Some("1.0.0"), Some("v1.10.0")];
+        let order = [
+            None,
+            Some("beta"),
+            Some("0.9.0"),
+            Some("1.0.0-rc.1"),
+            Some("1.0.0"),
+            Some("v1.10.0"),
+            Some("2"),
+            Some("2.1"),
+        ];
         for (place, version) in order.iter().enumerate() {
             for below in &order[..place] {
                 let mut both = Declarations(vec![
