@@ -147,12 +147,17 @@ impl Mapping {
     /// Returns the options of the converters of a format.
     ///
     /// # Errors
-    /// A value that a parameter can't have, and an id where there is no place for one.
+    /// A value that a parameter can't have, and an id or a security scheme where there is no place for one.
     pub(super) fn options(&self, format: Format) -> anyhow::Result<ImportOptions> {
-        let takes_id = |format: Format| format.import().is_some_and(|import| import.parameters.iter().any(is_id));
-        if self.id().is_some() && !takes_id(format) {
-            let others = Format::names(Format::ALL.iter().copied().filter(|format| takes_id(*format)));
-            bail!("--id is for {others}; a document of the format {format} has its id in it");
+        // A document of another format says both itself.
+        for (name, what) in [("id", "has its id in it"), ("security", "says itself what a call needs")] {
+            let takes = |format: Format| {
+                format.import().is_some_and(|import| import.parameters.iter().any(|parameter| parameter.name == name))
+            };
+            if self.values.iter().any(|(given, _)| *given == name) && !takes(format) {
+                let others = Format::names(Format::ALL.iter().copied().filter(|format| takes(*format)));
+                bail!("--{name} is for {others}; a document of the format {format} {what}");
+            }
         }
         let mut options = ImportOptions::default();
         for (name, value) in self.parameters(format, false) {
@@ -188,10 +193,6 @@ impl Mapping {
     pub(super) fn id(&self) -> Option<&str> {
         self.values.iter().find(|(name, _)| *name == "id").map(|(_, value)| value.as_str())
     }
-}
-
-fn is_id(parameter: &Parameter) -> bool {
-    parameter.kind == ParameterKind::Id
 }
 
 /// The help of a flag that names the format of files.

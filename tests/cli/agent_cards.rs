@@ -139,6 +139,10 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
         assert_eq!(output.status.code(), Some(1), "{command}");
         assert!(stderr(&output).contains(words), "{command}: {}", stderr(&output));
     }
+    let secured = run(&["register", &file, "--security", "bearer"]);
+    let refused =
+        "--security is for agent-spec; a document of the format lmos-capabilities says itself what a call needs";
+    assert!(stderr(&secured).contains(refused), "{}", stderr(&secured));
 }
 
 #[test]

@@ -169,6 +169,8 @@ fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
 pub fn malformed_json(error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
+    let is_empty = error.is_eof() && error.line() <= 1 && error.column() == 0;
+    let message = if is_empty { "the document is empty".to_owned() } else { message };
     Error::MalformedJson {
         line: error.line(),
         column: error.column(),
