@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     answer_printer::NO_ANSWER,
@@ -100,6 +100,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         is_flow,
         said: String::new(),
         answered: String::new(),
+        wanted: Map::new(),
     };
     tokio::select! {
         code = follow(arguments, &mut run, &mut printer) => return code,
@@ -265,6 +266,8 @@ struct Printer {
     said: String,
     /// The message that an agent answered last.
     answered: String,
+    /// What an agent that asks gives beside its question, such as the values to choose from.
+    wanted: Map<String, Value>,
 }
 
 impl Printer {
@@ -292,7 +295,9 @@ impl Printer {
             }
             RunEvent::Agent { .. } => {}
             // The question follows.
-            RunEvent::Answered { response, .. } if response.status == Status::ClarificationNeeded => {}
+            RunEvent::Answered { response, .. } if response.status == Status::ClarificationNeeded => {
+                self.wanted.clone_from(&response.data);
+            }
             RunEvent::Answered { node, response, elapsed, .. } => {
                 let status = format!("{node}: {} after {:.1} s", response.status, elapsed.as_secs_f64());
                 writeln!(err, "{}", visible(&status))?;
@@ -311,6 +316,10 @@ impl Printer {
             }
             RunEvent::NeedsInput { node, message } => {
                 writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), message.trim_end_matches('\n'))?;
+                let wanted = std::mem::take(&mut self.wanted);
+                if !wanted.is_empty() {
+                    writeln!(err, "{}", serde_json::to_string_pretty(&wanted)?)?;
+                }
             }
             RunEvent::Ended(Outcome::Done(response)) => {
                 // The last node may have said its message already.

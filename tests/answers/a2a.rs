@@ -10,8 +10,15 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Agent, check, kind::Kind, thing};
-use crate::consumer::server::{Received, Said, Server};
+use super::{
+    Agent, check,
+    kind::{Cell, Kind},
+    register, registry, thing,
+};
+use crate::consumer::{
+    agentdex,
+    server::{Received, Said, Server},
+};
 
 const PLAN: &str = "# Plan\n\n- one\n- two";
 
@@ -260,4 +267,26 @@ fn every_command_shows_every_answer_over_a2a_without_streams() {
     let tasks = Tasks::default();
     let server = Server::start(move |request| answer(request, &tasks));
     check(&agent(&server, "a2a-whole", false));
+}
+
+#[test]
+fn what_was_done_before_a_failure_is_on_standard_output_and_its_reason_is_not() {
+    let tasks = Tasks::default();
+    let server = Server::start(move |request| answer(request, &tasks));
+    for streams in [true, false] {
+        let agent = agent(&server, "a2a", streams);
+        let registry = registry();
+        register(&registry, &agent);
+        let id = agent.id();
+        for arguments in [
+            &["ask", "--agent", id, "partial"][..],
+            &["ask", "--agent", id, "partial", "--stream"],
+            &["call", id, "ask", "--input", "\"partial\""],
+            &["call", id, "ask", "--input", "\"partial\"", "--stream"],
+        ] {
+            let cell = Cell::of(&agentdex(&registry, arguments, ""));
+            assert_eq!((cell.code, cell.out.as_str()), (1, "# Plan\n\n- one\n- two\n"), "{arguments:?}: {}", cell.err);
+            assert!(cell.err.contains("error: the agent gave up: failed: Lost it\n"), "{arguments:?}: {}", cell.err);
+        }
+    }
 }

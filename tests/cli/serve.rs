@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{json_lines, run, stderr, stdout};
 use crate::{
+    consumer::server::{Said, Server},
     process::{ServerProcess, agentdex},
     support::{Call, eventually},
 };
@@ -113,6 +114,33 @@ fn settings_come_from_file_and_variables() {
     let output = agentdex().arg("serve").env("AGENTDEX_CONFIG", file).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("`lisen`") && stderr(&output).contains("`listen`"), "{}", stderr(&output));
+}
+
+/// Whoever may register an agent could otherwise collect what the server was given for other agents.
+#[test]
+fn no_credential_of_its_environment_is_sent_by_a_server_that_calls_agents() {
+    let agent = Server::start(|_| Said::json(serde_json::json!("answer")));
+    let data = tempfile::tempdir().unwrap();
+    let server = ServerProcess::start_with_variables(
+        data.path(),
+        &["--conversations", "--allow-fetch", "127.0.0.1"],
+        &[("AGENTDEX_CREDENTIAL_VAULT", "sesame"), ("AGENTDEX_CREDENTIAL_VAULT_ORIGIN", &agent.origin)],
+    );
+    let thing = serde_json::json!({
+        "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:vault", "title": "Vault",
+        "securityDefinitions": {"vault": {"scheme": "bearer"}}, "security": "vault",
+        "actions": {"ask": {"forms": [{"href": &agent.origin}]}},
+        "properties": {"level": {"type": "string", "forms": [{"href": &agent.origin}]}},
+    });
+    let registered = super::run_with_input(&["register", "-", "--url", server.url()], &thing.to_string());
+    assert!(registered.status.success(), "{}", stderr(&registered));
+    let call = |method: &str, end: &str| Call::new(method, &format!("{}/things/urn:example:vault/{end}", server.url()));
+    let said = call("POST", "conversation").body("application/json", r#"{"message": "x"}"#.to_owned());
+    for request in [said, call("GET", "properties/level/value")] {
+        let problem = request.send().problem(422, "agent-not-callable");
+        assert!(problem["detail"].as_str().unwrap().contains("AGENTDEX_CREDENTIAL_VAULT"), "{problem}");
+    }
+    assert!(agent.received().is_empty());
 }
 
 #[test]

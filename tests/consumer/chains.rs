@@ -185,7 +185,11 @@ fn failures_and_bounds_end_a_run_or_take_its_error_edge() {
         run.finish().await;
         assert!(reason(&run).contains("did not answer in time"), "{}", reason(&run));
         let mut run = consumer().run(chain(endless), "x").max_calls(5);
-        run.finish().await;
+        let mut last = None;
+        while let Some(event) = run.next().await {
+            last = Some(event);
+        }
+        assert!(matches!(last, Some(RunEvent::Ended(Outcome::Failed { .. }))), "{last:?}");
         assert!(reason(&run).contains("called 5 agents"), "{}", reason(&run));
         let nobody = json!({"start": "a", "nodes": {"a": {"agent": "urn:example:nobody"}}});
         let mut run = consumer().run(chain(nobody), "x");

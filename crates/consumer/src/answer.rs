@@ -41,10 +41,10 @@ pub(super) fn invalid(expected: impl Into<String>, answer: &Answer) -> Option<Er
 /// nothing was coerced stays as it came.
 pub(super) fn with_answer(reply: Reply, answer: &Answer) -> Reply {
     let state = match (answer.kind, answer.response.status) {
+        (Kind::Plain, _) if answer.repairs.is_empty() => return reply,
         _ if reply.state.is_failure() => reply.state,
         (Kind::Response(_), Status::Failure) => State::Failed,
         (Kind::Response(_), Status::ClarificationNeeded) => State::InputRequired,
-        (Kind::Plain, _) if answer.repairs.is_empty() => return reply,
         _ => reply.state,
     };
     let Answer { response, text, value, kind, repairs, .. } = answer;

@@ -203,7 +203,9 @@ impl Run {
             }
             self.begin();
             if self.under_way.is_empty() {
-                return None;
+                // A bound of the run may have ended it.
+                self.report();
+                return self.ready.pop_front();
             }
             match self.wait().await {
                 Next::Event(event) => return Some(event),

@@ -44,7 +44,9 @@ pub(super) fn conversations(settings: &Settings, registry: &Registry) -> anyhow:
         return Ok(None);
     }
     let consumer = Consumer::with_options(registry.clone(), options(settings)?)?;
-    let settings = consumer::Settings::new().timeout(LONGEST_ANSWER).answers(Sacp::Allowed);
+    // Anybody who may register an agent could otherwise collect the credentials of the server.
+    let no_variables: [(String, String); 0] = [];
+    let settings = consumer::Settings::new().environment(no_variables).timeout(LONGEST_ANSWER).answers(Sacp::Allowed);
     Ok(Some(consumer.with_settings(settings)))
 }
 
