@@ -24,7 +24,12 @@ pub fn detect(json: &str) -> Result<Format> {
     let malformed = |error| signs::explain(td::internal::malformed_json(&error).into(), json);
     if !json.trim_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(json).map_err(malformed)?;
-        return Err(unclear("it is not a JSON object, which it is in every format".into()));
+        return Err(unclear(match json.trim_start().starts_with('[') {
+            true => "it is a list and not a JSON object: write one document a line, such as by `jq -c '.[]' FILE > \
+                     documents.ndjson`, and register that file"
+                .into(),
+            false => "it is not a JSON object, which it is in every format".into(),
+        }));
     }
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
     // Of what is nested too deeply to be read only the name counts.
@@ -50,6 +55,14 @@ fn lacking(members: &Map<String, Value>) -> String {
     if let Some(member) = affordances.iter().find(|name| members.contains_key(**name)) {
         let thing = Format::ThingDescription.descriptor().noun;
         return format!("{thing}, which has a `{member}`, needs `@context`: \"{}\"", td::CONTEXT_1_1);
+    }
+    for (member, servers) in [("mcp", ".mcp.servers // .mcp"), ("context_servers", ".context_servers")] {
+        if members.get(member).is_some_and(Value::is_object) {
+            return format!(
+                "the settings of a client, which have its MCP servers in `{member}`, are registered as a configuration: `jq \
+                 '{{mcpServers: ({servers})}}' FILE > servers.json`"
+            );
+        }
     }
     let formats = Format::ALL.iter().map(|format| format.descriptor());
     let known: Vec<String> =
@@ -103,6 +116,10 @@ mod tests {
         assert!(refusal(r#"{"title": "x"}"#).contains("needs `@context`"));
         for json in ["[]", "1", "null", "\"component_type\""] {
             assert!(refusal(json).contains("not a JSON object"), "{json}");
+        }
+        assert!(refusal(r#"[{"name": "A"}]"#).contains("jq -c"));
+        for json in [r#"{"mcp": {"servers": {}}}"#, r#"{"context_servers": {"a": {}}}"#] {
+            assert!(refusal(json).contains("mcpServers"), "{json}");
         }
         for (json, name) in [
             (r#"{"@context": "https://schema.org", "@type": "Organization"}"#, "a schema.org Organization"),
