@@ -240,14 +240,17 @@ fn mcp_server_is_found_without_a_format() {
 }
 
 #[test]
-fn thing_description_is_found_and_registered_as_it_is() {
+fn thing_description_is_found_and_registered_with_where_it_is_from() {
     let (_data, server) = server(&[]);
     let thing = json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": ID, "title": "Lamp", "security": "n",
-        "securityDefinitions": {"n": {"scheme": "nosec"}}});
+        "securityDefinitions": {"n": {"scheme": "nosec"}}, "actions": {"toggle": {"forms": [{"href": "toggle"}]}}});
     let agent = Agent::start("/.well-known/wot", &thing);
     let registered = run(&["register", "--url-of-agent", &agent.url(), "--url", server.url()]);
     assert_eq!(stdout(&registered), format!("created {ID}\n"), "{}", stderr(&registered));
     assert!(stderr(&registered).contains("is not polled"), "{}", stderr(&registered));
+    assert!(!stderr(&registered).contains("relative-without-base"), "{}", stderr(&registered));
+    let found: Value = serde_json::from_str(&stdout(&run(&["get", ID, "--json", "--url", server.url()]))).unwrap();
+    assert_eq!(found["base"], agent.site.url("/.well-known/wot"));
     assert!(imports(&server, "current").is_empty());
 }
 

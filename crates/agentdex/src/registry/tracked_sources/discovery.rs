@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::{
     poll::{self, NewDocument},
     request::TrackRequest,
@@ -181,10 +183,13 @@ impl Registry {
         if let (Some(id), None) = (&request.id, document.id()) {
             patch.insert("id".to_owned(), id.as_str().into());
         }
+        if has_relative_address(document.value()) {
+            patch.insert("base".to_owned(), fetched.url.as_str().into());
+        }
         if let Some(ttl) = request.ttl {
             patch.insert("registration".to_owned(), serde_json::json!({"ttl": ttl}));
         }
-        let text = merge_patch::apply(document.text(), &serde_json::Value::Object(patch).to_string())?;
+        let text = merge_patch::apply(document.text(), &Value::Object(patch).to_string())?;
         let write = match (&request.id, request.if_exists) {
             (Some(id), IfExists::Refuse) => Write::put_at(id.as_str(), text.as_str()).when(Precondition::Absent),
             (None, IfExists::Refuse) => Write::register(text.as_str()),
@@ -226,4 +231,16 @@ fn say_how_to_register(error: Error) -> Error {
 
 fn no_place(url: &str) -> Error {
     Error::FetchRefused { url: shown(url), reason: "there is no place where a document may be".into() }
+}
+
+/// True for a Thing Description with a form whose URL is relative and no base: it is called below the URL that it is from.
+fn has_relative_address(thing: &Value) -> bool {
+    let affordances = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
+    let owners = affordances.flat_map(serde_json::Map::values).chain([thing]);
+    let mut forms = owners.filter_map(|owner| owner.get("forms")?.as_array()).flatten();
+    let is_relative = |href: &str| {
+        let scheme = href.split_once(':').map(|(scheme, _)| scheme);
+        !scheme.is_some_and(|scheme| scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)))
+    };
+    thing.get("base").is_none() && forms.any(|form| form.get("href").and_then(Value::as_str).is_some_and(is_relative))
 }
