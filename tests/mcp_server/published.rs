@@ -377,11 +377,11 @@ fn access_to_a_card_is_read_as_open_api_says_it() {
     assert_eq!(of(json!([{"bearerAuth": []}])), (json!(["Authorization"]), false));
     assert_eq!(of(json!([{"bearerAuth": []}, {"key": []}])), (json!(["any_sc"]), false));
     assert_eq!(of(json!([{}, {"key": []}])), (json!(["optional_X-Key"]), false));
-    assert_eq!(of(json!([{"bearerAuth": [], "key": []}])).1, true);
-    assert_eq!(of(json!([])).1, false);
+    assert!(of(json!([{"bearerAuth": [], "key": []}])).1);
+    assert!(!of(json!([])).1);
     for member in ["requiresAuth", "requires_auth", "authRequired"] {
         assert_eq!(card(json!({member: true})), (json!("auto_sc"), true), "{member}");
-        assert_eq!(card(json!({member: false})).1, false, "{member}");
+        assert!(!card(json!({member: false})).1, "{member}");
     }
     let relative = json!({"serverInfo": {"name": "keeper"}, "url": "../mcp", "tools": ["open"]});
     assert!(rules(&imported(&relative, None).1).contains(&("url-relative", "/url")));

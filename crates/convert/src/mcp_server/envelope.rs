@@ -185,7 +185,7 @@ fn take_headers(server: &mut Object) -> Vec<Value> {
         named
     });
     of_environment.into_iter().for_each(&mut add);
-    if TOKENS.into_iter().fold(false, |is_there, member| server.remove(member).is_some() || is_there) {
+    if TOKENS.into_iter().filter_map(|member| server.remove(member)).count() > 0 {
         let variables = json!({"token": {"isRequired": true, "isSecret": true}});
         headers.push(
             json!({"name": "Authorization", "value": "Bearer {token}", "isRequired": true, "variables": variables}),
