@@ -195,13 +195,18 @@ fn add_known(schema: &Value, members: &mut Map<String, Value>) {
     }
 }
 
-/// A message as the answer to a question of an action that goes on: its data, else its text. The question decides what it has
+/// A message as the answer to a question of an action that goes on: its data, or its text. The question decides what it has
 /// to be, and not the input of the action.
-pub(super) fn of_answer(message: &Message) -> Input {
-    let text = spoken_text(message);
-    let data = message.data().cloned().or_else(|| (!text.is_empty()).then(|| text.into()));
+pub(super) fn of_answer(form: &Form, message: &Message) -> Result<Input> {
+    let text = Some(spoken_text(message)).filter(|text| !text.is_empty()).map(Value::from);
+    let mut values = message.all_data().cloned().chain(text);
+    let data = values.next();
+    if values.next().is_some() {
+        let violation = Violation::new("", "input-data", "the answer has several values, and a question takes one");
+        return Err(Error::InvalidInput { affordance: form.affordance.to_string(), violations: vec![violation] });
+    }
     let parts = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
-    Input { data, parts, variables: Map::new() }
+    Ok(Input { data, parts, variables: Map::new() })
 }
 
 /// True if an action declares that its input is an object, or variables of its URL.
@@ -355,7 +360,9 @@ pub(super) fn with_answer(
     let mut members = before.clone();
     if let Some(Value::Object(given)) = answer.data() {
         members.extend(given.clone());
-        return Some(Answered { members, text: None });
+        if text.is_empty() {
+            return Some(Answered { members, text: None });
+        }
     }
     if let Ok(given) = serde_json::from_str::<Map<String, Value>>(&text)
         && given.keys().all(|name| declared.contains_key(name))
@@ -581,6 +588,13 @@ mod tests {
                 &city_and_day,
                 &before,
                 "Which?",
+                Message::from(("Cologne", json!({"day": 4}))),
+                members(json!({"city": "Cologne", "day": 4})),
+            ),
+            (
+                &city_and_day,
+                &before,
+                "Which?",
                 Message::from("{\"day\": 4}"),
                 members(json!({"city": "Bonn", "day": 4})),
             ),
@@ -618,6 +632,14 @@ mod tests {
         let answered =
             with_answer(&in_url, &form(), before.as_object().unwrap(), "Which?", &Message::from("Ulm")).unwrap();
         assert_eq!(Value::Object(answered.members), json!({"city": "Ulm", "day": 3}));
+    }
+
+    #[test]
+    fn answer_to_an_action_that_goes_on_is_one_value() {
+        let data = |message: Message| of_answer(&form(), &message).map(|input| input.data);
+        assert_eq!(data(Message::from("Bonn")).unwrap(), Some(json!("Bonn")));
+        assert_eq!(data(Message::from(json!({"a": 1}))).unwrap(), Some(json!({"a": 1})));
+        assert!(matches!(data(Message::from(("Bonn", json!(1)))), Err(Error::InvalidInput { .. })));
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Utterance {
         let Choice { form, fit, .. } = choice;
         let (continuation, stream) = (self.continuation.clone(), self.stream);
         if fit.continues && !fit.takes_messages && continuation.task.is_some() {
-            let input::Input { data, parts, .. } = input::of_answer(&self.message);
+            let input::Input { data, parts, .. } = input::of_answer(form, &self.message)?;
             let variables = input::of_variables(description, &form.affordance, variables)?;
             return Ok((Request::Invoke { input: data, parts, continuation, stream }, variables));
         }
