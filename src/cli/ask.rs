@@ -23,10 +23,10 @@ const FAR_BEHIND: f32 = 0.5;
 pub(super) struct Arguments {
     /// What the agent should be able to do, and the question. With --agent, and where the question says it all, the question
     /// alone
-    #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"])]
+    #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"], value_parser = text)]
     words: Vec<String>,
     /// Ask this agent, named by id or title, rather than the best match
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = text)]
     agent: Option<String>,
     /// Send the question to this action, if the agent has several
     #[arg(long, value_name = "NAME")]
@@ -45,6 +45,11 @@ pub(super) struct Arguments {
     explain: bool,
     #[command(flatten)]
     calling: Calling,
+}
+
+/// A text that says something: a variable that isn't set would search for anything.
+fn text(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -66,14 +71,20 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     if arguments.explain {
         explain(&agent).await?;
     }
-    if arguments.stream {
-        return stream(&agent, question).await;
-    }
-    let conversation = agent.process(question.as_str()).await.map_err(|error| with_command(error, &agent))?;
-    match arguments.json {
+    let outcome = match arguments.stream {
+        true => stream(&agent, question).await,
+        false => whole(&agent, question, arguments.json).await,
+    };
+    consumer.close().await;
+    outcome
+}
+
+async fn whole(agent: &Agent, question: &str, is_json: bool) -> anyhow::Result<ExitCode> {
+    let conversation = agent.process(question).await.map_err(|error| with_command(error, agent))?;
+    match is_json {
         true => {
             report_coercions(conversation.repairs());
-            writeln!(stdout(), "{}", json_of(&conversation))?;
+            writeln!(stdout(), "{}", json_of(&conversation)?)?;
         }
         false => AnswerPrinter::default().reply(conversation.reply())?,
     }
@@ -144,14 +155,11 @@ fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
     }
 }
 
-fn json_of(conversation: &Conversation) -> Value {
-    json!({
-        "agent": conversation.agent().id(),
-        "state": conversation.state(),
-        "message": conversation.message(),
-        "history": conversation.history(),
-        "cost": conversation.cost(),
-    })
+/// The conversation as it is stored, so that `chat --restore` goes on with it, and its last message.
+fn json_of(conversation: &Conversation) -> serde_json::Result<Value> {
+    let mut stored: Value = serde_json::from_str(&conversation.to_json())?;
+    stored["message"] = json!(conversation.message());
+    Ok(stored)
 }
 
 async fn explain(agent: &Agent) -> anyhow::Result<()> {
@@ -176,7 +184,13 @@ async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
     let mut dialogue = agent.stream();
     dialogue.send(question);
     while let Some(event) = dialogue.next().await {
-        printer.event(&event.map_err(|error| with_command(error, agent))?)?;
+        match event {
+            Ok(event) => printer.event(&event)?,
+            Err(error) => {
+                printer.close()?;
+                return Err(with_command(error, agent));
+            }
+        }
     }
     Ok(exit_of(dialogue.conversation().state()))
 }

@@ -49,10 +49,12 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let Some(action) = &arguments.action else { bail!("{}", which_action(&agent)) };
     let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Action(action.clone()))?);
     let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
-    if arguments.stream {
-        return stream(&agent, action, input).await;
-    }
-    print(agent.invoke(action, input).await.map_err(with_flag)?)
+    let outcome = match arguments.stream {
+        true => stream(&agent, action, input).await,
+        false => agent.invoke(action, input).await.map_err(with_flag).and_then(print),
+    };
+    consumer.close().await;
+    outcome
 }
 
 async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Result<ExitCode> {
@@ -60,7 +62,13 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
     let mut printer = AnswerPrinter::default();
     let mut code = ExitCode::SUCCESS;
     while let Some(event) = exchange.events.next().await {
-        let event = event?;
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                printer.close()?;
+                return Err(error.into());
+            }
+        };
         printer.event(&event)?;
         if let Event::Done(reply) | Event::InputRequired(reply) = &event {
             code = exit_of(reply.state);

@@ -48,7 +48,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),
         None => agent.stream(),
     };
-    chat(&agent, dialogue).await
+    let outcome = chat(&agent, dialogue).await;
+    consumer.close().await;
+    outcome
 }
 
 async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode> {

@@ -103,13 +103,21 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         wanted: Map::new(),
     };
     tokio::select! {
-        code = follow(arguments, &mut run, &mut printer) => return code,
+        code = follow(arguments, &mut run, &mut printer) => {
+            consumer.close().await;
+            return code;
+        }
         _ = tokio::signal::ctrl_c() => {}
     }
     // Stored as it was: what was under way is done again.
     store(arguments, &run)?;
     run.cancel().await;
+    consumer.close().await;
     complain(&format!("interrupted{}", resume_hint(arguments)));
+    if run.question().is_some() {
+        // A line that is still being read would hold up the end.
+        std::process::exit(i32::from(INTERRUPTED));
+    }
     Ok(ExitCode::from(INTERRUPTED))
 }
 

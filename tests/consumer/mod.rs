@@ -17,6 +17,7 @@ mod several;
 mod talking;
 mod things;
 mod tools;
+mod turns;
 
 use std::time::Duration;
 

@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use super::{Error, Event, Reply, Result, State, Status};
+use super::{
+    Error, Event, Reply, Result, State, Status,
+    action_state::{reason, state},
+};
 
 /// The longest output while an action goes on that is compared with the output at its end, in bytes of JSON.
 const MAX_COMPARED: usize = 64 * 1024;
@@ -98,28 +101,6 @@ pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) ->
     let mut events = vec![Event::Status(Status { state, message: None, progress })];
     events.extend(reply.message.parts.into_iter().map(Event::of_part));
     Ok(events)
-}
-
-/// The reason that an error object gives: title and detail of a problem document (RFC 9457), or a message.
-pub(super) fn reason(error: &Value) -> Option<String> {
-    let text = |name: &str| error.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    match (text("title"), text("detail").or_else(|| text("message"))) {
-        (Some(title), Some(detail)) if title != detail => Some(format!("{title}: {detail}")),
-        (title, detail) => detail.or(title).map(str::to_owned),
-    }
-}
-
-fn state(status: &str) -> Option<State> {
-    Some(match status.to_ascii_lowercase().replace([' ', '_'], "-").as_str() {
-        "pending" | "submitted" => State::Submitted,
-        "running" | "in-progress" | "working" => State::Working,
-        "paused" => State::Paused,
-        "completed" | "succeeded" => State::Completed,
-        "failed" => State::Failed,
-        "cancelled" | "canceled" => State::Cancelled,
-        "input-required" => State::InputRequired,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -30,7 +30,18 @@ pub(super) async fn within<T>(
 }
 
 /// Cancels a call that is dropped before its end.
-struct CancelOnDrop(Option<Arc<dyn Control>>);
+pub(super) struct CancelOnDrop(Option<Arc<dyn Control>>);
+
+impl CancelOnDrop {
+    pub(super) fn new(control: Option<Arc<dyn Control>>) -> CancelOnDrop {
+        CancelOnDrop(control)
+    }
+
+    /// Ends it without a cancellation.
+    pub(super) fn disarm(mut self) {
+        self.0 = None;
+    }
+}
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -32,6 +32,9 @@ struct Stored {
     state: State,
     #[serde(default)]
     continuation: Continuation,
+    /// The action that the agent's settings name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action: Option<String>,
     /// The input that an open question is about, which an agent without conversations is sent again with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<Map<String, Value>>,
@@ -87,6 +90,12 @@ impl Conversation {
         let stored: Stored =
             serde_json::from_str(stored).map_err(|error| Error::InvalidHistory { reason: error.to_string() })?;
         if stored.agent == agent.id() {
+            // It goes on with the action that it was about, unless another is named.
+            let action = stored.action.clone().filter(|_| agent.all_settings().action.is_none());
+            let agent = match action {
+                Some(action) => agent.update(Settings::new().action(action)),
+                None => agent,
+            };
             return Ok(Conversation { agent, stored, repairs: Vec::new() });
         }
         // Another agent knows nothing of the conversation, and is given what was said.
@@ -221,6 +230,7 @@ impl Conversation {
         stored.input = reply.state.needs_input().then(|| self.input_of(&message)).flatten();
         stored.history.push(message);
         stored.history.push(Message { role: Role::Agent, ..reply.message });
+        stored.action = self.agent.all_settings().action;
         stored.state = reply.state;
         stored.continuation = reply.continuation;
         stored.cost.reported.extend(reply.cost);

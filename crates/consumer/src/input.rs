@@ -243,9 +243,10 @@ pub(super) fn check_places(description: &Description, form: &Form, message: &Mes
         return Err(Error::InvalidInput { affordance: affordance.to_string(), violations: vec![violation] });
     }
     let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
-    let mut open = schema.and_then(|schema| schema["properties"].as_object()).cloned().unwrap_or_default();
-    open.retain(|name, _| data.get(name).is_none());
-    match message.text().is_empty() || text_member(&open, &schema.map(required_names).unwrap_or_default()).is_some() {
+    let open = schema.and_then(|schema| schema["properties"].as_object()).cloned().unwrap_or_default();
+    let place = text_member(&open, &schema.map(required_names).unwrap_or_default());
+    let is_open = place.is_some_and(|name| data.get(name).is_none());
+    match message.text().is_empty() || is_open {
         true => Ok(()),
         false => Err(no_place(affordance, "text", schema)),
     }
@@ -420,12 +421,7 @@ fn object(
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     let required = required_names(schema);
     if !text.is_empty() {
-        let open: Map<String, Value> = properties
-            .iter()
-            .filter(|(name, _)| !members.contains_key(*name))
-            .map(|(name, schema)| (name.clone(), schema.clone()))
-            .collect();
-        match text_member(&open, &required) {
+        match text_member(properties, &required).filter(|name| !members.contains_key(name)) {
             Some(name) => drop(members.insert(name, text.into())),
             None if has_prompt => return Err(no_place(affordance, "system prompt", Some(schema))),
             None if members.is_empty() => {
@@ -461,7 +457,7 @@ fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<Str
     let needed: Vec<&&String> = free.iter().filter(|name| required.contains(&name.as_str())).collect();
     let only = match (needed.as_slice(), free.as_slice()) {
         ([one], _) => Some(**one),
-        ([], [one]) => Some(*one),
+        ([], [one]) if properties.len() == 1 => Some(*one),
         _ => None,
     };
     named.copied().or(only).cloned()
@@ -481,6 +477,7 @@ fn is_free_text(schema: &Value) -> bool {
     schema.get("type").is_none_or(|name| name == "string")
         && schema.get("enum").is_none()
         && schema.get("const").is_none()
+        && schema.get("format").is_none()
         && schema.get("properties").is_none()
 }
 

@@ -203,6 +203,7 @@ use agentdex_sacp as sacp;
 use agentdex_td as td;
 
 pub mod a2a;
+mod action_state;
 #[cfg(any(feature = "mqtt", feature = "websocket"))]
 mod action_status;
 mod agent;

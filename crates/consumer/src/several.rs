@@ -51,7 +51,7 @@ impl FirstThatAnswers {
         let message = message.into();
         let mut failures = Vec::new();
         for agent in &self.agents {
-            match agent.ask(message.clone()).await.and_then(Conversation::into_result) {
+            match agent.process(message.clone()).await.and_then(Conversation::into_result) {
                 Ok(conversation) => return Ok(conversation),
                 Err(error) => failures.push((agent.id().to_owned(), error)),
             }
@@ -64,7 +64,7 @@ impl FirstThatAnswers {
             if failures.iter().any(|(id, _)| id == agent.id()) {
                 continue;
             }
-            match agent.ask(message.clone()).await.and_then(Conversation::into_result) {
+            match agent.process(message.clone()).await.and_then(Conversation::into_result) {
                 Ok(conversation) => return Ok(conversation),
                 Err(error) => failures.push((agent.id().to_owned(), error)),
             }

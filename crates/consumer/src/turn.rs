@@ -19,19 +19,22 @@ use tokio::time::{Instant, sleep};
 use self::withheld::Withheld;
 use super::{
     Affordance, Agent, Artifact, Continuation, Control, Error, Event, Events, Exchange, Message, Part, Reply, Request,
-    Result, Status,
+    Result, Settings, State, Status,
     agent::Intent,
     answer::{invalid, with_answer},
     answer_builder::AnswerBuilder,
+    bounded::CancelOnDrop,
 };
-use crate::sacp::{Answer, Expected, Given, Kind, Sacp, read_answer};
+use crate::sacp::{Answer, Kind, Sacp};
 
 /// The pause before an agent is asked for the first time how its work goes. Each is half as long again as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest of these pauses.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
-/// How often in a row the events of a task are received again although nothing new came in between.
-const MAX_RESUMPTIONS: u32 = 3;
+/// How often in a row an agent that works on a task is asked again after a failure, although nothing came in between.
+const MAX_ATTEMPTS: u32 = 4;
+/// The most bytes that are kept of an answer that is forwarded.
+const MAX_FORWARDED: usize = 256 * 1024;
 
 /// A turn under way. Dropping it cancels the call where the protocol can.
 pub(super) struct Turn {
@@ -40,10 +43,16 @@ pub(super) struct Turn {
     sacp: Sacp,
     /// True if work that goes on without the caller is waited for.
     waits: bool,
-    /// True if what was passed on is gathered, within the limit of an answer. Otherwise a stream may be endless.
+    /// True if the answer is gathered, within its limit. Otherwise it is as long as it fits, and a stream may be endless.
     gathers: bool,
+    /// True if the builder has all of the answer so far.
+    is_kept: bool,
     phase: Phase,
     control: Option<Arc<dyn Control>>,
+    /// Cancels the task of an agent that goes on when the turn is dropped.
+    guard: Option<CancelOnDrop>,
+    /// The stream that broke off, while nothing came since.
+    broken: Option<Error>,
     continuation: Continuation,
     builder: AnswerBuilder,
     withheld: Withheld,
@@ -53,8 +62,11 @@ pub(super) struct Turn {
     status: Option<Status>,
     started: Instant,
     pause: Duration,
-    resumptions: u32,
+    /// Failures in a row of asking how the work goes.
+    failures: u32,
     calls: u32,
+    /// What the agent said of its work when it was asked last.
+    interim: Message,
     end: Option<End>,
 }
 
@@ -102,17 +114,21 @@ impl Turn {
             sacp: settings.sacp(),
             waits,
             gathers: true,
+            is_kept: true,
             phase: Phase::Beginning(Box::pin(async move { caller.perform(intent).await })),
             control: None,
+            guard: None,
+            broken: None,
             continuation: Continuation::default(),
             builder: agent.answer_builder(),
-            withheld: Withheld::default(),
+            withheld: Withheld::new(settings.answer_bytes()),
             ready: VecDeque::new(),
             status: None,
             started: Instant::now(),
             pause: FIRST_PAUSE,
-            resumptions: 0,
+            failures: 0,
             calls: 1,
+            interim: Message::default(),
             end: None,
             agent: agent.clone(),
         })
@@ -123,9 +139,10 @@ impl Turn {
         Turn { sacp, ..self }
     }
 
-    /// The same turn, of which only what isn't passed on yet is kept: the reply at its end is empty if pieces came.
+    /// The same turn for a stream that may be endless: the reply at the end of a long one is empty.
     pub(super) fn forwarding(self) -> Turn {
-        Turn { gathers: false, ..self }
+        let limit = self.agent.all_settings().answer_bytes().min(MAX_FORWARDED);
+        Turn { gathers: false, builder: AnswerBuilder::new(self.agent.id(), limit), ..self }
     }
 
     /// Sends the request, unless it was sent.
@@ -140,7 +157,10 @@ impl Turn {
                 self.phase = Phase::Receiving(events);
                 Ok(())
             }
-            Err(error) => self.fail(error),
+            Err(error) => match self.continuation.task.clone() {
+                Some(task) if self.waits && self.guard.is_some() => self.try_again(task, error),
+                _ => self.fail(error),
+            },
         }
     }
 
@@ -160,7 +180,10 @@ impl Turn {
             };
             if let Err(error) = outcome {
                 self.phase = Phase::Over;
-                return Some(Err(error));
+                // What came before isn't lost, whatever it would have become.
+                self.ready.extend(self.withheld.take().into_iter().map(Ok));
+                self.ready.push_back(Err(error));
+                self.guard = None;
             }
         }
     }
@@ -203,51 +226,59 @@ impl Turn {
             // A binding that ends without a last event has said all that there is.
             None => self.take_reply(Reply::default()),
             Some(Err(error)) => match self.control.as_ref().and_then(|control| control.task()) {
-                Some(task) if self.waits && error.is_transient() && self.resumptions < MAX_RESUMPTIONS => {
-                    self.resume(task, error)
-                }
+                Some(task) if self.waits && self.broken.is_some() => self.try_again(task, error),
+                Some(task) if self.waits && error.is_transient() => self.resume(task, error),
                 _ => self.fail(error),
             },
         }
     }
 
     fn pass_on(&mut self, event: Event) -> Result<()> {
-        let is_kept = self.gathers || !self.withheld.has_passed;
         let event = match event {
             Event::Status(status) => {
                 if self.status.as_ref() != Some(&status) {
-                    self.resumptions = 0;
                     self.status = Some(status.clone());
                     self.ready.push_back(Ok(Event::Status(status)));
                 }
                 return Ok(());
             }
             // Whole once more: in the snapshot of a task, or after a break.
-            Event::Artifact(artifact) if is_kept && !artifact.append => {
+            Event::Artifact(artifact) if self.is_kept && !artifact.append => {
                 let unshown = unshown(&self.builder, &artifact);
-                self.builder.push(&Event::Artifact(artifact))?;
+                self.keep(&Event::Artifact(artifact))?;
                 match unshown {
                     Some(event) => event,
                     None => return Ok(()),
                 }
             }
             event => {
-                if is_kept {
-                    self.builder.push(&event)?;
-                }
+                self.keep(&event)?;
                 event
             }
         };
+        self.broken = None;
+        self.failures = 0;
         if matches!(&event, Event::Text(text) if text.is_empty()) {
             return Ok(());
         }
-        self.resumptions = 0;
         let passed = self.withheld.pass(event, self.expected_sacp());
         self.ready.extend(passed.into_iter().map(Ok));
-        if !self.gathers && self.withheld.has_passed {
-            drop(self.builder.take_message());
-        }
         Ok(())
+    }
+
+    /// Adds an event to the answer. Of one that is forwarded, nothing is kept once it is too long.
+    fn keep(&mut self, event: &Event) -> Result<()> {
+        if !self.is_kept {
+            return Ok(());
+        }
+        match self.builder.push(event) {
+            Err(_) if !self.gathers => {
+                self.is_kept = false;
+                drop(self.builder.take_message());
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// What the description and the caller say of responses in SACP.
@@ -265,8 +296,16 @@ impl Turn {
         let goes_on = self.waits && !reply.state.is_final() && !reply.state.needs_input();
         match reply.continuation.task.clone() {
             Some(task) if goes_on => {
+                (self.broken, self.failures) = (None, 0);
+                if !reply.message.is_empty() {
+                    self.interim = reply.message;
+                }
                 self.continuation = reply.continuation;
                 self.query(task)
+            }
+            None if goes_on => {
+                let what = "waiting for work that goes on, since the agent names no place to ask how it goes,";
+                Err(Error::Unsupported { what: what.into() })
             }
             _ => self.finish_with(reply),
         }
@@ -274,10 +313,7 @@ impl Turn {
 
     /// Waits, and asks how the work goes.
     fn query(&mut self, task: String) -> Result<()> {
-        self.check_time()?;
-        let (agent, affordance, pause) = (self.agent.clone(), self.affordance.clone(), self.pause);
-        self.pause = (pause * 3 / 2).min(MAX_PAUSE);
-        self.calls += 1;
+        let (agent, affordance, pause) = self.follow_up()?;
         self.phase = Phase::Beginning(Box::pin(async move {
             sleep(pause).await;
             agent.request(affordance, Request::Query { task: Some(task) }).await
@@ -285,34 +321,46 @@ impl Turn {
         Ok(())
     }
 
-    /// Receives the events of a task again whose stream broke off. Where that isn't possible, asks how the work goes.
+    /// Receives the events of a task again whose stream broke off.
     fn resume(&mut self, task: String, broken: Error) -> Result<()> {
-        if self.check_time().is_err() {
-            return Err(broken);
-        }
-        let (agent, affordance, pause) = (self.agent.clone(), self.affordance.clone(), self.pause);
-        self.resumptions += 1;
-        self.calls += 1;
+        let Ok((agent, affordance, pause)) = self.follow_up() else { return Err(broken) };
         self.continuation.task = Some(task.clone());
+        self.broken = Some(broken);
         self.phase = Phase::Beginning(Box::pin(async move {
             sleep(pause).await;
-            let again = agent.request(affordance.clone(), Request::Resume { task: task.clone() }).await;
-            let queried = match again {
-                Err(_) => agent.request(affordance, Request::Query { task: Some(task) }).await,
-                again => again,
-            };
-            // An agent that can do neither has lost the answer.
-            queried.map_err(|_| broken)
+            agent.request(affordance, Request::Resume { task }).await
         }));
         Ok(())
     }
 
-    fn check_time(&self) -> Result<()> {
+    /// Asks once more how the work goes after that has failed. An agent that can't be asked has lost the answer.
+    fn try_again(&mut self, task: String, error: Error) -> Result<()> {
+        self.failures += 1;
+        let is_worth_it = self.failures == 1 && self.broken.is_some() || error.is_transient();
+        if is_worth_it && self.failures < MAX_ATTEMPTS {
+            self.continuation.task = Some(task.clone());
+            return self.query(task);
+        }
+        let error = self.broken.take().unwrap_or(error);
+        self.fail(error)
+    }
+
+    /// The agent within the time that is left, and the pause before it is asked again. The task is cancelled if nobody waits for
+    /// it any longer.
+    fn follow_up(&mut self) -> Result<(Agent, Affordance, Duration)> {
         let limit = self.agent.all_settings().whole_timeout();
-        if self.started.elapsed() + self.pause > limit {
+        let left = limit.saturating_sub(self.started.elapsed());
+        if self.guard.is_none() {
+            self.guard = Some(CancelOnDrop::new(self.control.clone()));
+        }
+        if left.is_zero() {
             return Err(Error::TimedOut { id: self.agent.id().into(), waiting_for: "the end of its work", limit });
         }
-        Ok(())
+        let pause = self.pause.min(left);
+        self.pause = (self.pause * 3 / 2).min(MAX_PAUSE);
+        self.calls += 1;
+        let within = self.agent.update(Settings::new().timeout(left));
+        Ok((within, self.affordance.clone(), pause))
     }
 
     /// The end of the turn by an error. What the agent itself reports as its failure is a reply.
@@ -328,29 +376,42 @@ impl Turn {
     }
 
     /// Reads the answer, and passes on what people haven't seen of it.
-    fn finish_with(&mut self, reply: Reply) -> Result<()> {
+    fn finish_with(&mut self, mut reply: Reply) -> Result<()> {
         self.phase = Phase::Over;
+        if let Some(guard) = self.guard.take() {
+            guard.disarm();
+        }
+        let has_pieces = self.withheld.has_passed;
         let last = reply.message.clone();
-        let reply = self.builder.complete(reply);
-        let is_forwarded = !self.gathers && reply.message.is_empty();
-        let answer = match is_forwarded {
-            true => read_answer(&Given::default(), &Expected::any(Sacp::Off)),
-            false => self.agent.answer(&self.affordance, &reply, self.sacp)?,
-        };
+        if reply.message.is_empty() && !self.is_kept {
+            // The end of a long stream is all that can be read.
+            for event in self.withheld.events() {
+                self.builder.push(event)?;
+            }
+        }
+        reply = self.builder.complete(reply);
+        if reply.message.is_empty() && reply.state == State::Completed {
+            reply.message = std::mem::take(&mut self.interim);
+        }
+        let answer = self.agent.answer(&self.affordance, &reply, self.sacp)?;
         let is_response = matches!(answer.kind, Kind::Response(_));
         let withheld = self.withheld.take();
+        let has_passed = has_pieces || answer.kind == Kind::Plain && !withheld.is_empty();
         if answer.kind == Kind::Plain {
             self.ready.extend(withheld.into_iter().map(Ok));
         }
-        if !reply.state.is_failure()
-            && let Some(error) = invalid(self.affordance.to_string(), &answer)
-        {
+        // Pieces that were forwarded satisfy no schema.
+        let is_checked = !reply.state.is_failure() && (self.gathers || !has_pieces || is_response);
+        if is_checked && let Some(error) = invalid(self.affordance.to_string(), &answer) {
             self.ready.push_back(Err(error));
             self.end = Some(End { reply, last, answer });
             return Ok(());
         }
-        let reply = if is_forwarded { reply } else { with_answer(reply, &answer) };
-        let said = if is_response || last.is_empty() { reply.message.clone() } else { last };
+        let reply = with_answer(reply, &answer);
+        let said = match is_response || last.is_empty() && !has_passed {
+            true => reply.message.clone(),
+            false => last,
+        };
         let end = match reply.state {
             state if state.is_failure() => {
                 let message = Some(said.clone()).filter(|said| !said.is_empty());
@@ -359,7 +420,7 @@ impl Turn {
             }
             state if state.needs_input() => Event::InputRequired(Reply { message: said.clone(), ..reply.clone() }),
             _ => {
-                if is_response || !self.withheld.has_passed {
+                if is_response || !has_passed {
                     self.ready.extend(Event::of_parts(textual(&reply.message)).into_iter().map(Ok));
                 }
                 Event::Done(reply.clone())

@@ -214,7 +214,7 @@ fn unreadable(raw: String, violations: Vec<Violation>) -> Answer {
 fn plain(given: &Given<'_>, text: String, expected: &Expected) -> Answer {
     let raw = given.raw(&text);
     let Content { value, text, repairs, mismatches } = match (given.data.as_slice(), expected.has_schema()) {
-        ([], true) => checked_text(text, expected),
+        ([], true) => checked_text(text, !given.texts.is_empty(), expected),
         ([], false) => match object_in(&text) {
             Some(object) => Content { value: Some(object), ..Content::default() },
             None => Content { text, ..Content::default() },
@@ -247,9 +247,9 @@ impl Content {
     }
 }
 
-/// A text that should satisfy a schema: as it is, or as the JSON that it holds, in a fence or alone.
-fn checked_text(text: String, expected: &Expected) -> Content {
-    let as_text = if text.is_empty() { Value::Null } else { Value::String(text.clone()) };
+/// A text that should satisfy a schema: as it is, or as the JSON that it holds, in a fence or alone. Null if none is given.
+fn checked_text(text: String, is_given: bool, expected: &Expected) -> Content {
+    let as_text = if is_given { Value::String(text.clone()) } else { Value::Null };
     let Checked { value, repairs, violations } = expected.check_value(as_text.clone());
     if violations.is_empty() && repairs.is_empty() {
         return match value == as_text {

@@ -183,12 +183,13 @@ impl Session {
             _ => {
                 let url = answer.url.clone();
                 let result = self.result(&answer.bytes().await?, &url, id.as_deref())?;
-                let events = match read::answer(&result) {
-                    Some(Answer::Message(reply)) => reply.events(),
-                    Some(Answer::Task(task)) => task.into_reply().events(),
+                let reply = match read::answer(&result) {
+                    Some(Answer::Message(reply)) => *reply,
+                    Some(Answer::Task(task)) => task.into_reply(),
                     _ => return Err(protocol(&url, "neither an event stream nor an answer")),
                 };
-                Ok(Exchange::new(stream::iter(events.into_iter().map(Ok))))
+                self.note(&reply.continuation);
+                Ok(Exchange::reply(reply).with_control(self.clone()))
             }
         }
     }
@@ -275,7 +276,14 @@ impl Reader {
         match answer {
             Answer::Message(reply) => {
                 self.session.note(&reply.continuation);
-                self.ready.extend(reply.events());
+                match self.has_content {
+                    true => {
+                        let (parts, message) = (reply.message.parts, Message::default());
+                        self.ready.extend(Event::of_parts(parts));
+                        self.ready.push_back(Event::Done(Reply { message, ..*reply }));
+                    }
+                    false => self.ready.extend(reply.events()),
+                }
                 self.is_over = true;
             }
             Answer::Task(task) => {
@@ -308,8 +316,9 @@ impl Reader {
 
     fn finish(&mut self, state: State, said: Option<Message>, cost: Option<Value>) {
         let said = self.last_said(said).unwrap_or_default();
-        // A question, and the reason of a failure, are the end itself. An answer came in pieces, which are not gathered here.
-        let is_end = state.needs_input() || state.is_failure();
+        // A question, and the reason of a failure, are the end itself, and so is what the agent says of work that goes on. An
+        // answer came in pieces, which are not gathered here.
+        let is_end = state != State::Completed;
         let (pieces, last) = if is_end { (Vec::new(), said.parts) } else { (said.parts, Vec::new()) };
         for event in Event::of_parts(pieces) {
             self.push(event);

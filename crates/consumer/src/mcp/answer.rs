@@ -76,8 +76,9 @@ fn repeated(structured: &Value, texts: &[&str]) -> Option<Value> {
     let members = structured.as_object().filter(|members| members.len() == 1)?;
     let value = members.get("result")?;
     let is_repeated = match (texts, value) {
+        ([], Value::Null) => true,
         ([text], value) if is_text_of(text, value) => true,
-        (texts, Value::Array(elements)) if !elements.is_empty() && elements.len() == texts.len() => {
+        (texts, Value::Array(elements)) if elements.len() == texts.len() => {
             texts.iter().zip(elements).all(|(text, element)| is_text_of(text, element))
         }
         _ => false,

@@ -1,12 +1,17 @@
 //! Calls reported to a guardian, as steps of the Agent Observability Standard.
 
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use futures_util::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
     super::{
-        Call, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result,
+        Call, Control, Error, Event, Events, Exchange, Message, Part, Pending, Reply, Request, Result, Status,
         answer_builder::AnswerBuilder, template::text_of,
     },
     Middleware, Next,
@@ -17,19 +22,56 @@ use crate::{client::RegistryClient, td::Timestamp};
 /// withholds the answer; `modify` replaces what is sent or returned. Where the guardian can't be asked, nothing is sent.
 ///
 /// The invocation of an action is a tool call: its name is the id of the tool, the members of its input are the inputs
-/// of the tool. A message is a message of A2A. An answer that comes in pieces is held back until it was judged.
+/// of the tool. A message is a message of A2A. An answer that comes in pieces is held back until it was judged, and so is one that
+/// comes when the agent is asked how its work goes. Until then, the messages of its progress are left out.
 #[derive(Debug, Clone)]
 pub struct ReportSteps {
     guardian: RegistryClient,
     agent: Value,
     session: String,
+    open: Arc<Mutex<VecDeque<OpenTask>>>,
 }
+
+/// A task that an agent goes on with after the call.
+#[derive(Debug, Clone)]
+struct OpenTask {
+    task: String,
+    turn: String,
+    is_message: bool,
+}
+
+/// Maximum number of tasks whose answers are still expected.
+const MAX_OPEN: usize = 1000;
 
 impl ReportSteps {
     /// Reports to the guardian of a registry. `agent` is the caller, as an agent object of the standard (`id`, `name`,
     /// `version`, `provider`…).
     pub fn new(guardian: RegistryClient, agent: Value, session: impl Into<String>) -> ReportSteps {
-        ReportSteps { guardian, agent, session: session.into() }
+        ReportSteps { guardian, agent, session: session.into(), open: Arc::default() }
+    }
+
+    /// Remembers the turn that a task belongs to.
+    fn remember(&self, task: String, turn: &str, is_message: bool) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|known| known.task != task);
+        if open.len() == MAX_OPEN {
+            open.pop_front();
+        }
+        open.push_back(OpenTask { task, turn: turn.to_owned(), is_message });
+    }
+
+    /// The turn that a request belongs to: a new one, or that of the task that it asks about. None if it isn't reported.
+    fn turn_of(&self, request: &Request) -> Option<(String, bool)> {
+        match request {
+            Request::Message { .. } => Some((Uuid::new_v4().to_string(), true)),
+            Request::Invoke { .. } => Some((Uuid::new_v4().to_string(), false)),
+            Request::Query { task: Some(task) } | Request::Resume { task } => {
+                let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = open.iter().find(|known| known.task == *task)?;
+                Some((known.turn.clone(), known.is_message))
+            }
+            _ => None,
+        }
     }
 
     /// The parameters of the step that the guardian lets the caller take; none: as they are.
@@ -96,7 +138,7 @@ impl ReportSteps {
         let (method, params) = match is_message {
             true => ("steps/message", json!({"message": {"id": turn, "role": "agent", "content": outputs}})),
             false => {
-                let result = json!({"outputs": outputs, "isError": false});
+                let result = json!({"outputs": outputs, "isError": reply.state.is_failure()});
                 ("steps/toolCallResult", json!({"executionId": turn, "result": result}))
             }
         };
@@ -112,17 +154,12 @@ impl ReportSteps {
 impl Middleware for ReportSteps {
     fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange> {
         Box::pin(async move {
-            let is_message = matches!(call.request, Request::Message { .. });
-            let is_reported = is_message || matches!(call.request, Request::Invoke { .. });
-            let turn = Uuid::new_v4().to_string();
+            let Some((turn, is_message)) = self.turn_of(&call.request) else { return next.run(call).await };
             let call = self.before(call, &turn).await?;
             let builder = AnswerBuilder::new(call.description.id(), call.limits.max_bytes);
-            let exchange = next.run(call).await?;
-            if !is_reported {
-                return Ok(exchange);
-            }
-            let (guardian, control) = (self.clone(), exchange.control);
-            let judged = Judged { guardian, turn, is_message, events: exchange.events, builder };
+            let Exchange { events, control } = next.run(call).await?;
+            let (guardian, own) = (self.clone(), control.clone());
+            let judged = Judged { guardian, turn, is_message, events, control: own, builder };
             let events = stream::try_unfold(judged, |mut judged| async move {
                 Ok(judged.next().await?.map(|event| (event, judged)))
             });
@@ -137,18 +174,41 @@ struct Judged {
     turn: String,
     is_message: bool,
     events: Events,
+    control: Option<Arc<dyn Control>>,
     builder: AnswerBuilder,
 }
 
 impl Judged {
     async fn next(&mut self) -> Result<Option<Event>> {
         while let Some(event) = self.events.next().await {
-            match event? {
+            let event = match event {
+                // The agent's own failure, which has a reason.
+                Err(Error::Failed { state, message, data }) => {
+                    let text = (!message.is_empty()).then(|| Part::text(message));
+                    let parts = text.into_iter().chain(data.map(|data| Part::Data { data: *data }));
+                    Event::Done(Reply { state, ..Reply::message(Message::agent(parts)) })
+                }
+                Err(error) => {
+                    if let Some(task) = self.control.as_ref().and_then(|control| control.task()) {
+                        self.guardian.remember(task, &self.turn, self.is_message);
+                    }
+                    return Err(error);
+                }
+                Ok(event) => event,
+            };
+            match event {
+                Event::Done(mut reply) if !reply.state.is_final() => {
+                    if let Some(task) = reply.continuation.task.clone() {
+                        self.guardian.remember(task, &self.turn, self.is_message);
+                    }
+                    reply.message = Message::default();
+                    return Ok(Some(Event::Done(reply)));
+                }
                 Event::Done(reply) => return self.judge(reply).await.map(|reply| Some(Event::Done(reply))),
                 Event::InputRequired(reply) => {
                     return self.judge(reply).await.map(|reply| Some(Event::InputRequired(reply)));
                 }
-                status @ Event::Status(_) => return Ok(Some(status)),
+                Event::Status(status) => return Ok(Some(Event::Status(Status { message: None, ..status }))),
                 event => self.builder.push(&event)?,
             }
         }

@@ -202,8 +202,11 @@ struct Read {
 fn read(affordance: &Affordance, end: End, node: &Node) -> Read {
     let End { reply, last, answer } = end;
     if reply.state.is_failure() && !matches!(answer.kind, Kind::Response(_)) {
-        let reason = Error::Failed { state: reply.state, message: last.text(), data: None };
-        let mut response = Response::failure(reason.to_string());
+        let reason = match last.text() {
+            text if text.is_empty() => Error::Failed { state: reply.state, message: text, data: None }.to_string(),
+            text => text,
+        };
+        let mut response = Response::failure(reason);
         response.data = answer.response.data;
         return Read { response, repairs: answer.repairs };
     }

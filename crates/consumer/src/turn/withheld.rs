@@ -2,20 +2,22 @@
 
 use serde_json::Value;
 
-use crate::{Event, Part, sacp::Sacp};
+use crate::{Artifact, Event, Part, sacp::Sacp};
 
-/// The longest text that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
+/// The most that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
 const MAX_HELD: usize = 64 * 1024;
 
-/// What a response in a text begins with, or what stands around it.
-const OPENINGS: [char; 3] = ['{', '`', '<'];
+/// Memory that an event occupies beside its content, in bytes.
+const EVENT: usize = size_of::<Event>();
 
-/// Pieces of an answer that are held back because they may be a response of SACP. The builder of the answer bounds them.
-#[derive(Debug, Default)]
+/// Pieces of an answer that are held back because they may be a response of SACP.
+#[derive(Debug)]
 pub(super) struct Withheld {
     events: Vec<Event>,
-    /// Their text, as far as it decides.
+    /// Their size.
     bytes: usize,
+    /// The most bytes that are held back of an agent that declares SACP.
+    limit: usize,
     /// True if something of the answer was passed on.
     pub(super) has_passed: bool,
     /// True if text was passed on: what follows it is no response.
@@ -23,6 +25,10 @@ pub(super) struct Withheld {
 }
 
 impl Withheld {
+    pub(super) fn new(limit: usize) -> Withheld {
+        Withheld { events: Vec::new(), bytes: 0, limit, has_passed: false, is_prose: false }
+    }
+
     /// Takes the next event, and returns those that are passed on.
     pub(super) fn pass(&mut self, event: Event, sacp: Sacp) -> Vec<Event> {
         let is_content = matches!(event, Event::Text(_) | Event::Data(_) | Event::Artifact(_));
@@ -30,55 +36,90 @@ impl Withheld {
             self.has_passed |= is_content || matches!(event, Event::Media(_));
             return vec![event];
         }
-        if sacp == Sacp::Required || self.may_be_response(&event) {
+        let limit = if sacp == Sacp::Required { self.limit } else { MAX_HELD };
+        let size = size_of_event(&event);
+        let is_held = self.bytes + size <= limit && (sacp == Sacp::Required || self.may_be_response(&event));
+        if is_held {
+            self.bytes += size;
             match (self.events.last_mut(), event) {
                 (Some(Event::Text(before)), Event::Text(text)) => before.push_str(&text),
                 (_, event) => self.events.push(event),
             }
             return Vec::new();
         }
-        self.has_passed = true;
         self.is_prose |= matches!(event, Event::Text(_) | Event::Artifact(_));
         let mut passed = self.take();
+        self.has_passed = true;
         passed.push(event);
         passed
     }
 
     /// What is held.
     pub(super) fn take(&mut self) -> Vec<Event> {
+        self.bytes = 0;
         self.has_passed |= !self.events.is_empty();
         std::mem::take(&mut self.events)
     }
 
-    fn may_be_response(&mut self, event: &Event) -> bool {
-        let parts = match event {
-            Event::Data(data) => return is_like_response(data),
-            Event::Text(text) => return self.may_go_on_with(text),
-            Event::Artifact(artifact) => &artifact.parts,
-            _ => return false,
-        };
-        parts.iter().all(|part| match part {
-            Part::Text { text } => self.may_go_on_with(text),
-            Part::Data { data } => is_like_response(data),
+    /// What is held, which stays so.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    fn may_be_response(&self, event: &Event) -> bool {
+        match event {
+            Event::Data(data) => is_like_response(data),
+            Event::Text(text) => self.may_go_on_with(text),
+            Event::Artifact(artifact) => artifact.parts.iter().all(|part| match part {
+                Part::Text { text } => self.may_go_on_with(text),
+                Part::Data { data } => is_like_response(data),
+                _ => false,
+            }),
+            _ => false,
+        }
+    }
+
+    /// True if the text so far, with this after it, may be a response: it begins as one, or all of it came at once.
+    fn may_go_on_with(&self, text: &str) -> bool {
+        let text = text.trim_start();
+        let begins = text.is_empty() || text.starts_with(['{', '<']) || text.starts_with("```");
+        let holds_one = || text.contains('{') && text.contains("status");
+        !self.is_prose && (self.has_text() || begins || holds_one())
+    }
+
+    fn has_text(&self) -> bool {
+        self.events.iter().any(|event| match event {
+            Event::Text(text) => !text.trim_start().is_empty(),
+            Event::Artifact(_) => true,
             _ => false,
         })
     }
-
-    /// True if the text so far, with this after it, may hold a response: an object, alone, in a fence, or after a thought.
-    fn may_go_on_with(&mut self, text: &str) -> bool {
-        let may_hold = self.bytes > 0 || text.contains(OPENINGS);
-        if may_hold {
-            self.bytes += text.len();
-        }
-        !self.is_prose && self.bytes <= MAX_HELD && (may_hold || text.trim_start().is_empty())
-    }
 }
 
+/// True for an object with the members of a response, in any case, or its text.
 fn is_like_response(data: &Value) -> bool {
-    match data {
-        Value::Object(members) => members.keys().any(|name| name.eq_ignore_ascii_case("status")),
-        Value::String(text) => text.contains(OPENINGS),
+    let has = |name: &str| match data {
+        Value::Object(members) => members.keys().any(|known| known.eq_ignore_ascii_case(name)),
+        Value::String(text) => text.contains(name),
         _ => false,
+    };
+    has("status") && ["thought", "data", "message"].iter().filter(|name| has(name)).count() >= 2
+}
+
+fn size_of_event(event: &Event) -> usize {
+    let of_part = |part: &Part| match part {
+        Part::Text { text } => EVENT + text.len(),
+        Part::Data { data } => EVENT + data.to_string().len(),
+        _ => EVENT,
+    };
+    match event {
+        // Joined with the text before it.
+        Event::Text(text) => text.len(),
+        Event::Data(data) => EVENT + data.to_string().len(),
+        Event::Artifact(Artifact { id, name, parts, .. }) => {
+            EVENT + id.len() + name.as_ref().map_or(0, String::len) + parts.iter().map(of_part).sum::<usize>()
+        }
+        _ => EVENT,
     }
 }
 
@@ -89,7 +130,7 @@ mod tests {
     use super::*;
 
     fn passed(sacp: Sacp, events: Vec<Event>) -> Vec<Event> {
-        let mut withheld = Withheld::default();
+        let mut withheld = Withheld::new(100_000);
         events.into_iter().flat_map(|event| withheld.pass(event, sacp)).collect()
     }
 
@@ -98,24 +139,39 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_response_is_held_and_prose_passes_at_once() {
+    fn what_may_be_a_response_is_held_and_all_else_passes_at_once() {
         let response = || vec![text("{\"thought\": \"t\","), text(" \"status\": \"success\"}")];
         assert_eq!(passed(Sacp::Allowed, response()), []);
         assert_eq!(passed(Sacp::Off, response()), response());
-        assert_eq!(passed(Sacp::Allowed, vec![Event::Data(json!({"status": "success"}))]), []);
-        assert_eq!(passed(Sacp::Allowed, vec![text("It "), text("{rains}")]), [text("It "), text("{rains}")]);
+        let response = json!({"thought": "t", "status": "success", "data": {}, "message": "m"});
+        assert_eq!(passed(Sacp::Allowed, vec![Event::Data(response.clone())]), []);
+        assert_eq!(passed(Sacp::Allowed, vec![text(&format!("Here:\n```json\n{response}\n```"))]), []);
         assert_eq!(passed(Sacp::Required, vec![text("It "), text("rains.")]), []);
-        let data = Event::Data(json!({"mm": 3}));
-        assert_eq!(passed(Sacp::Allowed, vec![data.clone()]), [data]);
+        for events in [
+            vec![text("It "), text("{rains}")],
+            vec![text("Run `make` first."), text(" Then `{}`.")],
+            vec![Event::Data(json!({"status": "running", "step": 1}))],
+            vec![Event::Data(json!({"mm": 3}))],
+        ] {
+            assert_eq!(passed(Sacp::Allowed, events.clone()), events);
+        }
     }
 
     #[test]
-    fn long_text_is_not_held_for_ever() {
-        let piece = text(&"{".repeat(1000));
-        let all = passed(Sacp::Allowed, vec![piece.clone(); 100]);
-        let length = |event: &Event| if let Event::Text(text) = event { text.len() } else { 0 };
-        assert_eq!(all.iter().map(length).sum::<usize>(), 100_000);
-        let first = passed(Sacp::Allowed, vec![piece; 65]);
-        assert!(first.is_empty(), "{} events", first.len());
+    fn what_is_held_is_bounded() {
+        let response = json!({"thought": "t", "status": "success", "data": {}, "message": "m"});
+        let artifact = |_| {
+            let parts = vec![Part::text("{")];
+            Event::Artifact(Artifact { id: "x".repeat(1000), name: None, parts, append: true })
+        };
+        let kinds: [&dyn Fn(usize) -> Event; 4] =
+            [&|_| text(&"{".repeat(100)), &|_| text(" "), &|_| Event::Data(response.clone()), &artifact];
+        for (kind, event) in kinds.into_iter().enumerate() {
+            for (sacp, limit) in [(Sacp::Allowed, MAX_HELD), (Sacp::Required, 100_000)] {
+                let mut withheld = Withheld::new(100_000);
+                let passed = (0..200_000).any(|number| !withheld.pass(event(number), sacp).is_empty());
+                assert!(passed && withheld.bytes <= limit, "{kind} {sacp:?}");
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::{
     Affordance, Call, Continuation, Control, Error, Event, Exchange, Media, Message, Part, Pending, Reply, Request,
     Result, State,
-    action_status::reason,
+    action_state::{self, reason},
     charset::{charset, decoded},
     transport::{Incoming, Outgoing, Transport, detail},
 };
@@ -94,7 +94,7 @@ async fn whole(call: &Call, answer: Incoming) -> Result<(Reply, Option<String>)>
         return Ok((Reply::message(Message::agent([Part::of_media(media)])), None));
     }
     let is_action = matches!(call.request, Request::Invoke { .. } | Request::Query { .. } | Request::Cancel { .. });
-    let state = value.get("status").and_then(Value::as_str).and_then(action_state);
+    let state = value.get("status").and_then(Value::as_str).and_then(action_state::state);
     let is_about_action = matches!(call.request, Request::Query { .. } | Request::Cancel { .. });
     let is_status = state.is_some() && (is_about_action || is_status_object(&value) || is_asynchronous(call));
     if !is_action || !(is_status || status == 201 || status == 202) {
@@ -120,19 +120,6 @@ async fn whole(call: &Call, answer: Incoming) -> Result<(Reply, Option<String>)>
     let task = task.filter(|_| !state.is_final());
     let continuation = Continuation { context: None, task: task.clone() };
     Ok((Reply { state, continuation, ..Reply::data(said) }, task))
-}
-
-/// The states of an action (WoT Profile, section 7.2.3.1, and what LMOS agents say).
-fn action_state(name: &str) -> Option<State> {
-    Some(match name {
-        "pending" => State::Submitted,
-        "running" => State::Working,
-        "completed" => State::Completed,
-        "failed" => State::Failed,
-        "input-required" => State::InputRequired,
-        "cancelled" | "canceled" => State::Cancelled,
-        _ => return None,
-    })
 }
 
 /// True if an object is an action status rather than a result that has a status.
