@@ -50,7 +50,7 @@ fn who_can_not_be_asked_is_said_and_nobody_far_behind_is_asked_instead() {
         &registry,
         "urn:example:phones",
         "Customer care",
-        "Answers questions about phone contracts, books, and bills.",
+        "Answers questions about phone contracts and bills, also those of a hotel.",
         json!({"ask": {"input": {"type": "string"}, "forms": form}}),
     );
     let words = ["book a hotel", "A room in Rome"];

@@ -273,7 +273,7 @@ fn s23_answer_without_content_prints_nothing() {
     description["actions"]["ask"]["forms"][0]["htv:methodName"] = "GET".into();
     description["actions"]["ask"]["safe"] = true.into();
     let registry = registry_of(&description);
-    for arguments in [&["ask", "--agent", ID, ""][..], &["call", ID, "ask"], &["call", ID, "ask", "--stream"]] {
+    for arguments in [&["call", ID, "ask"][..], &["call", ID, "ask", "--stream"]] {
         let output = command(&registry, arguments);
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(

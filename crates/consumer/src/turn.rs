@@ -408,10 +408,18 @@ impl Turn {
             return Ok(());
         }
         let reply = with_answer(reply, &answer);
-        let said = match is_response || last.is_empty() && !has_passed {
+        let mut said = match is_response || last.is_empty() && !has_passed {
             true => reply.message.clone(),
             false => last,
         };
+        if reply.state != State::Completed && !has_passed && !is_response {
+            // What was achieved before the question, or the reason, came with it.
+            let (results, rest): (Vec<Part>, Vec<Part>) = std::mem::take(&mut said.parts)
+                .into_iter()
+                .partition(|part| part.media().is_some() || matches!(part, Part::Artifact(_)));
+            self.ready.extend(Event::of_parts(results).into_iter().map(Ok));
+            said.parts = rest;
+        }
         let end = match reply.state {
             state if state.is_failure() => {
                 let message = Some(said.clone()).filter(|said| !said.is_empty());

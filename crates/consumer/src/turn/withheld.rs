@@ -70,11 +70,12 @@ impl Withheld {
         match event {
             Event::Data(data) => is_like_response(data),
             Event::Text(text) => self.may_go_on_with(text),
-            Event::Artifact(artifact) => artifact.parts.iter().all(|part| match part {
-                Part::Text { text } => self.may_go_on_with(text),
-                Part::Data { data } => is_like_response(data),
-                _ => false,
-            }),
+            Event::Artifact(artifact) => {
+                let texts: Option<String> = artifact.parts.iter().map(text_of).collect();
+                let has_response =
+                    || artifact.parts.iter().any(|part| matches!(part, Part::Data { data } if is_like_response(data)));
+                texts.map_or_else(has_response, |text| self.may_go_on_with(&text))
+            }
             _ => false,
         }
     }
@@ -93,6 +94,13 @@ impl Withheld {
             Event::Artifact(_) => true,
             _ => false,
         })
+    }
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text { text } => Some(text),
+        _ => None,
     }
 }
 
