@@ -118,9 +118,7 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
             }
             Ok(()) => {
                 reasons.iter().for_each(|reason| complain(reason));
-                if !reasons.is_empty() {
-                    complain(&format!("asking {} instead", named(&agent)));
-                }
+                complain(&format!("asking {}", named(&agent)));
                 return Ok(agent);
             }
             Err(error) => reasons.push(format!("{} can't be asked this: {}", named(&agent), reason(error, &agent))),

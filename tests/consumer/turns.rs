@@ -212,7 +212,7 @@ fn an_agent_that_is_still_at_work_has_not_answered() {
     let polls = AtomicU32::new(0);
     let server = Server::start(move |request| match request.line.starts_with("POST") {
         true => Said::new("202 Accepted", &["location: /poll"], ""),
-        false if polls.fetch_add(1, Ordering::Relaxed) % 2 == 0 => {
+        false if polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => {
             Said::json(json!({"status": "running", "output": {"rain": true}}))
         }
         false => Said::json(json!({"status": "succeeded"})),

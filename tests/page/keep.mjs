@@ -242,6 +242,10 @@ await run({
     const { created } = await (await call("POST", "/import/agent-spec?nested=true", swarm, "application/json")).json();
     assert.deepEqual(created, ["front-desk", "kim", "lee"].map((id) => `urn:agentspec:local:${id}`));
     const page = await add(swarm);
+    // The option of the first time holds until it is given again.
+    await outcome(page, "Changes nothing");
+    await click(page, "#option-nested");
+    await click(page, "#option-nested");
     await outcome(page, "Removes, since this import makes no agent of it: lee");
     await outcome(page, "if the document still has them, import it with the options");
     await click(page, "#option-nested");

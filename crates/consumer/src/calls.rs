@@ -24,8 +24,8 @@ impl Agent {
         Ok(self.invocation(action, data.into(), false)?.finish().await?.reply)
     }
 
-    /// Invokes an action and returns the answers as they come, however many. Nothing is gathered: the message at the end is empty
-    /// if the answer came in pieces. A failure that the agent reports is an end as well, with its state.
+    /// Invokes an action and returns the answers as they come, however many. The message at the end is empty if the answer is longer
+    /// than 256 KiB. A failure that the agent reports is an end as well, with its state.
     ///
     /// # Errors
     /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.

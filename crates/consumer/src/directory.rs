@@ -3,7 +3,10 @@
 use std::fmt;
 
 use super::{Error, Pending};
-use crate::client::{RegistryClient, SearchHit, api::Confidence};
+use crate::client::{
+    RegistryClient, SearchHit,
+    api::{CapabilityHit, Confidence},
+};
 use agentdex_td::BoxError;
 
 /// Finds descriptions of agents.
@@ -47,6 +50,23 @@ pub struct Candidate {
     pub is_doubtful: bool,
 }
 
+impl Candidate {
+    /// A hit of a search. `is_doubtful`: its confidence is low.
+    pub fn of_hit(hit: SearchHit, is_doubtful: bool) -> Candidate {
+        let capabilities = matching(hit.capabilities);
+        Candidate { id: hit.id, title: hit.title, score: hit.score, capabilities, is_doubtful }
+    }
+}
+
+/// The capabilities that have words of the request. A hit without any by its words lists those that are nearest by their meaning,
+/// which says something if it is one.
+fn matching(listed: Vec<CapabilityHit>) -> Vec<String> {
+    let is_marked = |capability: &CapabilityHit| capability.snippet.contains("<b>");
+    let (marked, others): (Vec<_>, Vec<_>) = listed.into_iter().partition(is_marked);
+    let matching = if marked.is_empty() && others.len() == 1 { others } else { marked };
+    matching.into_iter().map(|capability| capability.name).collect()
+}
+
 fn failed(error: impl Into<BoxError>) -> Error {
     Error::Directory { source: error.into() }
 }
@@ -68,14 +88,7 @@ impl Directory for RegistryClient {
             };
             let answer = answer.map_err(failed)?;
             let is_doubtful = answer.confidence == Some(Confidence::Low);
-            let candidate = |hit: SearchHit| Candidate {
-                id: hit.id,
-                title: hit.title,
-                score: hit.score,
-                capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
-                is_doubtful,
-            };
-            Ok(answer.hits.into_iter().map(candidate).collect())
+            Ok(answer.hits.into_iter().map(|hit| Candidate::of_hit(hit, is_doubtful)).collect())
         })
     }
 

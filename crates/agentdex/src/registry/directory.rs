@@ -23,14 +23,7 @@ impl Directory for Registry {
             };
             let answer = blocking(search).await?;
             let is_doubtful = answer.confidence == Some(Confidence::Low);
-            let candidate = |hit: search::Hit| Candidate {
-                id: hit.id,
-                title: hit.title,
-                score: hit.score,
-                capabilities: hit.capabilities.into_iter().map(|capability| capability.name).collect(),
-                is_doubtful,
-            };
-            Ok(answer.hits.into_iter().map(candidate).collect())
+            Ok(answer.hits.into_iter().map(|hit| Candidate::of_hit(hit, is_doubtful)).collect())
         })
     }
 

@@ -256,12 +256,12 @@ class AddView extends HTMLElement {
 		const { noun, parameters } = this.formats.find((format) => format.name === name) ?? { parameters: [] };
 		const field = ({ name, kind, help, choices = [] }) => {
 			const change = ({ target }) => {
-				this.options[name] = kind === "flag" ? target.checked && "true" : target.value.trim();
+				this.options[name] = kind === "flag" ? String(target.checked) : target.value.trim();
 				this.typed();
 			};
 			const [id, value] = [`option-${name}`, this.options[name]];
 			const label = h("label", { for: id }, e("code", name), ` ${help}`);
-			if (kind === "flag") return e(".option", h("input", { id, type: "checkbox", checked: Boolean(value), onchange: change }), label);
+			if (kind === "flag") return e(".option", h("input", { id, type: "checkbox", checked: value === "true", onchange: change }), label);
 			return e(".field", label, kind === "choice"
 				? h("select", { id, onchange: change }, choices.map((word) => h("option", { value: word, selected: word === value }, word)))
 				: h("input", { id, autocomplete: "off", value: value ?? "", oninput: change }));
