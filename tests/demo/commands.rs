@@ -26,7 +26,8 @@ fn every_printed_command_works_as_it_is_printed() {
     assert_eq!(stdout(&ask), "42 km are 26.1 miles.\n", "{}", stderr(&ask));
     let address = demo.url().trim_start_matches("http://").to_owned();
     let why = format!("calling agents at {address}: the registry is on this machine, and is a demo\n");
-    assert_eq!((ask.status.code(), stderr(&ask)), (Some(0), why.clone()));
+    let asking = format!("{why}asking Unit converter (52.9)\n");
+    assert_eq!((ask.status.code(), stderr(&ask)), (Some(0), asking));
 
     // It prints changes until it is ended.
     let mut watching = demo.shell(&format!("exec {}", demo.command("Watch"))).spawn().unwrap();
