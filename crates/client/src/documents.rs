@@ -20,8 +20,8 @@ impl RegistryClient {
     /// Validates a Thing Description: the report of `POST /validate`.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn validate(&self, document: impl Into<Json>) -> Result<ValidationReport> {
         let request = self.request(Method::POST, "validate", &[]).header("content-type", "application/td+json");
         read(&text(self.send(request.body(document.into().into_bytes())).await?).await?, "a report")
@@ -30,8 +30,8 @@ impl RegistryClient {
     /// Detects the format of a document, and converts it to the Thing Descriptions that it would be imported as.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn convert(&self, document: impl Into<Vec<u8>>, media_type: &str) -> Result<Converted> {
         let request = self.request(Method::POST, "convert", &[]).header("content-type", media_type);
         read(&text(self.send(request.body(document.into())).await?).await?, "converted descriptions")
@@ -41,8 +41,8 @@ impl RegistryClient {
     /// says what would become of them.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn write_batch(&self, lines: impl Into<String>, dry_run: bool) -> Result<Vec<BatchResult>> {
         self.write_lines("things/batch", lines.into(), dry_run).await
     }
@@ -51,7 +51,7 @@ impl RegistryClient {
     /// admins.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn records(&self, after: Option<&str>) -> Result<Pieces> {
         let parameters: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
         self.pieces(self.request(Method::GET, "records", &parameters)).await
@@ -60,8 +60,8 @@ impl RegistryClient {
     /// Writes Things with all that was stored of each elsewhere: lines of [`RegistryClient::records`]. For admins.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn write_records(&self, lines: impl Into<String>, dry_run: bool) -> Result<Vec<BatchResult>> {
         self.write_lines("records", lines.into(), dry_run).await
     }
@@ -78,8 +78,8 @@ impl RegistryClient {
     /// `GET /things/{id}/compatible`, with its parameters.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn neighbors(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Neighbors> {
         let request = self.request(Method::GET, &format!("{}/compatible", thing_path(id)), parameters);
         read(&text(self.send(request).await?).await?, "compatible Things")
@@ -89,8 +89,8 @@ impl RegistryClient {
     /// whose `conversation` goes along with the next message.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn ask_agent(&self, id: &str, turn: &Turn) -> Result<Answered> {
         let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(turn);
         read(&text(self.send(request).await?).await?, "the answer of an agent")
@@ -131,8 +131,8 @@ impl RegistryClient {
     /// variables of the property.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn read_property(&self, id: &str, name: &str, variables: &Map<String, Value>) -> Result<PropertyValue> {
         let path = affordance_path(id, "properties", name, "value");
         let request = self.request(Method::GET, &path, &[("variables", &variables_of(variables))]);
@@ -142,7 +142,7 @@ impl RegistryClient {
     /// Writes a property of an agent through the registry, where that offers it (`--conversations`).
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn write_property(
         &self,
         id: &str,
@@ -168,7 +168,7 @@ impl RegistryClient {
     /// The instructions that make an agent answer in SACP as one of its actions declares it.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
+    /// [`Error::Refused`], [`Error::Unreachable`].
     pub async fn sacp_instructions(&self, id: &str, action: &str) -> Result<String> {
         text(self.send(self.request(Method::GET, &sacp_path(id, action), &[])).await?).await
     }
@@ -176,8 +176,8 @@ impl RegistryClient {
     /// An answer of an agent, read as a response of SACP, with what is wrong with it by what its action declares.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
-    /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
+    /// [`Error::Refused`], [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<SacpReading> {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
         read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")
