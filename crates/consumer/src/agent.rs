@@ -127,7 +127,7 @@ impl Agent {
         Agent { settings: self.settings.update(changes.for_agent()), ..self.clone() }
     }
 
-    /// Queries the status of an action; `task` is that of [`Continuation::task`].
+    /// Queries the status of an action; `task` is that of [`Continuation::task`](super::Continuation::task).
     ///
     /// # Errors
     /// As [`Agent::ask`].
