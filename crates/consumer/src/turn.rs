@@ -41,6 +41,8 @@ pub(super) struct Turn {
     agent: Agent,
     affordance: Affordance,
     sacp: Sacp,
+    /// What the description and the caller say of responses in SACP.
+    expected: Sacp,
     /// True if work that goes on without the caller is waited for.
     waits: bool,
     /// True if the answer is gathered, within its limit. Otherwise it is as long as it fits, and a stream may be endless.
@@ -109,9 +111,11 @@ impl Turn {
             Intent::Request(affordance, _) => affordance.clone(),
         };
         let caller = agent.clone();
+        let sacp = settings.sacp();
         Ok(Turn {
+            expected: agent.sacp_of_messages(&affordance, sacp),
             affordance,
-            sacp: settings.sacp(),
+            sacp,
             waits,
             gathers: true,
             is_kept: true,
@@ -136,7 +140,7 @@ impl Turn {
 
     /// The same turn with answers read as responses of SACP or not, whatever the settings say.
     pub(super) fn reading(self, sacp: Sacp) -> Turn {
-        Turn { sacp, ..self }
+        Turn { sacp, expected: self.agent.sacp_of_messages(&self.affordance, sacp), ..self }
     }
 
     /// The same turn for a stream that may be endless: the reply at the end of a long one is empty.
@@ -261,7 +265,7 @@ impl Turn {
         if matches!(&event, Event::Text(text) if text.is_empty()) {
             return Ok(());
         }
-        let passed = self.withheld.pass(event, self.expected_sacp());
+        let passed = self.withheld.pass(event, self.expected);
         self.ready.extend(passed.into_iter().map(Ok));
         Ok(())
     }
@@ -279,11 +283,6 @@ impl Turn {
             }
             outcome => outcome,
         }
-    }
-
-    /// What the description and the caller say of responses in SACP.
-    fn expected_sacp(&self) -> Sacp {
-        self.agent.sacp_of_messages(&self.affordance, self.sacp)
     }
 
     /// The end of an exchange, which is that of the turn unless the agent goes on.

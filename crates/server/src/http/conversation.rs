@@ -6,7 +6,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     web::{self, Data},
 };
-use agentdex_api::{Answered, Turn};
+use agentdex_api::Turn;
 use serde_json::Value;
 
 use super::{
@@ -74,7 +74,7 @@ pub(super) async fn any(
     params(super::schemas::ThingId),
     request_body(content((Turn = "application/json"))),
     responses(
-        (status = 200, description = "What the agent answers", content((Answered = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "What the agent answers", content((agentdex_api::Answered = "application/json"), (String = "text/event-stream"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
