@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
@@ -12,6 +13,9 @@ use super::{
     write::Remark,
 };
 use crate::{Error, Result, td::merge_patch};
+
+/// The characters of names that are percent-encoded in ids.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl Applier<'_> {
     /// Fails where a description has nothing in common with the one that is served.
@@ -29,7 +33,8 @@ impl Applier<'_> {
         let known = live.record.capability_keys()?;
         let name = generic_name(id);
         // What the id is made of is the same whatever is described.
-        let says_something = |text: &str| name.is_none_or(|name| name != in_id(text));
+        let says_something =
+            |text: &str| name.is_none_or(|name| name != utf8_percent_encode(text, RESERVED).to_string());
         let has = |key: &String| says_something(key) && known.iter().any(|other| other.eq_ignore_ascii_case(key));
         if description.capabilities.iter().any(has) {
             return Ok(true);
@@ -83,24 +88,12 @@ fn title_of(text: &[u8]) -> Option<String> {
     serde_json::from_slice::<Map<String, Value>>(text).ok()?.get("title")?.as_str().map(str::to_owned)
 }
 
-/// The name that the id of an MCP server is made of, unless it is in the namespace of a domain, whose owner gave it.
+/// The name in the id of an MCP server, unless it begins with a namespace: only the owner of the domain can give such a name.
 fn generic_name(id: &str) -> Option<&str> {
     id.strip_prefix("urn:agentdex:mcp:").filter(|name| !name.contains('/'))
 }
 
-/// A name as it is in an id.
-fn in_id(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            true => encoded.push(char::from(byte)),
-            false => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-/// The part of an address that tells which server it is of.
+/// Scheme, host, and port of an address, which may have variables.
 fn origin(address: &str) -> String {
     let path = address.find("://").map_or(0, |scheme| scheme + 3);
     let end = address.get(path..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(address.len(), |end| path + end);
