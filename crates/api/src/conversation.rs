@@ -51,7 +51,7 @@ pub struct Answered {
     pub text: String,
 }
 
-/// An event of an answer that is streamed: `POST /things/{id}/conversation` with `Accept: text/event-stream`.
+/// An event of a streamed answer: `POST /things/{id}/conversation` with `Accept: text/event-stream`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TurnEvent {
@@ -76,7 +76,7 @@ pub struct TurnStatus {
     /// The agent's message about it, as that of an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Value>,
-    /// The share of the work that is done, from 0 to 1.
+    /// Progress from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<f64>,
 }

@@ -34,7 +34,7 @@ pub struct Repair {
     /// The kind of repair, a stable code, such as `sacp/quotes` or `sacp/coerced`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rule: Cow<'static, str>,
-    /// What was done.
+    /// A description of the repair.
     pub message: String,
 }
 

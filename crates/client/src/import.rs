@@ -106,8 +106,8 @@ impl RegistryClient {
         Ok(Some(Document { media_type, bytes }))
     }
 
-    /// The same with warnings of members of the Thing that the document lacks, and of values that were left out. A media type may
-    /// be named, such as `application/json` for an original in YAML.
+    /// The same with warnings: of members that the document can't express, and of values that were left out. `media_type` asks for a
+    /// syntax, such as `application/json` for an original in YAML.
     ///
     /// # Errors
     /// Those of [`RegistryClient::export`].

@@ -40,7 +40,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// Those of [`convert::Import::to_things`], and [`crate::Error::Store`].
+    /// As [`convert::Import::to_things`]; [`crate::Error::Store`].
     pub fn convert(&self, import: &convert::Import, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
         let conversion = import.to_things(input, options)?;
         let Some((options, kept)) = self.options_kept(&conversion)? else { return Ok(conversion) };
@@ -53,7 +53,8 @@ impl Registry {
         Ok(again)
     }
 
-    /// The options of a conversion with those that its agent was imported with, and the names of these; `None` if there are none.
+    /// Merges the options of a conversion with those stored for its agent. Returns them with the names of the stored ones, or `None`
+    /// if nothing is stored.
     fn options_kept(&self, conversion: &Conversion) -> Result<Option<(ImportOptions, Vec<String>)>> {
         let Some(thing) = conversion.things.first() else { return Ok(None) };
         let format = thing.source.format;
@@ -84,7 +85,7 @@ pub(super) fn stored(options: &ImportOptions) -> String {
     to_json(&given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// The options that the original of a Thing with this id was converted with.
+/// The stored options of an original, and the id of its Thing as the option `id`.
 pub(super) fn of(original: &Original, format: Format, id: &str) -> ImportOptions {
     let mut options = ImportOptions::of_fetched(Some(id), None);
     let known = from_json(&original.options);

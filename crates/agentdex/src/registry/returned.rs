@@ -1,7 +1,7 @@
 //! Documents that were exported here and come back: as they were, or edited.
 //!
-//! A document is compared with exports of the description that is served, of the original without edits, of other versions, and
-//! of earlier descriptions. It edits the Thing only if the export of the served description is the nearest.
+//! A document is compared with several exports of its Thing: as it is served, without edits, in its other versions, and as it was
+//! earlier. It edits the Thing only if the export of the served description is the nearest.
 
 use std::collections::HashSet;
 
@@ -172,7 +172,7 @@ impl Registry {
         Ok(texts)
     }
 
-    /// The last descriptions that a Thing had, or none if it was changed very often.
+    /// Earlier descriptions of a Thing; empty if it was changed very often.
     fn earlier_texts(&self, id: &str) -> Result<Vec<String>> {
         let changes = self.history(id, Seq::ZERO, MOST_CHANGES)?;
         if changes.len() == MOST_CHANGES {

@@ -346,7 +346,7 @@ pub fn version_of(text: &str) -> Option<String> {
     thing.get("version")?.get("instance")?.as_str().map(str::to_owned)
 }
 
-/// The position at which the version that a declaration names is stored, if there is one.
+/// The position of the stored version with the name that a declaration gives.
 fn base_of(declarations: &Declarations, own: &OwnDeclaration) -> Option<Seq> {
     declarations.find(&Declarer::Itself, own.version.as_deref()).map(|declaration| declaration.base)
 }

@@ -305,7 +305,7 @@ pub(super) fn decode_expiry(bytes: &[u8]) -> Result<Expiry> {
     Ok(Expiry { ttl: (flags & 1 != 0).then_some(ttl), expires: (flags & 2 != 0).then_some(Timestamp(expires)) })
 }
 
-/// What is between the media type of an original and its options, if it has any.
+/// The separator of media type and options of an original.
 const OPTIONS: &str = "\0";
 
 pub(super) fn encode_original(original: &Original) -> IVec {

@@ -193,7 +193,7 @@ pub struct Original {
     pub media_type: String,
     /// The document, with secrets replaced by references.
     pub bytes: Vec<u8>,
-    /// The options that it was converted with, as a JSON object; empty without options.
+    /// The options of its conversion, as a JSON object; empty without options.
     pub options: String,
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description,
     Ok(None)
 }
 
-/// The description that importing a card gives. Missing skills and capabilities count as empty: a message needs neither.
+/// Describes the agent of a card, as an import does. Missing skills and capabilities count as empty: a message needs neither.
 fn described(mut card: Value, id: &str, place: &str) -> Result<Description> {
     for (name, nothing) in [("skills", json!([])), ("capabilities", json!({}))] {
         if card.get(name).is_none() {
