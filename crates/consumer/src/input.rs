@@ -619,16 +619,20 @@ mod tests {
                 Some((json!({"city": "Bonn"}), Some("No".to_owned()))),
             ),
         ] {
-            let description = description(json!({"input": {"type": "object", "properties": properties}}));
+            let schema = json!({"type": "object", "properties": properties, "required": ["city"]});
+            let description = description(json!({"input": schema}));
             let before = before.as_object().unwrap();
             let answered = with_answer(&description, &form(), before, question, &answer);
             let answered = answered.map(|Answered { members, text }| (Value::Object(members), text));
             assert_eq!(answered, expected, "{question} {answer}");
         }
         let in_url = description(json!({"uriVariables": city_and_day}));
-        let answered =
-            with_answer(&in_url, &form(), before.as_object().unwrap(), "Which?", &Message::from("Ulm")).unwrap();
-        assert_eq!(Value::Object(answered.members), json!({"city": "Ulm", "day": 3}));
+        let answered = |question: &str| {
+            with_answer(&in_url, &form(), before.as_object().unwrap(), question, &Message::from("Ulm"))
+                .map(|answered| Value::Object(answered.members))
+        };
+        assert_eq!(answered("Which city?"), Some(json!({"city": "Ulm", "day": 3})));
+        assert_eq!(answered("Which?"), None, "an optional member beside others isn't filled in by a guess");
     }
 
     #[test]
@@ -656,7 +660,8 @@ mod tests {
     #[test]
     fn message_of_which_something_would_be_lost_is_refused() {
         let city = json!({"type": "object", "properties": {"city": {"type": "string"}}});
-        let note = json!({"type": "object", "properties": {"city": {"type": "string"}, "note": {"type": "string"}}});
+        let with = |name: &str| json!({"type": "object", "properties": {"city": {"type": "string"}, name: {"type": "string"}}});
+        let (question, key) = (with("question"), with("apiKey"));
         let (data, text) = (json!({"city": "Bonn"}), "Rain?");
         let check = |schema: &Value, message: Message| {
             check_places(&description(json!({"input": schema})), &form(), &message).map_err(|error| error.to_string())
@@ -664,6 +669,7 @@ mod tests {
         for (schema, message, expected) in [
             (&city, Message::from((data.clone(), data.clone())), "several data"),
             (&city, Message::from((text, data.clone())), "the text has no place"),
+            (&key, Message::from((text, data.clone())), "the text has no place"),
             (&json!({}), Message::from((text, data.clone())), "the text has no place"),
             (&json!({"type": "integer"}), Message::from((text, json!(3))), "the text has no place"),
         ] {
@@ -671,7 +677,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         }
         for (schema, message) in [
-            (&note, Message::from((text, data.clone()))),
+            (&question, Message::from((text, data.clone()))),
             (&city, Message::from(data.clone())),
             (&city, Message::from(text)),
         ] {
