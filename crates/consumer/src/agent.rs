@@ -34,7 +34,8 @@ use crate::{
 pub struct Agent {
     context: Arc<Context>,
     description: Arc<Description>,
-    settings: Settings,
+    /// The consumer's settings, with those of the agent merged onto them.
+    settings: Arc<Settings>,
     /// The capabilities that a search found it by.
     capabilities: Vec<String>,
     /// True if the caller named it.
@@ -62,15 +63,15 @@ pub struct Explanation {
 /// A call before its form and binding are chosen: a message, or a request to an affordance.
 pub(super) enum Intent {
     Message(Box<Utterance>),
-    Request(Affordance, Request),
+    Request(Request),
 }
 
 impl Agent {
     pub(super) fn new(context: Arc<Context>, description: Description) -> Agent {
         Agent {
+            settings: context.settings.clone(),
             context,
             description: Arc::new(description),
-            settings: Settings::new(),
             capabilities: Vec::new(),
             is_named: true,
             why: vec!["it was named".into()],
@@ -124,7 +125,7 @@ impl Agent {
     /// The same agent with further settings; a new one, `self` stays what it is. Credentials among them are for this
     /// agent, also where they name no origin.
     pub fn update(&self, changes: Settings) -> Agent {
-        Agent { settings: self.settings.update(changes.for_agent()), ..self.clone() }
+        Agent { settings: Arc::new(self.settings.update(changes.for_agent())), ..self.clone() }
     }
 
     /// Queries the status of an action; `task` is that of [`Continuation::task`](super::Continuation::task).
@@ -150,7 +151,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::ask`]; [`Error::Unsupported`] where its protocol can't list them.
     pub async fn tasks(&self, context: Option<String>) -> Result<Value> {
-        let (affordance, _) = self.message_action(&self.all_settings())?;
+        let (affordance, _) = self.message_action(self.settings())?;
         let reply = self.collect(self.request(affordance, Request::Tasks { context }).await?).await?;
         Ok(reply.message.data().cloned().unwrap_or_else(|| Value::Array(Vec::new())))
     }
@@ -160,7 +161,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::ask`].
     pub async fn resume(&self, task: &str) -> Result<Exchange> {
-        let (affordance, _) = self.message_action(&self.all_settings())?;
+        let (affordance, _) = self.message_action(self.settings())?;
         self.request(affordance, Request::Resume { task: task.to_owned() }).await
     }
 
@@ -234,13 +235,13 @@ impl Agent {
     /// # Errors
     /// As [`Agent::ask`], as far as it is known before anything is sent.
     pub async fn explain(&self) -> Result<Explanation> {
-        let settings = self.all_settings();
-        let (affordance, why) = self.message_action(&settings)?;
-        let choices = self.choices(&affordance, Operation::InvokeAction, &settings)?;
+        let settings = self.settings();
+        let (affordance, why) = self.message_action(settings)?;
+        let choices = self.choices(&affordance, Operation::InvokeAction, settings)?;
         let mut first_error = None;
         for choice in choices {
-            let given_headers = given_headers(&choice.form, &Map::new(), &settings);
-            let caller = Caller { given_headers: &given_headers, ..self.caller(&settings) };
+            let given_headers = given_headers(&choice.form, &Map::new(), settings);
+            let caller = Caller { given_headers: &given_headers, ..self.caller(settings) };
             match self.context.authorizer.authorize(&self.description, &choice.form, &caller).await {
                 Ok(granted) => {
                     return Ok(Explanation {
@@ -263,12 +264,12 @@ impl Agent {
     /// # Errors
     /// [`Error::NoForm`], [`Error::Setting`], [`Error::InvalidInput`], [`Error::Unconfirmed`]
     pub fn check_message(&self, message: impl Into<Message>) -> Result<()> {
-        let settings = self.all_settings();
-        let (affordance, _) = self.message_action(&settings)?;
-        self.check_confirmed(&affordance, &settings)?;
+        let settings = self.settings();
+        let (affordance, _) = self.message_action(settings)?;
+        self.check_confirmed(&affordance, settings)?;
         let said = Utterance { message: message.into(), ..Utterance::default() };
         let mut first_error = None;
-        for choice in self.choices(&affordance, Operation::InvokeAction, &settings)? {
+        for choice in self.choices(&affordance, Operation::InvokeAction, settings)? {
             match said.request(&self.description, &choice, settings.variables.clone()) {
                 Ok(_) => return Ok(()),
                 Err(error) => first_error = first_error.or(Some(error)),
@@ -286,17 +287,17 @@ impl Agent {
 
     /// Checks that a message can be sent, as far as the description tells.
     pub(super) fn check(&self) -> Result<()> {
-        let settings = self.all_settings();
-        let (affordance, _) = self.message_action(&settings)?;
-        self.choices(&affordance, Operation::InvokeAction, &settings).map(drop)
+        let settings = self.settings();
+        let (affordance, _) = self.message_action(settings)?;
+        self.choices(&affordance, Operation::InvokeAction, settings).map(drop)
     }
 
     /// True if the target of a message accepts a connection.
     pub(super) async fn is_reachable(&self) -> bool {
-        let settings = self.all_settings();
+        let settings = self.settings();
         let target = self
-            .message_action(&settings)
-            .and_then(|(affordance, _)| self.choices(&affordance, Operation::InvokeAction, &settings));
+            .message_action(settings)
+            .and_then(|(affordance, _)| self.choices(&affordance, Operation::InvokeAction, settings));
         let href = target.ok().and_then(|choices| Some(choices.first()?.form.href.clone()));
         let Some(url) = href.and_then(|href| Url::parse(&href).ok()) else { return false };
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
@@ -308,9 +309,9 @@ impl Agent {
         &self.context
     }
 
-    /// The settings of the consumer and of the agent.
-    pub(super) fn all_settings(&self) -> Settings {
-        self.context.settings.update(self.settings.clone())
+    /// Settings of the consumer and of the agent, merged.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(super) fn message_action(&self, settings: &Settings) -> Result<(Affordance, String)> {
@@ -333,31 +334,27 @@ impl Agent {
     }
 
     pub(super) async fn request(&self, affordance: Affordance, request: Request) -> Result<Exchange> {
-        self.perform(Intent::Request(affordance, request)).await
+        Ok(self.perform(&affordance, Intent::Request(request)).await?.0)
     }
 
-    /// Chooses form and binding, checks and resolves what is needed, and sends it.
-    pub(super) async fn perform(&self, intent: Intent) -> Result<Exchange> {
-        let settings = self.all_settings();
-        let affordance = match &intent {
-            Intent::Message(_) => self.message_action(&settings)?.0,
-            Intent::Request(affordance, _) => affordance.clone(),
-        };
-        let operation = match (&intent, &affordance) {
-            (Intent::Request(_, Request::Subscribe { .. }), Affordance::Property(_)) => Operation::ObserveProperty,
-            (Intent::Request(_, request), _) => request.operation(),
+    /// Chooses form and binding, checks and resolves what is needed, and sends it. Returns the choice with the exchange.
+    pub(super) async fn perform(&self, affordance: &Affordance, intent: Intent) -> Result<(Exchange, Choice)> {
+        let settings = self.settings();
+        let operation = match (&intent, affordance) {
+            (Intent::Request(Request::Subscribe { .. }), Affordance::Property(_)) => Operation::ObserveProperty,
+            (Intent::Request(request), _) => request.operation(),
             (Intent::Message(_), _) => Operation::InvokeAction,
         };
         if operation == Operation::InvokeAction {
-            self.check_confirmed(&affordance, &settings)?;
+            self.check_confirmed(affordance, settings)?;
         }
         let mut first_error = None;
-        for choice in self.choices(&affordance, operation, &settings)? {
+        for choice in self.choices(affordance, operation, settings)? {
             // Another form may need less, or lead to a server that is up.
-            match self.call_of(&intent, &choice, &settings).await {
-                Ok(call) => match self.send(call, &choice, &settings).await {
+            match self.call_of(&intent, &choice, settings).await {
+                Ok(call) => match self.send(call, &choice, settings).await {
                     Err(error) if error.is_without_connection() => first_error = first_error.or(Some(error)),
-                    sent => return sent,
+                    sent => return Ok((sent?, choice)),
                 },
                 Err(error) => first_error = first_error.or(Some(error)),
             }
@@ -371,21 +368,21 @@ impl Agent {
         let (request, variables) = match intent {
             Intent::Message(said) => said.request(description, choice, variables)?,
             // A text over a protocol of messages isn't what the input describes.
-            Intent::Request(_, request @ Request::Invoke { input: Some(Value::String(_)), .. })
+            Intent::Request(request @ Request::Invoke { input: Some(Value::String(_)), .. })
                 if choice.fit.takes_messages =>
             {
                 (request.clone(), input::of_variables(description, &form.affordance, variables)?)
             }
-            Intent::Request(_, Request::Invoke { input, parts, continuation, stream }) => {
+            Intent::Request(Request::Invoke { input, parts, continuation, stream }) => {
                 let checked = input::of_data(description, form, input.clone(), variables)?;
                 let (parts, continuation) = (parts.clone(), continuation.clone());
                 (Request::Invoke { input: checked.data, parts, continuation, stream: *stream }, checked.variables)
             }
-            Intent::Request(_, Request::Subscribe { input }) => {
+            Intent::Request(Request::Subscribe { input }) => {
                 let checked = input::of_data(description, form, input.clone(), variables)?;
                 (Request::Subscribe { input: checked.data }, checked.variables)
             }
-            Intent::Request(_, request) => {
+            Intent::Request(request) => {
                 (request.clone(), input::of_variables(description, &form.affordance, variables)?)
             }
         };
@@ -520,14 +517,25 @@ impl Agent {
         Ok(Call { description: Arc::new(description), form, ..call })
     }
 
-    /// Reads an answer to an affordance, by what the description says of it.
-    pub(super) fn answer(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Answer> {
-        Ok(read_answer(&given(&reply.message), &self.expected(affordance, reply, sacp)?))
+    /// Reads the answer to an action, by its declared output. `choice`: the form and binding that were used, if any was.
+    pub(super) fn answer(
+        &self,
+        affordance: &Affordance,
+        choice: Option<&Choice>,
+        reply: &Reply,
+        sacp: Sacp,
+    ) -> Result<Answer> {
+        Ok(read_answer(&given(&reply.message), &self.expected(affordance, choice, reply, sacp)?))
     }
 
-    fn expected(&self, affordance: &Affordance, reply: &Reply, sacp: Sacp) -> Result<Expected> {
-        let choices = self.choices(affordance, Operation::InvokeAction, &self.all_settings())?;
-        let is_of_messages = choices.first().is_some_and(|choice| choice.fit.takes_messages);
+    fn expected(
+        &self,
+        affordance: &Affordance,
+        choice: Option<&Choice>,
+        reply: &Reply,
+        sacp: Sacp,
+    ) -> Result<Expected> {
+        let is_of_messages = choice.is_some_and(|choice| choice.fit.takes_messages);
         let has_content =
             reply.message.parts.iter().any(|part| part.media().is_some() || matches!(part, Part::Artifact(_)));
         let is_checked = reply.state == State::Completed && !is_of_messages && !has_content;
@@ -536,7 +544,7 @@ impl Agent {
         };
         let expected = Expected::of_action(action, sacp).map_err(|error| schema::unusable(self.id(), &error.reason))?;
         // A tool of Open Agent Spec or MCP with one output may answer with its value.
-        let is_tool = choices.first().is_some_and(|choice| choice.form.subprotocol() == Some("mcp"));
+        let is_tool = choice.is_some_and(|choice| choice.form.subprotocol() == Some("mcp"));
         let mut types = self.description.value().get("@type").into_iter().flat_map(strings);
         let has_single_output = is_tool || types.any(|name| name.starts_with("agentspec:"));
         Ok(if has_single_output { expected.or_single_output() } else { expected })
@@ -580,7 +588,7 @@ impl Agent {
 
     /// An answer of this agent, still without content, within the limit of its settings.
     pub(super) fn answer_builder(&self) -> AnswerBuilder {
-        AnswerBuilder::new(self.id(), self.all_settings().answer_bytes())
+        AnswerBuilder::new(self.id(), self.settings().answer_bytes())
     }
 }
 
@@ -601,7 +609,7 @@ fn header_name(authorization: &Authorization) -> Option<String> {
 fn given_members(intent: &Intent) -> Option<&Map<String, Value>> {
     let data = match intent {
         Intent::Message(said) => said.message.data(),
-        Intent::Request(_, Request::Invoke { input, .. }) => input.as_ref(),
+        Intent::Request(Request::Invoke { input, .. }) => input.as_ref(),
         Intent::Request(..) => None,
     };
     data.and_then(Value::as_object)

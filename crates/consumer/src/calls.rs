@@ -13,7 +13,7 @@ impl Agent {
     /// As [`Agent::ask`]; [`Error::InvalidInput`](super::Error::InvalidInput) and [`Error::Unconfirmed`](super::Error::Unconfirmed) before anything is sent,
     /// [`Error::InvalidAnswer`](super::Error::InvalidAnswer) where the output is not what the description says.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        self.invocation(action, data.into(), false)?.finish().await?.into_result()
+        self.invocation(action, data.into(), false).finish().await?.into_result()
     }
 
     /// Invokes an action with data. A failure that the agent reports is a reply as well, with its state, text, and data.
@@ -21,7 +21,7 @@ impl Agent {
     /// # Errors
     /// As [`Agent::call`], but for [`Error::Failed`](super::Error::Failed).
     pub async fn invoke(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
-        Ok(self.invocation(action, data.into(), false)?.finish().await?.reply)
+        Ok(self.invocation(action, data.into(), false).finish().await?.reply)
     }
 
     /// Invokes an action and returns the answers as they come, however many. The message at the end is empty if the answer is longer
@@ -30,15 +30,15 @@ impl Agent {
     /// # Errors
     /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
     pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
-        let mut turn = self.invocation(action, data.into(), true)?.forwarding();
+        let mut turn = self.invocation(action, data.into(), true).forwarding();
         turn.begin().await?;
         let control = turn.control();
         let events = stream::unfold(turn, |mut turn| async move { Some((turn.next().await?, turn)) });
         Ok(Exchange { events: events.boxed(), control })
     }
 
-    fn invocation(&self, action: &str, input: Option<Value>, stream: bool) -> Result<Turn> {
+    fn invocation(&self, action: &str, input: Option<Value>, stream: bool) -> Turn {
         let request = Request::Invoke { input, parts: Vec::new(), continuation: Continuation::default(), stream };
-        Turn::new(self, Intent::Request(Affordance::Action(action.to_owned()), request), true)
+        Turn::new(self, Affordance::Action(action.to_owned()), Intent::Request(request), true)
     }
 }

@@ -10,6 +10,6 @@ pub(super) struct Context {
     pub(super) network: Network,
     pub(super) bindings: Vec<Arc<dyn Binding>>,
     pub(super) middleware: Vec<Arc<dyn Middleware>>,
-    pub(super) settings: Settings,
+    pub(super) settings: Arc<Settings>,
     pub(super) authorizer: Arc<Authorizer>,
 }

@@ -91,7 +91,7 @@ impl Conversation {
             serde_json::from_str(stored).map_err(|error| Error::InvalidHistory { reason: error.to_string() })?;
         if stored.agent == agent.id() {
             // It goes on with the action that it was about, unless another is named.
-            let action = stored.action.clone().filter(|_| agent.all_settings().action.is_none());
+            let action = stored.action.clone().filter(|_| agent.settings().action.is_none());
             let agent = match action {
                 Some(action) => agent.update(Settings::new().action(action)),
                 None => agent,
@@ -200,7 +200,8 @@ impl Conversation {
     }
 
     pub(super) async fn turn(&self, message: Message, schema: Option<Value>, processes: bool) -> Result<Conversation> {
-        let mut turn = Turn::new(&self.agent, self.intent(&message, schema, false), processes)?;
+        let (affordance, _) = self.agent.message_action(self.agent.settings())?;
+        let mut turn = Turn::new(&self.agent, affordance, self.intent(&message, schema, false), processes);
         let reply = turn.finish().await?.reply;
         Ok(self.with_turn(message, reply, &turn))
     }
@@ -218,9 +219,9 @@ impl Conversation {
 
     /// The input that a question in reply to a message is about.
     fn input_of(&self, message: &Message) -> Option<Map<String, Value>> {
-        let settings = self.agent.all_settings();
-        let (affordance, _) = self.agent.message_action(&settings).ok()?;
-        let choices = self.agent.choices(&affordance, Operation::InvokeAction, &settings).ok()?;
+        let settings = self.agent.settings();
+        let (affordance, _) = self.agent.message_action(settings).ok()?;
+        let choices = self.agent.choices(&affordance, Operation::InvokeAction, settings).ok()?;
         self.said(message).input(self.agent.description(), choices.first()?)
     }
 
@@ -230,7 +231,7 @@ impl Conversation {
         stored.input = reply.state.needs_input().then(|| self.input_of(&message)).flatten();
         stored.history.push(message);
         stored.history.push(Message { role: Role::Agent, ..reply.message });
-        stored.action = self.agent.all_settings().action;
+        stored.action = self.agent.settings().action.clone();
         stored.state = reply.state;
         stored.continuation = reply.continuation;
         stored.cost.reported.extend(reply.cost);
@@ -242,11 +243,11 @@ impl Conversation {
 
 /// The system prompt of an agent's settings, with the instructions of SACP where they ask for these.
 fn system_prompt(agent: &Agent) -> Option<String> {
-    let settings = agent.all_settings();
+    let settings = agent.settings();
     if settings.sacp_instructions != Some(true) {
-        return settings.system_prompt;
+        return settings.system_prompt.clone();
     }
-    let action = agent.message_action(&settings).ok().map(|(affordance, _)| affordance);
+    let action = agent.message_action(settings).ok().map(|(affordance, _)| affordance);
     let action = action.and_then(|affordance| agent.description().find(&affordance));
     let contract = action.and_then(|action| DataContract::of_action(action).ok().flatten());
     Some(inject(settings.system_prompt.as_deref().unwrap_or_default(), contract.as_ref()))

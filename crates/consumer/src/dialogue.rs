@@ -210,7 +210,9 @@ impl Dialogue {
         }
         let Some(message) = self.waiting.pop_front() else { return Ok(false) };
         let intent = self.conversation.intent(&message, None, true);
-        let turn = Box::new(Turn::new(self.conversation.agent(), intent, true)?);
+        let agent = self.conversation.agent();
+        let (affordance, _) = agent.message_action(agent.settings())?;
+        let turn = Box::new(Turn::new(agent, affordance, intent, true));
         self.phase = Phase::Running { message, turn };
         Ok(true)
     }

@@ -57,7 +57,7 @@ impl Consumer {
             network: Network::new(options)?,
             bindings: bindings::all(),
             middleware: Vec::new(),
-            settings: Settings::new(),
+            settings: Arc::default(),
             authorizer: Arc::default(),
         })))
     }
@@ -65,7 +65,7 @@ impl Consumer {
     /// With settings for all agents, merged onto those it has.
     pub fn with_settings(mut self, settings: Settings) -> Consumer {
         let inner = Arc::make_mut(&mut self.0);
-        inner.settings = inner.settings.update(settings);
+        inner.settings = Arc::new(inner.settings.update(settings));
         self
     }
 

@@ -24,6 +24,7 @@ use super::{
     answer::{invalid, with_answer},
     answer_builder::AnswerBuilder,
     bounded::CancelOnDrop,
+    choose::Choice,
 };
 use crate::sacp::{Answer, Kind, Sacp};
 
@@ -40,6 +41,8 @@ const MAX_FORWARDED: usize = 256 * 1024;
 pub(super) struct Turn {
     agent: Agent,
     affordance: Affordance,
+    /// The form and binding that the request was sent by.
+    choice: Option<Choice>,
     sacp: Sacp,
     /// What the description and the caller say of responses in SACP.
     expected: Sacp,
@@ -94,32 +97,26 @@ impl End {
 }
 
 enum Phase {
-    Beginning(BoxFuture<'static, Result<Exchange>>),
+    Beginning(BoxFuture<'static, Result<(Exchange, Choice)>>),
     Receiving(Events),
     Over,
 }
 
 impl Turn {
     /// A turn that sends nothing before it is polled. `waits`: until the agent is done or asks.
-    ///
-    /// # Errors
-    /// If the description has no action for a message.
-    pub(super) fn new(agent: &Agent, intent: Intent, waits: bool) -> Result<Turn> {
-        let settings = agent.all_settings();
-        let affordance = match &intent {
-            Intent::Message { .. } => agent.message_action(&settings)?.0,
-            Intent::Request(affordance, _) => affordance.clone(),
-        };
-        let caller = agent.clone();
+    pub(super) fn new(agent: &Agent, affordance: Affordance, intent: Intent, waits: bool) -> Turn {
+        let settings = agent.settings();
+        let (caller, target) = (agent.clone(), affordance.clone());
         let sacp = settings.sacp();
-        Ok(Turn {
+        Turn {
             expected: agent.sacp_of_messages(&affordance, sacp),
             affordance,
+            choice: None,
             sacp,
             waits,
             gathers: true,
             is_kept: true,
-            phase: Phase::Beginning(Box::pin(async move { caller.perform(intent).await })),
+            phase: Phase::Beginning(Box::pin(async move { caller.perform(&target, intent).await })),
             control: None,
             guard: None,
             broken: None,
@@ -135,7 +132,7 @@ impl Turn {
             interim: Message::default(),
             end: None,
             agent: agent.clone(),
-        })
+        }
     }
 
     /// The same turn with answers read as responses of SACP or not, whatever the settings say.
@@ -145,7 +142,7 @@ impl Turn {
 
     /// The same turn for a stream that may be endless: the reply at the end of a long one is empty.
     pub(super) fn forwarding(self) -> Turn {
-        let limit = self.agent.all_settings().answer_bytes().min(MAX_FORWARDED);
+        let limit = self.agent.settings().answer_bytes().min(MAX_FORWARDED);
         Turn { gathers: false, builder: AnswerBuilder::new(self.agent.id(), limit), ..self }
     }
 
@@ -156,7 +153,8 @@ impl Turn {
     pub(super) async fn begin(&mut self) -> Result<()> {
         let Phase::Beginning(beginning) = &mut self.phase else { return Ok(()) };
         match beginning.await {
-            Ok(Exchange { events, control }) => {
+            Ok((Exchange { events, control }, choice)) => {
+                self.choice.get_or_insert(choice);
                 self.control = control.or(self.control.take());
                 self.phase = Phase::Receiving(events);
                 Ok(())
@@ -315,7 +313,7 @@ impl Turn {
         let (agent, affordance, pause) = self.follow_up()?;
         self.phase = Phase::Beginning(Box::pin(async move {
             sleep(pause).await;
-            agent.request(affordance, Request::Query { task: Some(task) }).await
+            agent.perform(&affordance, Intent::Request(Request::Query { task: Some(task) })).await
         }));
         Ok(())
     }
@@ -327,7 +325,7 @@ impl Turn {
         self.broken = Some(broken);
         self.phase = Phase::Beginning(Box::pin(async move {
             sleep(pause).await;
-            agent.request(affordance, Request::Resume { task }).await
+            agent.perform(&affordance, Intent::Request(Request::Resume { task })).await
         }));
         Ok(())
     }
@@ -347,7 +345,7 @@ impl Turn {
     /// The agent within the time that is left, and the pause before it is asked again. The task is cancelled if nobody waits for
     /// it any longer.
     fn follow_up(&mut self) -> Result<(Agent, Affordance, Duration)> {
-        let limit = self.agent.all_settings().whole_timeout();
+        let limit = self.agent.settings().whole_timeout();
         let left = limit.saturating_sub(self.started.elapsed());
         if self.guard.is_none() {
             self.guard = Some(CancelOnDrop::new(self.control.clone()));
@@ -392,7 +390,7 @@ impl Turn {
         if reply.message.is_empty() && reply.state == State::Completed {
             reply.message = std::mem::take(&mut self.interim);
         }
-        let answer = self.agent.answer(&self.affordance, &reply, self.sacp)?;
+        let answer = self.agent.answer(&self.affordance, self.choice.as_ref(), &reply, self.sacp)?;
         let is_response = matches!(answer.kind, Kind::Response(_));
         let withheld = self.withheld.take();
         let has_passed = has_pieces || answer.kind == Kind::Plain && !withheld.is_empty();

@@ -85,7 +85,8 @@ impl Caller {
             }
         };
         let sacp = if node.sacp { Sacp::Required } else { Sacp::Allowed };
-        let mut turn = Turn::new(&agent, conversation.intent(&message, None, true), true)?.reading(sacp);
+        let intent = conversation.intent(&message, None, true);
+        let mut turn = Turn::new(&agent, chosen.affordance.clone(), intent, true).reading(sacp);
         let end = self.follow(&mut turn).await?;
         let next = conversation.with_turn(message, end.reply.clone(), &turn);
         let read = read(&chosen.affordance, end, node);
@@ -164,9 +165,9 @@ struct Chosen {
 
 /// Chooses the affordance and binding for a message, as far as the description tells.
 fn chosen(agent: &Agent) -> Result<Chosen> {
-    let settings = agent.all_settings();
-    let (affordance, _) = agent.message_action(&settings)?;
-    let choices = agent.choices(&affordance, Operation::InvokeAction, &settings)?;
+    let settings = agent.settings();
+    let (affordance, _) = agent.message_action(settings)?;
+    let choices = agent.choices(&affordance, Operation::InvokeAction, settings)?;
     let choice =
         choices.first().ok_or_else(|| Error::NoForm { id: agent.id().into(), reason: "it has no form".into() })?;
     Ok(Chosen {
