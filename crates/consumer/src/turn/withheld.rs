@@ -18,6 +18,8 @@ pub(super) struct Withheld {
     bytes: usize,
     /// The most bytes that are held back of an agent that declares SACP.
     limit: usize,
+    /// True if there is text among the events, other than space.
+    has_text: bool,
     /// True if something of the answer was passed on.
     pub(super) has_passed: bool,
     /// True if text was passed on: what follows it is no response.
@@ -26,7 +28,7 @@ pub(super) struct Withheld {
 
 impl Withheld {
     pub(super) fn new(limit: usize) -> Withheld {
-        Withheld { events: Vec::new(), bytes: 0, limit, has_passed: false, is_prose: false }
+        Withheld { events: Vec::new(), bytes: 0, limit, has_text: false, has_passed: false, is_prose: false }
     }
 
     /// Takes the next event, and returns those that are passed on.
@@ -41,6 +43,10 @@ impl Withheld {
         let is_held = self.bytes + size <= limit && (sacp == Sacp::Required || self.may_be_response(&event));
         if is_held {
             self.bytes += size;
+            self.has_text |= match &event {
+                Event::Text(text) => !text.trim_start().is_empty(),
+                event => matches!(event, Event::Artifact(_)),
+            };
             match (self.events.last_mut(), event) {
                 (Some(Event::Text(before)), Event::Text(text)) => before.push_str(&text),
                 (_, event) => self.events.push(event),
@@ -56,7 +62,7 @@ impl Withheld {
 
     /// What is held.
     pub(super) fn take(&mut self) -> Vec<Event> {
-        self.bytes = 0;
+        (self.bytes, self.has_text) = (0, false);
         self.has_passed |= !self.events.is_empty();
         std::mem::take(&mut self.events)
     }
@@ -85,15 +91,7 @@ impl Withheld {
         let text = text.trim_start();
         let begins = text.is_empty() || text.starts_with(['{', '<']) || text.starts_with("```");
         let holds_one = || text.contains('{') && text.contains("status");
-        !self.is_prose && (self.has_text() || begins || holds_one())
-    }
-
-    fn has_text(&self) -> bool {
-        self.events.iter().any(|event| match event {
-            Event::Text(text) => !text.trim_start().is_empty(),
-            Event::Artifact(_) => true,
-            _ => false,
-        })
+        !self.is_prose && (self.has_text || begins || holds_one())
     }
 }
 
