@@ -1,9 +1,11 @@
-//! Lenient in, valid out: fixable problems are fixed and reported, what is stored validates.
+//! Admission of documents: fixable problems are fixed and reported, and the stored form is valid.
 //!
-//! Fixes and other edits touch only the members they are about; everything else keeps its text. The
-//! edits are: an `id` that is not a URI, assigned or percent-encoded, or that is spelled `@id`; the security scheme `auto` for an
-//! LMOS agent or tool that has none, which raises TD 1.0 to 1.1; the TD context of an LMOS agent or
-//! tool that names none; and the removal of `registration` with its context.
+//! Edits change only the affected members; everything else keeps its text. They are:
+//!
+//! - An `id` is assigned, percent-encoded if it is not a URI, or renamed from `@id`.
+//! - An LMOS agent or tool without security gets the scheme `auto`, which raises TD 1.0 to 1.1.
+//! - An LMOS agent or tool without a TD context gets one.
+//! - `registration` and its context are removed.
 
 use std::borrow::Cow;
 
@@ -22,18 +24,19 @@ use crate::{Error, Result};
 /// The name of the security definition that is added to agents without one.
 const AUTO_SECURITY: &str = "auto_sc";
 
-/// A document that may be stored.
+/// An admitted document.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// The description as it is to be stored.
+    /// Description in its stored form.
     pub thing: ThingDescription,
-    /// The expiry that the client asked for in `registration`, which is not a part of the stored form.
+    /// Expiry requested in `registration`, which is not a part of the stored form.
     pub registration: RegistrationRequest,
-    /// The fixes, and what else validation warned of.
+    /// Applied fixes, and other warnings of validation.
     pub warnings: Vec<Violation>,
 }
 
-/// Fixes (unless strict), validates, and brings a document into its stored form.
+/// Validates a document, and converts it to its stored form. With [`Strictness::Lenient`], fixable problems are fixed
+/// first.
 ///
 /// ```
 /// use agentdex_td::{Document, Identity, Strictness, admit};
@@ -50,7 +53,7 @@ pub struct Admission {
 /// ```
 ///
 /// # Errors
-/// [`Error::Invalid`] with all violations at once; the errors of [`Identity`] and [`normalize_id`].
+/// [`Error::Invalid`] with all violations; the errors of [`Identity`] and [`normalize_id`].
 pub fn admit(document: Document, identity: Identity<'_>, strictness: Strictness) -> Result<Admission> {
     let Document { text, value, duplicates, is_compact } = document;
     let Value::Object(thing) = value else {

@@ -6,8 +6,8 @@ use crate::Error;
 /// Stands for the id that a registry assigns to a document without one.
 const ANONYMOUS_ID: &str = "urn:uuid:00000000-0000-4000-8000-000000000000";
 
-/// Reports the result that [`admit`] would have: its fixes as warnings, its reasons to refuse as violations. A document
-/// without an id is judged as one that gets one.
+/// Returns a report of the result of [`admit`], with fixes as warnings and errors as violations. A missing id is not
+/// reported, since a registry assigns one.
 ///
 /// ```
 /// use agentdex_td::{Document, Strictness, assess};

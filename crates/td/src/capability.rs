@@ -6,22 +6,22 @@ use semver::{BuildMetadata, Version};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Something an agent can do: an entry of `lmos:capabilities`, or an action.
+/// A capability of an agent: an entry of `lmos:capabilities`, or an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capability<'a> {
-    /// The `id` of the entry.
+    /// `id` of the entry; `None` for an action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<&'a str>,
-    /// The name of the entry or of the action.
+    /// Name of the entry or action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// Its description.
+    /// Description of the entry or action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'a str>,
 }
 
 impl<'a> Capability<'a> {
-    /// The key that events and topics carry: the `id`, else the name.
+    /// Returns the key of the capability in events and topics: the `id`, or else the name.
     pub fn key(&self) -> &'a str {
         self.id.or(self.name).unwrap_or_default()
     }
@@ -86,7 +86,7 @@ fn entries(thing: &Value) -> &[Value] {
     }
 }
 
-/// The capabilities of a Thing: its `lmos:capabilities`, then its actions, without repeated keys.
+/// Returns the capabilities of a Thing: its `lmos:capabilities`, then its actions, without repeated keys.
 ///
 /// ```
 /// let thing = serde_json::json!({

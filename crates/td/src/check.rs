@@ -4,28 +4,28 @@ use serde_json::Value;
 
 use super::{CONTEXT_1_1, Document, LmosKind, Report, Version, Violation, schema, semantics};
 
-/// The layers of validation to run.
+/// Layers of validation to run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Layers {
-    /// The JSON Schemas alone.
+    /// Only the JSON Schemas.
     Schema,
     /// The JSON Schemas and the semantic checks.
     #[default]
     All,
 }
 
-/// The treatment of documents that need a fix.
+/// Treatment of documents with fixable problems.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Fixable problems are fixed, with a warning.
     #[default]
     Lenient,
-    /// Documents that need a fix are refused.
+    /// Documents with fixable problems are refused.
     Strict,
 }
 
-/// Validates a document as it is, without fixing. What lenient admission would fix is a violation
-/// here if the document is invalid without the fix.
+/// Validates a document without fixing it. Problems that lenient admission fixes are violations if they make the
+/// document invalid.
 ///
 /// ```
 /// use agentdex_td::{Document, Layers, validate};

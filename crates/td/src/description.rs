@@ -1,7 +1,6 @@
-//! `Description`: the description of an agent, written in Rust.
+//! `Description`: a builder for the description of an agent.
 //!
-//! What it makes is valid by the strict rules of Thing Descriptions, as long as its URLs are URLs and its schemas are
-//! data schemas.
+//! The result passes strict validation if its URLs are valid URLs and its schemas valid data schemas.
 
 mod affordances;
 
@@ -16,7 +15,7 @@ const HTV: &str = "http://www.w3.org/2011/http#";
 /// The prefix of keywords.
 const SCHEMA: &str = "https://schema.org/";
 
-/// The description of an agent: a Thing Description 1.1 with the terms of LMOS, to be registered.
+/// Builder for the description of an agent: a Thing Description 1.1 with the LMOS vocabulary, ready to be registered.
 ///
 /// ```
 /// use agentdex_td::{
@@ -45,7 +44,7 @@ const SCHEMA: &str = "https://schema.org/";
 /// # Ok::<(), agentdex_td::Error>(())
 /// ```
 ///
-/// Without [`Description::security`] it says `auto`: callers find out what is needed when they call.
+/// Without [`Description::security`], the scheme is `auto`: callers negotiate security when they call.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a description does nothing until it is registered"]
 pub struct Description {
@@ -54,12 +53,12 @@ pub struct Description {
 }
 
 impl Description {
-    /// An agent (`lmos:Agent`) with a title.
+    /// Creates the description of an agent (`lmos:Agent`) with a title.
     pub fn new(title: impl Into<String>) -> Description {
         Description::of_type("lmos:Agent", title)
     }
 
-    /// A tool (`lmos:Tool`) with a title.
+    /// Creates the description of a tool (`lmos:Tool`) with a title.
     ///
     /// ```
     /// use agentdex_td::{Description, description::{Action, Form, Security}};
@@ -80,75 +79,75 @@ impl Description {
         Description { members, prefixes: Map::from_iter([("lmos".into(), LMOS_NAMESPACE.into())]) }
     }
 
-    /// The id: an absolute URI. Without one, `register` assigns a `urn:uuid:`.
+    /// Sets the id, an absolute URI. Without an id, the registry assigns a `urn:uuid:`.
     pub fn id(self, id: impl Into<String>) -> Description {
         self.member("id", id.into())
     }
 
-    /// Describes the agent or tool in a sentence or more. The text is searched.
+    /// Sets the description, a sentence or more. Searches find its words.
     pub fn description(self, text: impl Into<String>) -> Description {
         self.member("description", text.into())
     }
 
-    /// The version of the agent.
+    /// Sets the version of the agent.
     pub fn version(self, version: impl Into<String>) -> Description {
         self.member("version", json!({"instance": version.into()}))
     }
 
-    /// Sets the vendor (`lmos:vendor`), with a URL about it.
+    /// Sets the vendor (`lmos:vendor`), with the URL of its website.
     pub fn vendor(self, name: impl Into<String>, url: impl Into<String>) -> Description {
         let vendor = json!({"lmos:name": name.into(), "lmos:url": url.into()});
         self.member("lmos:metadata", json!({"lmos:vendor": vendor}))
     }
 
-    /// A keyword (`schema:keywords`), by which the filter `tag` finds it.
+    /// Adds a keyword (`schema:keywords`), which the search filter `tag` matches.
     pub fn tag(self, tag: impl Into<String>) -> Description {
         self.prefix("schema", SCHEMA).push("schema:keywords", tag.into().into())
     }
 
-    /// Something that it can do (`lmos:capabilities`): its id, or a [`Capability`] with more.
+    /// Adds a capability (`lmos:capabilities`): an id, or a [`Capability`] with further members.
     pub fn capability(self, capability: impl Into<Capability>) -> Description {
         self.push("lmos:capabilities", Value::Object(capability.into().0))
     }
 
-    /// An action, with the forms that it is invoked by.
+    /// Adds an action.
     pub fn action(self, action: Action) -> Description {
         self.affordance("actions", action.0)
     }
 
-    /// A property, with the forms that it is read by.
+    /// Adds a property.
     pub fn property(self, property: Property) -> Description {
         self.affordance("properties", property.0)
     }
 
-    /// An event, with the forms that it is subscribed to by.
+    /// Adds an event.
     pub fn event(self, event: Event) -> Description {
         self.affordance("events", event.0)
     }
 
-    /// Adds a security scheme that callers need. If it is called more than once, callers need all of them.
+    /// Adds a required security scheme. After several calls, callers must satisfy all of the schemes.
     pub fn security(mut self, security: Security) -> Description {
         let Security { name, scheme } = security;
         object(self.members.entry("securityDefinitions")).insert(name.into(), scheme);
         self.push("security", name.into())
     }
 
-    /// The URL that relative URLs of forms and links are resolved against.
+    /// Sets the base URL for relative URLs in forms and links.
     pub fn base(self, url: impl Into<String>) -> Description {
         self.member("base", url.into())
     }
 
-    /// A link to something related, with what it is (`rel`).
+    /// Adds a link with a relation type (`rel`), such as `license`.
     pub fn link(self, rel: impl Into<String>, href: impl Into<String>) -> Description {
         self.push("links", json!({"rel": rel.into(), "href": href.into()}))
     }
 
-    /// After how many seconds it expires, unless it is renewed.
+    /// Sets the time to live in seconds, after which the agent expires unless it is renewed.
     pub fn ttl(self, seconds: u64) -> Description {
         self.member("registration", json!({"ttl": seconds}))
     }
 
-    /// Another member of the Thing Description, in place of the one of that name.
+    /// Sets any member of the Thing Description, replacing a member of the same name.
     ///
     /// ```
     /// use agentdex_td::Description;
@@ -162,18 +161,18 @@ impl Description {
         self
     }
 
-    /// Declares a prefix of JSON-LD for members such as `prefix:name`.
+    /// Declares a JSON-LD prefix for members such as `prefix:name`.
     pub fn prefix(mut self, prefix: impl Into<String>, iri: impl Into<String>) -> Description {
         self.prefixes.insert(prefix.into(), iri.into().into());
         self
     }
 
-    /// The description as JSON text.
+    /// Returns the description as JSON text.
     pub fn to_json(&self) -> String {
         self.to_value().to_string()
     }
 
-    /// The description as a JSON value.
+    /// Returns the description as a JSON value.
     pub fn to_value(&self) -> Value {
         let mut members = self.members.clone();
         members.insert("@context".into(), json!([CONTEXT_1_1, self.prefixes]));
@@ -220,34 +219,35 @@ fn object<'m>(entry: serde_json::map::Entry<'m>) -> &'m mut Map<String, Value> {
     }
 }
 
-/// Something that an agent can do: an entry of `lmos:capabilities`.
+/// Builder for a capability of an agent, an entry of `lmos:capabilities`.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a capability does nothing until a description has it"]
 pub struct Capability(Map<String, Value>);
 
 impl Capability {
-    /// A capability by its id, which is what filters and topics name. It is also its name unless it gets another.
+    /// Creates a capability with an id, which filters and topics refer to. The id is also its name, unless
+    /// [`Capability::name`] sets another.
     pub fn new(id: impl Into<String>) -> Capability {
         let id = Value::from(id.into());
         Capability(Map::from_iter([("id".to_owned(), id.clone()), ("name".to_owned(), id)]))
     }
 
-    /// Its name, for people.
+    /// Sets the name shown to people.
     pub fn name(self, name: impl Into<String>) -> Capability {
         self.member("name", name.into())
     }
 
-    /// Describes the capability in a sentence or more.
+    /// Sets the description, a sentence or more.
     pub fn description(self, text: impl Into<String>) -> Capability {
         self.member("description", text.into())
     }
 
-    /// Its version, by which ranges such as `forecast@^1.2` find it.
+    /// Sets the version, which version ranges such as `forecast@^1.2` match.
     pub fn version(self, version: impl Into<String>) -> Capability {
         self.member("version", version.into())
     }
 
-    /// A request that it would answer.
+    /// Adds an example of a request.
     pub fn example(mut self, example: impl Into<String>) -> Capability {
         match self.0.entry("examples").or_insert_with(|| Value::Array(Vec::new())) {
             Value::Array(examples) => examples.push(example.into().into()),
@@ -256,17 +256,17 @@ impl Capability {
         self
     }
 
-    /// The data schema of what it needs.
+    /// Sets the data schema of the input.
     pub fn input(self, schema: impl Into<Value>) -> Capability {
         self.member("input", schema)
     }
 
-    /// The data schema of what it gives.
+    /// Sets the data schema of the output.
     pub fn output(self, schema: impl Into<Value>) -> Capability {
         self.member("output", schema)
     }
 
-    /// Another member of the entry.
+    /// Sets any member of the entry.
     pub fn member(mut self, name: impl Into<String>, value: impl Into<Value>) -> Capability {
         self.0.insert(name.into(), value.into());
         self
@@ -285,7 +285,7 @@ impl From<String> for Capability {
     }
 }
 
-/// A security scheme that callers need, with its name.
+/// A named security scheme.
 ///
 /// ```
 /// use agentdex_td::{Description, description::Security};
@@ -305,32 +305,32 @@ impl Security {
         Security { name, scheme }
     }
 
-    /// Nothing: everybody may call.
+    /// Requires no authentication.
     pub fn none() -> Security {
         Security::new("nosec", json!({"scheme": "nosec"}))
     }
 
-    /// Callers find out when they call.
+    /// Leaves security to negotiation when the agent is called.
     pub fn auto() -> Security {
         Security::new("auto", json!({"scheme": "auto"}))
     }
 
-    /// A user name and a password.
+    /// Requires a user name and a password (HTTP Basic).
     pub fn basic() -> Security {
         Security::new("basic", json!({"scheme": "basic", "in": "header"}))
     }
 
-    /// A bearer token.
+    /// Requires a bearer token.
     pub fn bearer() -> Security {
         Security::new("bearer", json!({"scheme": "bearer", "in": "header"}))
     }
 
-    /// A key in a header.
+    /// Requires an API key in the given header.
     pub fn api_key(header: impl Into<String>) -> Security {
         Security::new("apikey", json!({"scheme": "apikey", "in": "header", "name": header.into()}))
     }
 
-    /// Client credentials of OAuth 2.0, from the token endpoint at this URL.
+    /// Requires an OAuth 2.0 token of the client credentials flow; `token_url` is the token endpoint.
     pub fn oauth2_client(token_url: impl Into<String>) -> Security {
         Security::new("oauth2", json!({"scheme": "oauth2", "flow": "client", "token": token_url.into()}))
     }

@@ -1,5 +1,4 @@
-//! Reading JSON: one parse gives the value and notices what a value can't tell any more, member
-//! names that are repeated.
+//! JSON documents: a single parse returns the value, and the repeated member names that a value can't represent.
 
 use std::borrow::Cow;
 
@@ -14,7 +13,7 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// A JSON document as it came: its text and its value; not validated yet.
+/// A parsed but not yet validated JSON document: its original text, and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     pub(super) text: String,
@@ -26,7 +25,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads JSON (UTF-8, a byte order mark is skipped).
+    /// Parses JSON in UTF-8. A byte order mark is skipped.
     ///
     /// ```
     /// let document = agentdex_td::Document::parse(br#"{"title": "Lamp"}"#)?;
@@ -35,8 +34,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MalformedJson`], also for a number beyond the range of a double;
-    /// [`Error::DocumentTooLarge`]; and [`Error::LimitExceeded`] (nesting, number of affordances).
+    /// [`Error::MalformedJson`], also for a number beyond the range of a double; [`Error::DocumentTooLarge`]; and
+    /// [`Error::LimitExceeded`] for excessive nesting or too many affordances.
     pub fn parse(json: &[u8]) -> Result<Document> {
         if json.len() > MAX_DOCUMENT_BYTES {
             return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
@@ -49,10 +48,10 @@ impl Document {
         Ok(Document { text: text.to_owned(), value, duplicates, is_compact: false })
     }
 
-    /// A document that was made here: its value, and compact text that says the same in an order of its own.
+    /// Creates a document from a value and the equivalent compact text, whose members may be in another order.
     ///
     /// # Errors
-    /// [`Error::DocumentTooLarge`]; [`Error::LimitExceeded`] (nesting, number of affordances).
+    /// [`Error::DocumentTooLarge`]; [`Error::LimitExceeded`] for excessive nesting or too many affordances.
     pub fn of_parts(value: Value, text: String) -> Result<Document> {
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(Error::DocumentTooLarge { maximum: MAX_DOCUMENT_BYTES });
@@ -67,27 +66,28 @@ impl Document {
         Ok(Document { text, value, duplicates: Vec::new(), is_compact: true })
     }
 
-    /// The value of the document; of repeated members the last.
+    /// Returns the value of the document. If a member is repeated, its last occurrence counts.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The `id` of a description, or its `@id`, which is what JSON-LD calls it and is admitted as `id`.
+    /// Returns the `id` of a description, or else its `@id`, the JSON-LD spelling that [`admit`](super::admit) accepts
+    /// too.
     pub fn id(&self) -> Option<&Value> {
         self.value.get("id").or_else(|| self.value.get("@id"))
     }
 
-    /// The value, and JSON Pointers of the members whose name is repeated in its object.
+    /// Splits the document into its value and the JSON Pointers of repeated members.
     pub fn into_parts(self) -> (Value, Vec<String>) {
         (self.value, self.duplicates)
     }
 
-    /// JSON Pointers of the members whose name is repeated in its object, about 1,000 at most.
+    /// Returns JSON Pointers of members whose name occurs more than once in their object, up to about 1,000.
     pub fn repeated_members(&self) -> &[String] {
         &self.duplicates
     }
 
-    /// The text as it came, without a byte order mark.
+    /// Returns the original text, without a byte order mark.
     pub fn text(&self) -> &str {
         &self.text
     }

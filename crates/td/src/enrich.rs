@@ -5,20 +5,20 @@ use std::fmt::{self, Write};
 
 use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 
-/// Notes of a registry on a description, beside its registration.
+/// Remarks of a registry about a description, in addition to its registration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Notes<'a> {
-    /// Signs that something in it is there to deceive, and credentials in it: `agentdex:flags`.
+    /// Suspicious texts and credentials in the description: `agentdex:flags`.
     pub flags: &'a [Flag],
-    /// The ids of the Things of the documents that it is a part of: `agentdex:partOf`.
+    /// Ids of the Things of which the description is a part: `agentdex:partOf`.
     pub part_of: &'a [String],
 }
 
-/// The description as it is returned: `registration` and the discovery context spliced in, with the notes in
-/// `registration` where there are some.
+/// Returns a description as a registry serves it: with `registration`, which includes any notes, and the discovery
+/// context.
 ///
-/// `stored` is a stored form, that is the [`text`](super::ThingDescription::text) of an admitted
-/// description: an object in compact JSON that has an `@context` and no `registration`.
+/// `stored` is the [`text`](super::ThingDescription::text) of an admitted description: a compact JSON object with an
+/// `@context` and without `registration`.
 pub fn enrich(stored: &str, registration: &Registration, notes: Notes<'_>) -> String {
     let mut enriched = String::with_capacity(stored.len() + 320);
     let rest = match find_context(stored) {

@@ -2,75 +2,75 @@
 
 use crate::Report;
 
-/// An error of a library underneath, which is the source.
+/// Error of an underlying library, as the source of an [`enum@Error`].
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The result of everything in this crate that can fail.
+/// Result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of reading, validating or changing a description.
+/// Error when a description is parsed, validated, or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The text is not JSON.
     #[error("malformed JSON at line {line}, column {column}: {message}")]
     MalformedJson {
-        /// Line, from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column, counted from 1.
         column: usize,
-        /// The parser's message, such as the token that it expected.
+        /// Message of the parser, for example about the expected token.
         message: String,
     },
-    /// A value has no form in JSON.
+    /// The value can't be represented in JSON.
     #[error("the value can't be written as JSON: {source}")]
     NotSerializable {
-        /// Why.
+        /// Error of the serializer.
         source: BoxError,
     },
-    /// The document has more bytes than are taken.
+    /// The document is larger than the limit.
     #[error("the document exceeds the limit of {maximum} bytes")]
     DocumentTooLarge {
-        /// The most bytes that are taken.
+        /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Something else is larger, deeper or more than are taken.
+    /// Another quantity exceeds its limit.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// The quantity that was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// Name of the quantity, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
-        /// The largest value that is taken.
+        /// Maximum value.
         maximum: u64,
     },
     /// The document is not a valid Thing Description.
     #[error("the Thing Description is invalid: {0}")]
     Invalid(Report),
-    /// The merge patch is not a JSON object, or touches what a client can't set.
+    /// The merge patch is not a JSON object, or changes a member that clients can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {
-        /// The mistake, and what would be right.
+        /// Description of the mistake and its correction.
         message: String,
     },
-    /// The id is not an absolute URI and can't be made one.
+    /// The id is not an absolute URI, and can't be converted to one.
     #[error("invalid id {id:?}: {reason}")]
     InvalidId {
         /// The id as given.
         id: String,
-        /// The reason why it can't be used.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// A document that is to be created anonymously brings an id.
+    /// The document contains an id, but was to be created without one.
     #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
     UnexpectedId {
         /// The id in the document.
         id: String,
     },
-    /// A document that needs an id has none.
+    /// The document lacks the required id.
     #[error(
         "the document has no `id`; add one that is an absolute URI, or let the registry assign one when it is created"
     )]
     MissingId,
-    /// The id of the document isn't the one it is addressed by.
+    /// The id in the document differs from the id in the address.
     #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
     IdMismatch {
         /// The id in the address.
@@ -78,27 +78,27 @@ pub enum Error {
         /// The id in the document.
         found: String,
     },
-    /// The description is not valid JSON-LD, or says something that RDF can't.
+    /// The description is not valid JSON-LD, or contains a statement that RDF can't express.
     #[error("the Thing can't be exported as RDF: {reason}")]
     NotRdf {
-        /// The reason.
+        /// Reason for the failure.
         reason: String,
     },
-    /// Too many descriptions wait to be read as JSON-LD.
+    /// The queue of descriptions to be read as JSON-LD is full.
     #[error("too much is being done at the moment: {doing}; try again later")]
     Overloaded {
-        /// The work that was refused.
+        /// Name of the refused work.
         doing: &'static str,
     },
-    /// The thread that reads JSON-LD has ended.
+    /// The thread that reads JSON-LD has terminated.
     #[error("the registry is shutting down")]
     ShuttingDown,
-    /// A thread can't be started.
+    /// A thread couldn't be started.
     #[error("{doing}: {source}")]
     Io {
-        /// The work that failed.
+        /// Name of the failed work.
         doing: String,
-        /// The reason.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }

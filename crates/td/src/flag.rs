@@ -1,6 +1,6 @@
-//! Texts of a description that may be there to deceive who reads them: people or models.
+//! Texts of a description that may deceive their readers, people or models.
 //!
-//! What is flagged is neither changed nor refused: it may be harmless, and whoever reads it decides.
+//! Flagged texts are neither changed nor refused: they may be harmless, and the reader decides.
 
 mod characters;
 mod kind;
@@ -55,19 +55,19 @@ const INSTRUCTIONS: &str = r"(?ix)
   | ~/\. (?:ssh|aws|cursor|config) | /etc/passwd | \b id_rsa \b
 ";
 
-/// Something in a description that may be there to deceive, or a credential, which shouldn't be there.
+/// A potentially deceptive text in a description, or a credential, which doesn't belong there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Flag {
-    /// Why.
+    /// Reason for the flag.
     pub kind: FlagKind,
-    /// The JSON Pointer of the text.
+    /// JSON Pointer of the text.
     pub pointer: String,
-    /// The finding: the code points, the words, the id of the other agent, or the kind of the credential.
+    /// The code points, the words, the id of the other agent, or the kind of credential that was found.
     pub found: String,
 }
 
-/// Flags the texts of a description that may be there to deceive: at most twenty, in the order of the members' names.
+/// Returns flags for potentially deceptive texts in a description: at most twenty, ordered by member names.
 ///
 /// ```
 /// use agentdex_td::{FlagKind, flags};

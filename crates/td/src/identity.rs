@@ -1,4 +1,4 @@
-//! Ids: absolute URIs, and what becomes of those that are none.
+//! Ids: absolute URIs, and the conversion of other texts to absolute URIs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::MAX_ID_BYTES;
 use crate::{Error, Result};
 
-/// The prefix of ids that were fixed.
+/// Prefix of ids that were converted to absolute URIs.
 pub const NORMALIZED_ID_PREFIX: &str = "urn:agentdex:";
 
 /// All but the unreserved characters of RFC 3986, section 2.3.
@@ -17,18 +17,17 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// The source of an admitted document's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity<'a> {
-    /// The document has it.
+    /// The document contains it.
     Own,
-    /// The document must not have one (that is [`Error::UnexpectedId`]); it gets this one.
+    /// The document gets this id, and must not contain any (else [`Error::UnexpectedId`]).
     Assigned(&'a str),
-    /// The document must have this one, up to [`normalize_id`]: else [`Error::IdMismatch`] or
-    /// [`Error::MissingId`].
+    /// The document must contain this id after [`normalize_id`], else [`Error::IdMismatch`] or [`Error::MissingId`].
     Addressed(&'a str),
 }
 
-/// An id as it is stored: an absolute URI (RFC 3986, or an IRI by RFC 3987) stays as it is, anything
-/// else becomes `urn:agentdex:<percent-encoded>`. The same function serves ids in documents and in
-/// paths, and what it returns it returns unchanged.
+/// Returns an id in its stored form. An absolute URI (RFC 3986) or IRI (RFC 3987) is unchanged; any other text becomes
+/// `urn:agentdex:<percent-encoded>`. Ids in documents and in paths are normalized by this function, which is
+/// idempotent.
 ///
 /// ```
 /// use agentdex_td::normalize_id;
@@ -39,7 +38,7 @@ pub enum Identity<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidId`] where it is empty, [`Error::LimitExceeded`] over [`MAX_ID_BYTES`].
+/// [`Error::InvalidId`] for an empty id, [`Error::LimitExceeded`] for an id over [`MAX_ID_BYTES`].
 pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
     if id.is_empty() {
         return Err(Error::InvalidId { id: String::new(), reason: "it is empty".into() });

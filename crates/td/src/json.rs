@@ -1,4 +1,4 @@
-//! `Json`: the text of a document that is handed to the registry, whatever it was before.
+//! `Json`: the text of a document for the registry, converted from various types.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::Description;
 use crate::{Error, Result};
 
-/// JSON text, from anything that has or is some.
+/// JSON text.
 ///
-/// What is text or bytes is taken for JSON as it is, and never quoted. What is [`Serialize`] is written by
-/// [`Json::of`], so that a text stays a text: the two can't be confused.
+/// Text and bytes are converted with `From`: they are JSON already, and never quoted. Other values are serialized with
+/// [`Json::of`], so that a Rust string becomes a JSON string.
 ///
 /// ```
 /// use agentdex_td::Json;
@@ -31,20 +31,20 @@ use crate::{Error, Result};
 pub struct Json(Vec<u8>);
 
 impl Json {
-    /// Writes a value as JSON.
+    /// Serializes a value to JSON.
     ///
     /// # Errors
-    /// [`Error::NotSerializable`] where it has no form in JSON, such as a map whose keys aren't texts.
+    /// [`Error::NotSerializable`] for values that JSON can't represent, such as a map whose keys aren't strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Json> {
         serde_json::to_vec(value).map(Json).map_err(|source| Error::NotSerializable { source: source.into() })
     }
 
-    /// The text, as [`Json::as_bytes`] has it.
+    /// Converts the text into bytes, like [`Json::as_bytes`].
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    /// The text, in UTF-8 unless what it came from isn't.
+    /// Returns the text. It is UTF-8, unless it was created from other bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

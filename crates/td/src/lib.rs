@@ -1,11 +1,11 @@
-//! Thing Descriptions of software agents: reading, validation, fixes, merge patch, JSON-LD.
+//! Thing Descriptions of software agents: parsing, validation, fixes, merge patch, JSON-LD.
 //!
-//! An agent describes itself as an Eclipse LMOS agent, that is as a W3C Web of Things Thing Description (TD) 1.0 or 1.1
-//! with the vocabulary of LMOS. [`Document::parse`] reads one, [`validate`] returns every violation with a JSON Pointer,
-//! [`admit`] fixes what can be fixed and returns a valid [`ThingDescription`].
+//! Agents are described as Eclipse LMOS agents: W3C Web of Things Thing Descriptions (TD) 1.0 or 1.1 with the LMOS
+//! vocabulary. [`Document::parse`] parses a description, [`validate`] returns its violations with JSON Pointers, and
+//! [`admit`] fixes it and returns a valid [`ThingDescription`].
 //!
-//! The document's own text is the truth: member order and number tokens are preserved, and edits (a fixed id, a scheme
-//! that was missing) touch only the members they are about.
+//! The text of a document is preserved, including member order and number tokens. Edits, such as a fixed id or an
+//! added security scheme, change only the affected members.
 //!
 //! ```
 //! use agentdex_td::{Document, Layers, validate};
@@ -72,13 +72,13 @@ pub use thing_description::ThingDescription;
 pub use timestamp::Timestamp;
 pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 
-/// The most bytes an id may have.
+/// Maximum length of an id in bytes.
 pub const MAX_ID_BYTES: usize = 1024;
-/// The deepest nesting of a document.
+/// Maximum nesting depth of a document.
 pub const MAX_NESTING: usize = 64;
-/// The most properties, actions and events together.
+/// Maximum number of properties, actions, and events in total.
 pub const MAX_AFFORDANCES: usize = 1000;
-/// The largest document in bytes.
+/// Maximum size of a document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
 /// Functions that the other crates of agentdex share; no part of the public interface.

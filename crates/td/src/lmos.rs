@@ -5,13 +5,13 @@
 
 use serde_json::{Map, Value};
 
-/// The members in which people write tags: a Thing Description has no place of its own for them.
+/// Members that contain tags. The TD specification doesn't define any.
 pub const TAG_MEMBERS: [&str; 5] = ["tags", "keywords", "lmos:tags", "schema:keywords", "lmos:keywords"];
 
-/// The namespace of the LMOS vocabulary.
+/// Namespace of the LMOS vocabulary.
 pub const LMOS_NAMESPACE: &str = "https://eclipse.dev/lmos/protocol/v1";
 
-/// The kind of a Thing in the LMOS vocabulary.
+/// Kind of a Thing in the LMOS vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LmosKind {
     /// `lmos:Agent`

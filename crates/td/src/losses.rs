@@ -32,7 +32,7 @@ const COMPARED: [&str; 16] = [
 const MOST_NAMED: usize = 20;
 const LONGEST_NAME: usize = 200;
 
-/// Affordances, forms, security definitions, and other members that one Thing Description has and another one lacks.
+/// Affordances, forms, security definitions, and other members of a Thing Description that are missing from another.
 ///
 /// A form is the same if it has the same URL, operations, subprotocol, content type, and members of its protocol. A security definition is
 /// the same under another name. The scheme `auto` says nothing, so it isn't missed.
@@ -54,7 +54,7 @@ pub struct Losses {
     pub properties: Vec<String>,
     /// Names of events.
     pub events: Vec<String>,
-    /// Forms of affordances that are kept and of the Thing itself, such as `actions.forecast to https://weather.example/`.
+    /// Forms of the Thing and of affordances that still exist, such as `actions.forecast to https://weather.example/`.
     pub forms: Vec<String>,
     /// Names of security definitions.
     pub security_definitions: Vec<String>,
@@ -63,7 +63,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Returns what `before` has and `after` lacks.
+    /// Returns the members of `before` that are missing from `after`.
     pub fn between(before: &Value, after: &Value) -> Losses {
         let (before, after) = (Thing::new(before), Thing::new(after));
         let mut losses = Losses::default();
@@ -81,8 +81,8 @@ impl Losses {
         self.kinds().iter().all(|(_, names)| names.is_empty())
     }
 
-    /// The first names of each kind under the member of a description that the kind is in; without kinds of which none is
-    /// missing.
+    /// Returns the first names of each kind, under the name of the member for that kind. Kinds without losses are
+    /// omitted.
     pub fn to_members(&self) -> Map<String, Value> {
         let members = ["actions", "properties", "events", "forms", "securityDefinitions", "members"];
         let missing = members.into_iter().zip(self.kinds()).filter(|(_, (_, names))| !names.is_empty());

@@ -1,9 +1,7 @@
-//! JSON Merge Patch (RFC 7396) on texts: member order and number tokens survive.
+//! JSON Merge Patch (RFC 7396) on texts: member order and number tokens are preserved.
 //!
-//! The format can't say everything: `null` means "take the member away", so that a patch can't put a
-//! member whose value is `null` into an object. [`diff`] therefore describes the way to a document
-//! exactly only where no object in it has a `null` member; elsewhere those members are missing after
-//! [`apply`].
+//! In a patch, `null` means "remove the member", so that a patch can't set a member to `null`. If the target document
+//! contains members that are `null`, a [`diff`] omits them, and they are missing after [`apply`].
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -17,7 +15,7 @@ use crate::{Error, Result};
 /// Maximum depth of [`diff`]; deeper values are replaced whole.
 const MAX_DIFF_DEPTH: usize = 128;
 
-/// Applies `patch` to `target`; both are JSON texts.
+/// Applies `patch` to `target`, and returns the result. Both are JSON texts.
 ///
 /// ```
 /// use agentdex_td::merge_patch::apply;
@@ -28,8 +26,8 @@ const MAX_DIFF_DEPTH: usize = 128;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidPatch`] if `patch` is not a JSON object, [`Error::MalformedJson`],
-/// [`Error::LimitExceeded`] if `patch` is nested too deep.
+/// [`Error::InvalidPatch`] if `patch` is not a JSON object; [`Error::MalformedJson`]; [`Error::LimitExceeded`] if
+/// `patch` is nested too deeply.
 pub fn apply(target: &str, patch: &str) -> Result<String> {
     let patch = patch.strip_prefix('\u{feff}').unwrap_or(patch);
     check_syntax(patch)?;
@@ -82,8 +80,8 @@ fn merge<'a>(target: &'a str, patch: &'a str, depth: usize) -> Result<Cow<'a, st
     Ok(merged.to_text().into())
 }
 
-/// The patch that makes `after` of `before`; none if they are equal as data (numbers by their value
-/// as written, objects without regard to order).
+/// Returns the patch from `before` to `after`, or `None` if they are equal. Objects are compared without regard to
+/// member order, numbers as they are written.
 ///
 /// ```
 /// use agentdex_td::merge_patch::diff;

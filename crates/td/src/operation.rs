@@ -1,6 +1,6 @@
 //! Operations of forms (TD 1.1, section 5.3.4.2).
 
-/// The purpose of a form: a value of its `op`.
+/// Operation type of a form, a value of `op`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Read a property.
@@ -9,11 +9,11 @@ pub enum Operation {
     WriteProperty,
     /// Subscribe to a property's changes.
     ObserveProperty,
-    /// Unsubscribe from them.
+    /// Unsubscribe from a property's changes.
     UnobserveProperty,
     /// Invoke an action.
     InvokeAction,
-    /// Ask how an action goes.
+    /// Query the status of an action.
     QueryAction,
     /// Cancel an action.
     CancelAction,
@@ -25,15 +25,15 @@ pub enum Operation {
     ReadAllProperties,
     /// Write all properties.
     WriteAllProperties,
-    /// Read some properties.
+    /// Read a selection of properties.
     ReadMultipleProperties,
-    /// Write some properties.
+    /// Write a selection of properties.
     WriteMultipleProperties,
     /// Subscribe to the changes of all properties.
     ObserveAllProperties,
-    /// Unsubscribe from them.
+    /// Unsubscribe from the changes of all properties.
     UnobserveAllProperties,
-    /// Ask how all actions go.
+    /// Query the status of all actions.
     QueryAllActions,
     /// Subscribe to all events.
     SubscribeAllEvents,

@@ -1,5 +1,5 @@
-//! The `registration` member (WoT Discovery, section 7.3.1): what a client may ask for in it, and what
-//! the registry says in it. It is no part of the stored form.
+//! The `registration` member (WoT Discovery, section 7.3.1): requests of clients, and information of the registry. It
+//! is not a part of the stored form.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 use super::report::Violation;
 use crate::Timestamp;
 
-/// The expiry that a client asked for in the `registration` member of a document or patch.
+/// Expiry that a client requests in the `registration` member of a document or patch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RegistrationRequest {
     /// Time to live in seconds.
     pub ttl: Option<u64>,
-    /// Absolute expiry; ignored where there is a `ttl`.
+    /// Time of expiry; ignored if `ttl` is set.
     pub expires: Option<Timestamp>,
 }
 
 impl RegistrationRequest {
-    /// Reads the member; `created`, `modified` and `retrieved` are the registry's and ignored.
+    /// Reads the member. `created`, `modified`, and `retrieved`, which only the registry sets, are ignored.
     pub(super) fn read(registration: &Value, violations: &mut Vec<Violation>) -> RegistrationRequest {
         let Value::Object(members) = registration else {
             let message = "`registration` must be an object with `ttl` (seconds) or `expires` (RFC 3339)";
@@ -50,20 +50,20 @@ fn read_expires(members: &Map<String, Value>, violations: &mut Vec<Violation>) -
     moment
 }
 
-/// The `registration` member of an enriched TD (WoT Discovery, section 7.3.1).
+/// The `registration` member of an enriched Thing Description (WoT Discovery, section 7.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Registration {
-    /// When the Thing was created.
+    /// Time at which the Thing was created.
     pub created: Timestamp,
-    /// When its description was last changed.
+    /// Time at which its description was last changed.
     pub modified: Timestamp,
-    /// When it expires.
+    /// Time at which it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// Time to live in seconds, as the client gave it.
+    /// Time to live in seconds, as requested by the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// When it was read: now.
+    /// Time at which the description was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieved: Option<Timestamp>,
 }

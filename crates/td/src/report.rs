@@ -22,21 +22,21 @@ pub(super) fn has_room_for_pointers(pointers: &[String]) -> bool {
     pointers.len() < MAX_FINDINGS && pointers.iter().map(String::len).sum::<usize>() < MAX_FINDING_BYTES
 }
 
-/// One thing that is wrong with a document, or worth a warning.
+/// A violation of a rule in a document, or a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Violation {
-    /// Where: a JSON Pointer (RFC 6901); empty for the root.
+    /// Place in the document as a JSON Pointer (RFC 6901); empty for the root.
     pub pointer: String,
-    /// The rule, a stable code, such as `schema/required` or `security-undefined`.
+    /// Stable code of the rule, such as `schema/required` or `security-undefined`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rule: Cow<'static, str>,
-    /// The finding, and what would be right.
+    /// Description of the problem and its correction.
     pub message: String,
 }
 
 impl Violation {
-    /// A violation of `rule` at `pointer`.
+    /// Creates a violation of `rule` at `pointer`.
     pub fn new(
         pointer: impl Into<String>,
         rule: impl Into<Cow<'static, str>>,
@@ -55,20 +55,20 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The result of validation.
+/// Result of validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The version the document was read as.
+    /// Version of the TD specification that the document was validated against.
     pub version: Option<Version>,
-    /// The reasons why the document is invalid; empty if it is valid. Of a document that is wrong
-    /// almost everywhere, each layer lists about 1,000 places.
+    /// Violations that make the document invalid; empty if it is valid. Each layer of validation lists up to about
+    /// 1,000.
     pub violations: Vec<Violation>,
-    /// Content that is allowed, but probably not meant; and problems that were or would be fixed.
+    /// Valid but probably unintended content, and problems that are fixed on admission.
     pub warnings: Vec<Violation>,
 }
 
 impl Report {
-    /// True if nothing makes the document invalid.
+    /// True if there are no violations.
     pub fn is_valid(&self) -> bool {
         self.violations.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Actions that answer in the Standard Agent Communication Protocol (SACP).
 
-/// The name of the protocol in a search.
+/// Name of the protocol in search filters.
 pub const SACP: &str = "sacp";
 
 /// The `@type` of such an output.
@@ -8,8 +8,8 @@ const RESPONSE: &str = "sacp:Response";
 /// The members of a response (SACP, section 2).
 const MEMBERS: [&str; 4] = ["thought", "status", "data", "message"];
 
-/// True if the `output` of an action is a response in SACP: its `@type` is `sacp:Response`, or it requires `thought`,
-/// `status`, `data` and `message`.
+/// True if the `output` of an action is an SACP response: its `@type` is `sacp:Response`, or it requires the members
+/// `thought`, `status`, `data`, and `message`.
 pub fn answers_in_sacp<'a>(mut types: impl Iterator<Item = &'a str>, requires: impl Fn(&str) -> bool) -> bool {
     types.any(|name| name == RESPONSE) || MEMBERS.into_iter().all(requires)
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// A valid Thing Description in its stored form: compact, with an id, without `registration` and
-/// without the discovery context. Made by [`admit`](super::admit).
+/// A valid Thing Description in its stored form: compact, with an id, and without `registration` and the discovery
+/// context. Created by [`admit`](super::admit).
 #[derive(Debug, Clone)]
 pub struct ThingDescription {
     pub(super) id: String,
@@ -12,22 +12,22 @@ pub struct ThingDescription {
 }
 
 impl ThingDescription {
-    /// The id: an absolute URI of at most [`MAX_ID_BYTES`](super::MAX_ID_BYTES).
+    /// Returns the id, an absolute URI of at most [`MAX_ID_BYTES`](super::MAX_ID_BYTES).
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The stored form.
+    /// Returns the stored form as text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The stored form as a value.
+    /// Returns the stored form as a value.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Takes the stored form apart into what the store keeps.
+    /// Converts the description into the text of its stored form.
     pub fn into_text(self) -> String {
         self.text
     }

@@ -1,33 +1,33 @@
-//! Moments, to the millisecond.
+//! Timestamps in milliseconds.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// A moment in milliseconds since 1970-01-01T00:00:00Z; RFC 3339 in JSON.
+/// Milliseconds since 1970-01-01T00:00:00Z, serialized as RFC 3339.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This moment.
+    /// Returns the current time.
     pub fn now() -> Timestamp {
         Timestamp((OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64)
     }
 
-    /// Reads an RFC 3339 date-time with offset.
+    /// Parses an RFC 3339 date-time with an offset.
     pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
         Some(Timestamp((moment.unix_timestamp_nanos() / 1_000_000) as i64))
     }
 
-    /// The moment `seconds` later; the end of time where that overflows.
+    /// Returns the time `seconds` later, or [`Timestamp::MAX`] on overflow.
     pub fn plus_seconds(self, seconds: u64) -> Timestamp {
         let milliseconds = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000);
         Timestamp(self.0.saturating_add(milliseconds).min(Self::MAX.0))
     }
 
-    /// 9999-12-31T23:59:59.999Z, the last moment that RFC 3339 can write.
+    /// Latest time that RFC 3339 can represent, 9999-12-31T23:59:59.999Z.
     pub const MAX: Timestamp = Timestamp(253_402_300_799_999);
 }
 

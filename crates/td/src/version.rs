@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The context of TD 1.0 (section 5.3.1.1 there).
+/// JSON-LD context of TD 1.0 (section 5.3.1.1 of that version).
 pub const CONTEXT_1_0: &str = "https://www.w3.org/2019/wot/td/v1";
-/// The context of TD 1.1 (section 5.3.1.1 there).
+/// JSON-LD context of TD 1.1 (section 5.3.1.1 of that version).
 pub const CONTEXT_1_1: &str = "https://www.w3.org/2022/wot/td/v1.1";
-/// The context of WoT Discovery, which brings the `registration` member.
+/// JSON-LD context of WoT Discovery, which defines the `registration` member.
 pub const CONTEXT_DISCOVERY: &str = "https://www.w3.org/2022/wot/discovery";
 
-/// The version of the TD specification that a document's `@context` names.
+/// Version of the TD specification named by the `@context` of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Version {
     /// `https://www.w3.org/2019/wot/td/v1`
@@ -22,8 +22,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version that the `@context` of `thing` names: 1.1 where it names both, since a document for
-    /// readers of both lists both (TD 1.1, section 5.3.1.1).
+    /// Returns the version that the `@context` of `thing` names, or `None` if it names neither. If it names both, as
+    /// documents for readers of both versions do, the version is 1.1 (TD 1.1, section 5.3.1.1).
     pub fn of(thing: &Value) -> Option<Version> {
         Self::named_by(thing.get("@context")?)
     }
@@ -39,7 +39,7 @@ impl Version {
         }
     }
 
-    /// `1.0` or `1.1`.
+    /// Returns `1.0` or `1.1`.
     pub fn as_str(self) -> &'static str {
         match self {
             Version::V1_0 => "1.0",

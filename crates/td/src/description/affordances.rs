@@ -1,4 +1,4 @@
-//! Affordances of an agent (actions, properties, events), and the forms that they are called by.
+//! Affordances of an agent (actions, properties, events), and their forms.
 
 use serde_json::{Map, Value, json};
 
@@ -31,49 +31,49 @@ impl Affordance {
     }
 }
 
-/// An action: a function that callers invoke.
+/// Builder for an action, a function that callers invoke.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "an action does nothing until a description has it"]
 pub struct Action(pub(super) Affordance);
 
 impl Action {
-    /// An action with a name, and the form that it is invoked by.
+    /// Creates an action with a name and a form to invoke it.
     pub fn new(name: impl Into<String>, form: Form) -> Action {
         Action(Affordance::new(name.into(), Map::new(), form))
     }
 
-    /// The data schema of its input.
+    /// Sets the data schema of the input.
     pub fn input(self, schema: impl Into<Value>) -> Action {
         self.member("input", schema)
     }
 
-    /// The data schema of its output.
+    /// Sets the data schema of the output.
     pub fn output(self, schema: impl Into<Value>) -> Action {
         self.member("output", schema)
     }
 
-    /// Its title, for people.
+    /// Sets the title shown to people.
     pub fn title(self, title: impl Into<String>) -> Action {
         self.member("title", title.into())
     }
 
-    /// Describes the effect of the action.
+    /// Sets the description of the action and its effect.
     pub fn description(self, text: impl Into<String>) -> Action {
         self.member("description", text.into())
     }
 
-    /// Another form that it can be invoked by.
+    /// Adds another form to invoke the action.
     pub fn form(self, form: Form) -> Action {
         Action(self.0.form(form))
     }
 
-    /// Another member, such as `safe` or `idempotent`.
+    /// Sets any other member, such as `safe` or `idempotent`.
     pub fn member(self, name: impl Into<String>, value: impl Into<Value>) -> Action {
         Action(self.0.member(name, value))
     }
 }
 
-/// A property: state that callers read.
+/// Builder for a property, state that callers read.
 ///
 /// ```
 /// use agentdex_td::{Description, description::{Form, Property}};
@@ -88,7 +88,8 @@ impl Action {
 pub struct Property(pub(super) Affordance);
 
 impl Property {
-    /// A property with a name, the data schema of its value (an object), and the form that it is read by.
+    /// Creates a property with a name, the data schema of its value, and a form to read it. The schema is a JSON
+    /// object.
     pub fn new(name: impl Into<String>, schema: impl Into<Value>, form: Form) -> Property {
         let members = match schema.into() {
             Value::Object(members) => members,
@@ -97,18 +98,18 @@ impl Property {
         Property(Affordance::new(name.into(), members, form).member("readOnly", true))
     }
 
-    /// Another form that it can be read by.
+    /// Adds another form to read the property.
     pub fn form(self, form: Form) -> Property {
         Property(self.0.form(form))
     }
 
-    /// Another member, such as `title`, `readOnly` or `observable`.
+    /// Sets any other member, such as `title`, `readOnly`, or `observable`.
     pub fn member(self, name: impl Into<String>, value: impl Into<Value>) -> Property {
         Property(self.0.member(name, value))
     }
 }
 
-/// An event: notifications that callers subscribe to.
+/// Builder for an event, a source of notifications that callers subscribe to.
 ///
 /// ```
 /// use agentdex_td::{Description, description::{Event, Form}};
@@ -123,23 +124,23 @@ impl Property {
 pub struct Event(pub(super) Affordance);
 
 impl Event {
-    /// An event with a name, the data schema of its notifications, and the form that it is subscribed to by.
+    /// Creates an event with a name, the data schema of its notifications, and a form to subscribe to it.
     pub fn new(name: impl Into<String>, data: impl Into<Value>, form: Form) -> Event {
         Event(Affordance::new(name.into(), Map::new(), form).member("data", data))
     }
 
-    /// Another form that it can be subscribed to by.
+    /// Adds another form to subscribe to the event.
     pub fn form(self, form: Form) -> Event {
         Event(self.0.form(form))
     }
 
-    /// Another member, such as `title` or `description`.
+    /// Sets any other member, such as `title` or `description`.
     pub fn member(self, name: impl Into<String>, value: impl Into<Value>) -> Event {
         Event(self.0.member(name, value))
     }
 }
 
-/// A form: where and how something is called.
+/// Builder for a form: the URL, method, and media type of a request.
 ///
 /// ```
 /// use agentdex_td::description::Form;
@@ -152,8 +153,8 @@ impl Event {
 pub struct Form(Map<String, Value>);
 
 impl Form {
-    /// A form with a URL: absolute, or relative to [`Description::base`](super::Description::base). JSON is sent and
-    /// received.
+    /// Creates a form with a URL, absolute or relative to [`Description::base`](super::Description::base). Requests and
+    /// responses are JSON unless [`Form::content_type`] sets another type.
     pub fn new(href: impl Into<String>) -> Form {
         Form(Map::from_iter([
             ("href".to_owned(), href.into().into()),
@@ -161,27 +162,27 @@ impl Form {
         ]))
     }
 
-    /// A GET request.
+    /// Creates a form for a GET request.
     pub fn get(href: impl Into<String>) -> Form {
         Form::new(href).member("htv:methodName", "GET")
     }
 
-    /// A POST request.
+    /// Creates a form for a POST request.
     pub fn post(href: impl Into<String>) -> Form {
         Form::new(href).member("htv:methodName", "POST")
     }
 
-    /// A subprotocol, such as `sse`, `a2a` or `lmosprotocol`.
+    /// Sets the subprotocol, such as `sse`, `a2a`, or `lmosprotocol`.
     pub fn subprotocol(self, name: impl Into<String>) -> Form {
         self.member("subprotocol", name.into())
     }
 
-    /// The media type of what is sent and received.
+    /// Sets the media type of requests and responses.
     pub fn content_type(self, media_type: impl Into<String>) -> Form {
         self.member("contentType", media_type.into())
     }
 
-    /// Another member, such as `op`.
+    /// Sets any other member, such as `op`.
     pub fn member(mut self, name: impl Into<String>, value: impl Into<Value>) -> Form {
         self.0.insert(name.into(), value.into());
         self

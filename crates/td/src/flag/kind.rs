@@ -12,31 +12,31 @@ pub(super) enum TextKind {
     Description,
 }
 
-/// Why a text is flagged.
+/// Reason for a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub enum FlagKind {
-    /// It has characters that change the direction in which others are shown (UAX 9, section 2).
+    /// Characters that change the direction of other characters (UAX 9, section 2).
     BidiControl,
-    /// It has control characters other than tabs and line ends.
+    /// Control characters other than tabs and line ends.
     ControlCharacter,
-    /// It has characters that aren't shown: zero-width ones and tags.
+    /// Invisible characters: zero-width characters and tags.
     InvisibleCharacter,
-    /// It reads like an instruction to a model.
+    /// A text that reads like an instruction to a model.
     Instructions,
-    /// It is easily taken for the name of another agent.
+    /// A name that is easily mistaken for that of another agent.
     ConfusableName,
-    /// It has a key, a token, or a password in it.
+    /// A key, a token, or a password.
     Credential,
-    /// A reason that only a newer registry knows.
+    /// A kind introduced by a newer registry.
     #[serde(other, skip_serializing)]
     Other,
 }
 
 impl FlagKind {
-    /// All kinds that this version finds.
+    /// All kinds that this version detects.
     pub const ALL: [FlagKind; 6] = [
         FlagKind::BidiControl,
         FlagKind::ControlCharacter,
@@ -46,7 +46,7 @@ impl FlagKind {
         FlagKind::Credential,
     ];
 
-    /// The name in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             FlagKind::BidiControl => "bidi-control",

@@ -1,4 +1,4 @@
-//! Threads that read documents, with stacks that are large enough.
+//! Threads with large stacks, which convert documents to statements.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,8 @@ const MAX_THREADS: usize = 4;
 /// The most documents that wait.
 const MAX_WAITING: usize = 256;
 
-/// Reads what documents say on threads of its own, which are started when they are needed and end with it.
+/// Converts documents to RDF on threads of its own. They are started on demand, and terminate when the expander is
+/// dropped.
 ///
 /// ```
 /// use agentdex_td::json_ld::Expander;
@@ -56,27 +57,27 @@ struct Job {
     reply: mpsc::Sender<Result<Statements>>,
 }
 
-/// A document that is being read.
+/// A conversion in progress, started by [`Expander::start`].
 #[derive(Debug)]
 pub struct Pending(mpsc::Receiver<Result<Statements>>);
 
 impl Pending {
-    /// Waits for what the document says.
+    /// Waits for the statements of the document.
     ///
     /// # Errors
-    /// As [`Expander::read`].
+    /// Those of [`Expander::read`].
     pub fn wait(self) -> Result<Statements> {
         self.0.recv().unwrap_or(Err(Error::ShuttingDown))
     }
 }
 
 impl Expander {
-    /// Starts with no thread.
+    /// Creates an expander without threads.
     pub fn new() -> Expander {
         Expander::default()
     }
 
-    /// Reads the statements of a document. Blocks.
+    /// Returns the statements of a document, blocking until they are read.
     ///
     /// ```
     /// use agentdex_td::{Description, json_ld::{Expander, Term}};
@@ -91,16 +92,16 @@ impl Expander {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] for JSON that is nested too deeply; [`Error::NotRdf`] for
-    /// what is not JSON-LD; [`Error::Overloaded`] where too many documents wait.
+    /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] for deeply nested JSON; [`Error::NotRdf`] for JSON that is
+    /// not JSON-LD; [`Error::Overloaded`] if the queue is full.
     pub fn read(&self, document: &str) -> Result<Statements> {
         self.start(document.to_owned())?.wait()
     }
 
-    /// Has a document read, without waiting for it.
+    /// Starts reading a document, without blocking.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] where too many documents wait.
+    /// [`Error::Overloaded`] if the queue is full.
     pub fn start(&self, document: String) -> Result<Pending> {
         let (reply, pending) = mpsc::channel();
         let mut queue = self.shared.lock();

@@ -1,12 +1,12 @@
-//! Descriptions as RDF: JSON-LD 1.1 is expanded and its statements are read off, by the `json-ld` crate.
+//! Descriptions as RDF: the crate `json-ld` expands JSON-LD 1.1 to statements.
 //!
-//! - **Contexts** come from the table of [`contexts`], never from the network. A context that isn't there is
-//!   reported, and the terms that only it defines are read as if it were empty.
-//! - **Cost.** A context is processed once a thread and is the initial context of every document that has it. The
-//!   contexts that forms bring are left out where they change nothing (`plain_forms`). The crate calls itself once a
-//!   level of nesting, with a lot of stack: it runs on threads that are large enough for
-//!   [`MAX_NESTING`](super::MAX_NESTING) levels, away from those that answer requests (see [`Expander`]).
-//! - **What it isn't used for**: compaction. The document as it was registered is what is returned as JSON-LD.
+//! - **Contexts** come from the table of [`contexts`], never from the network. An unknown context is reported, and
+//!   treated as empty.
+//! - **Cost.** Each thread processes a context once, and then uses it for all documents with that context. Contexts of
+//!   forms are skipped if they change nothing (`plain_forms`). The crate recurses once for each level of nesting and
+//!   needs much stack. It therefore runs on separate threads with stacks for [`MAX_NESTING`](super::MAX_NESTING)
+//!   levels (see [`Expander`]).
+//! - **Compaction isn't needed**: JSON-LD is served as the document was registered.
 
 mod capability_entries;
 mod contexts;
@@ -21,42 +21,42 @@ use std::sync::Arc;
 pub(super) use self::contexts::is_known as is_known_context;
 pub use self::expander::{Expander, Pending};
 
-/// The statements of a description, as RDF.
+/// RDF statements of a description.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statements {
-    /// The statements, each once, in the order of the document.
+    /// Statements without duplicates, in the order of the document.
     pub quads: Vec<Quad>,
-    /// Contexts that are not known here or not valid, so that the terms that only they define have no meaning.
+    /// Unknown or invalid contexts. Terms that only they define are ignored.
     pub ignored_contexts: Vec<String>,
 }
 
-/// One statement.
+/// An RDF statement in a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Quad {
-    /// The resource that the statement is about: an IRI or a blank node.
+    /// Subject: an IRI or a blank node.
     pub subject: Term,
-    /// The IRI of the property.
+    /// IRI of the property.
     pub predicate: Arc<str>,
-    /// The value.
+    /// Object: a resource or a literal.
     pub object: Term,
-    /// The graph that the document puts it in; none for its default graph.
+    /// Named graph, or `None` for the default graph.
     pub graph: Option<Term>,
 }
 
-/// A node or a value.
+/// An RDF term: a node or a literal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Term {
     /// An absolute IRI.
     Iri(Arc<str>),
-    /// A blank node, by its number in the document.
+    /// A blank node, numbered within the document.
     Blank(u32),
-    /// A value.
+    /// A literal value.
     Literal {
-        /// Its lexical form.
+        /// Lexical form.
         value: String,
-        /// The IRI of its type.
+        /// IRI of the datatype.
         datatype: Arc<str>,
-        /// Its language, where that is its type.
+        /// Language tag of a language-tagged string.
         language: Option<String>,
     },
 }
