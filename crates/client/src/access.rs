@@ -1,4 +1,4 @@
-//! Owners and visibility of Things, and namespaces, for clients of a registry that authenticates.
+//! Owners and visibility of Things, namespaces, and the audit trail of a registry with authentication.
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
@@ -12,7 +12,7 @@ use crate::api::{
 };
 
 impl RegistryClient {
-    /// Owner, namespace and visibility of a Thing.
+    /// Returns the owner, namespace, and visibility of a Thing.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -22,8 +22,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the access to a Thing")
     }
 
-    /// Changes who sees a Thing, its namespace, or its owner. A warning names the versions that stay hidden from some of those who
-    /// see it then, unless [`AccessRequest::all_versions`] asks for all.
+    /// Changes the visibility, namespace, or owner of a Thing. A warning names versions that stay hidden from some of
+    /// the new viewers, unless [`AccessRequest::all_versions`] is set.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -33,7 +33,7 @@ impl RegistryClient {
         self.write(self.request(Method::PUT, &access_path(id), parameters).json(access), Some(id)).await
     }
 
-    /// The namespaces that the caller is a member of; for admins all of them.
+    /// Returns the namespaces of which the caller is a member; for admins, all namespaces.
     ///
     /// # Errors
     /// As [`RegistryClient::access`].
@@ -41,7 +41,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "namespaces", &[])).await?).await?, "a list of namespaces")
     }
 
-    /// Claims a namespace, or says who its members are beside its owner.
+    /// Claims a namespace, or replaces the members of a namespace of the caller. The owner is always a member.
     ///
     /// # Errors
     /// As [`RegistryClient::access`].
@@ -51,7 +51,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a namespace")
     }
 
-    /// At most `limit` entries of the audit trail after the one with a number.
+    /// Returns up to `limit` entries of the audit trail with numbers above `since`.
     ///
     /// # Errors
     /// As [`RegistryClient::access`].
@@ -61,7 +61,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "audit", &query)).await?).await?, "the audit trail")
     }
 
-    /// Gives a namespace up.
+    /// Releases a namespace, so that another owner can claim its name.
     ///
     /// # Errors
     /// As [`RegistryClient::set_access`].

@@ -6,7 +6,7 @@ use super::{Error, RegistryClient, Result, transport::Transport};
 use crate::api::access::Token;
 
 impl RegistryClient {
-    /// With an API key, which is sent with every request as `Authorization: Bearer`.
+    /// Sets the API key, which is sent with every request as `Authorization: Bearer`.
     ///
     /// ```
     /// # fn main() -> agentdex_client::Result<()> {
@@ -17,16 +17,16 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidApiKey`] where it isn't written as a key.
+    /// [`Error::InvalidApiKey`] if the text doesn't have the format of a key.
     pub fn api_key(self, key: &str) -> Result<RegistryClient> {
         let key = Token::parse(key.trim()).map(|_| key.trim()).ok_or(Error::InvalidApiKey)?;
         self.bearer(key)
     }
 
-    /// With an access token of an authorization server that the registry takes tokens of, sent as an API key is.
+    /// Sets an access token of an authorization server that the registry accepts. It is sent like an API key.
     ///
     /// # Errors
-    /// [`Error::InvalidApiKey`] where it can't be sent.
+    /// [`Error::InvalidApiKey`] if the token is empty, or contains characters other than visible ASCII.
     pub fn access_token(self, token: &str) -> Result<RegistryClient> {
         let token = token.trim();
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -42,10 +42,10 @@ impl RegistryClient {
         self.sending_by(transport)
     }
 
-    /// With certificates in PEM of authorities to trust beside those of the system.
+    /// Adds trusted certificate authorities in PEM, in addition to those of the system.
     ///
     /// # Errors
-    /// [`Error::InvalidCertificate`] where there is none in it.
+    /// [`Error::InvalidCertificate`] if `authorities` contains no certificate.
     pub fn trusting(self, authorities: &[u8]) -> Result<RegistryClient> {
         let read = Certificate::from_pem_bundle(authorities);
         let read = read.map_err(|error| Error::InvalidCertificate { reason: error.to_string() })?;
@@ -56,10 +56,10 @@ impl RegistryClient {
         self.sending_by(transport)
     }
 
-    /// With a certificate to prove oneself with, and its key, in PEM one after the other.
+    /// Sets the client certificate and its private key, concatenated in PEM.
     ///
     /// # Errors
-    /// [`Error::InvalidCertificate`] where one of both is missing.
+    /// [`Error::InvalidCertificate`] if the certificate or the key is missing.
     pub fn client_certificate(self, certificate_and_key: &[u8]) -> Result<RegistryClient> {
         let identity = Identity::from_pem(certificate_and_key);
         let identity = identity.map_err(|error| Error::InvalidCertificate { reason: error.to_string() })?;

@@ -1,4 +1,4 @@
-//! Documents that the registry reads: checked, converted, written many at once.
+//! Documents: validation, conversion, batches, records; and calls of agents through the registry.
 
 use futures_util::{TryStreamExt, stream};
 use reqwest::Method;
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl RegistryClient {
-    /// Validates a Thing Description: the report of `POST /validate`.
+    /// Validates a Thing Description, and returns the report of `POST /validate`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -27,7 +27,7 @@ impl RegistryClient {
         read(&text(self.send(request.body(document.into().into_bytes())).await?).await?, "a report")
     }
 
-    /// Detects the format of a document, and converts it to the Thing Descriptions that it would be imported as.
+    /// Detects the format of a document, and returns the Thing Descriptions that an import would register.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -37,8 +37,8 @@ impl RegistryClient {
         read(&text(self.send(request.body(document.into())).await?).await?, "converted descriptions")
     }
 
-    /// Writes many Things at once, one Thing Description a line, and returns what became of each line. A `dry_run`
-    /// says what would become of them.
+    /// Writes a batch of Thing Descriptions, one on each line, and returns the result of each line. With `dry_run`,
+    /// nothing is written.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -47,8 +47,8 @@ impl RegistryClient {
         self.write_lines("things/batch", lines.into(), dry_run).await
     }
 
-    /// The Things with all that is stored of each, one a line, piece by piece: those whose ids come after `after`. For
-    /// admins.
+    /// Returns the complete records of all Things with ids after `after`, in pieces. Each record is a line of JSON.
+    /// Requires the role `admin`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -57,7 +57,8 @@ impl RegistryClient {
         self.pieces(self.request(Method::GET, "records", &parameters)).await
     }
 
-    /// Writes Things with all that was stored of each elsewhere: lines of [`RegistryClient::records`]. For admins.
+    /// Writes complete records of Things, lines from [`RegistryClient::records`] of another registry. Requires the
+    /// role `admin`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -74,8 +75,8 @@ impl RegistryClient {
         answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result of a line")).collect()
     }
 
-    /// The Things whose capabilities take what this one gives, and give what it takes: the answer of
-    /// `GET /things/{id}/compatible`, with its parameters.
+    /// Returns Things with capabilities that accept the outputs of a Thing, or produce its inputs. `parameters` are
+    /// those of `GET /things/{id}/compatible`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -85,8 +86,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "compatible Things")
     }
 
-    /// Sends a message to an agent through the registry, where that offers it (`--conversations`), and returns the answer,
-    /// whose `conversation` goes along with the next message.
+    /// Sends a message to an agent through a registry with `--conversations`, and returns the answer. Include its
+    /// `conversation` in the next message.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -96,9 +97,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the answer of an agent")
     }
 
-    /// Like [`RegistryClient::ask_agent`], but returns the answer while the agent makes it. The last event is
-    /// [`TurnEvent::Done`] or [`TurnEvent::Question`], with the whole answer; what a call fails with is the last error. Dropping
-    /// the stream cancels the call.
+    /// Like [`RegistryClient::ask_agent`], but streams the answer. The last event is [`TurnEvent::Done`] or
+    /// [`TurnEvent::Question`] with the complete answer, or else an error. Dropping the stream cancels the call.
     ///
     /// # Errors
     /// As [`RegistryClient::ask_agent`].
@@ -127,8 +127,8 @@ impl RegistryClient {
         })))
     }
 
-    /// Reads a property of an agent through the registry, where that offers it (`--conversations`). `variables` are the URI
-    /// variables of the property.
+    /// Reads a property of an agent through a registry with `--conversations`. `variables` are the URI variables of
+    /// the property.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -139,7 +139,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the value of a property")
     }
 
-    /// Writes a property of an agent through the registry, where that offers it (`--conversations`).
+    /// Writes a property of an agent through a registry with `--conversations`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -155,9 +155,9 @@ impl RegistryClient {
         self.send(request.json(&NewPropertyValue { value: value.into() })).await.map(drop)
     }
 
-    /// Subscribes to an event of an agent through the registry, where that offers it (`--conversations`). The data of each is an
-    /// [`AgentEvent`](agentdex_api::AgentEvent), but of those of the kind `error`, which say why the agent's part ended. What
-    /// happens while a connection is made again is missed.
+    /// Subscribes to an event of an agent through a registry with `--conversations`. The data of each event is an
+    /// [`AgentEvent`](agentdex_api::AgentEvent). An event of the kind `error` contains the reason why the agent ended
+    /// the subscription. Events during a reconnection are missed.
     pub fn subscribe_to_agent(&self, id: &str, name: &str, input: Option<&Value>) -> Events {
         let path = affordance_path(id, "events", name, "notifications");
         let input = input.map(Value::to_string);
@@ -165,7 +165,7 @@ impl RegistryClient {
         Events::at(self.clone(), path, &parameters, None)
     }
 
-    /// The instructions that make an agent answer in SACP as one of its actions declares it.
+    /// Returns instructions to a model for answering in SACP, in the form that the action declares.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -173,7 +173,8 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &sacp_path(id, action), &[])).await?).await
     }
 
-    /// An answer of an agent, read as a response of SACP, with what is wrong with it by what its action declares.
+    /// Parses an answer of an agent as an SACP response, and returns it with its violations of the declaration of the
+    /// action.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],

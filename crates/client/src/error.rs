@@ -4,46 +4,46 @@ use agentdex_api::Problem;
 
 use agentdex_td::BoxError;
 
-/// The error of a request.
+/// Error of a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The URL of the registry can't be used.
     #[error("{url:?} is not the URL of a registry: {reason}; for example http://127.0.0.1:8080")]
     InvalidUrl {
-        /// The URL as given.
+        /// URL as given.
         url: String,
-        /// The fault.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// The API key isn't written as one.
+    /// The API key doesn't have the format `adx_<id>_<secret>`.
     #[error("the API key is not one of agentdex: write adx_<id>_<secret>, as `agentdex keys create` printed it")]
     InvalidApiKey,
-    /// A certificate can't be read, or there is none.
+    /// A certificate is missing, or can't be parsed.
     #[error("the certificate can't be used: {reason}; write it in PEM, as -----BEGIN CERTIFICATE-----")]
     InvalidCertificate {
-        /// The fault.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// No connection, or it broke.
+    /// The registry can't be reached, or the connection failed.
     #[error("the registry at {url} can't be reached: {reason}")]
     Unreachable {
-        /// The URL of the registry.
+        /// URL of the registry.
         url: String,
-        /// The innermost reason, such as `Connection refused`.
+        /// Innermost cause, such as `Connection refused`.
         reason: String,
-        /// The error of the HTTP library.
+        /// Error of the HTTP library.
         source: BoxError,
     },
-    /// The registry refused the request; the problem document says why.
+    /// The registry refused the request, with a problem document.
     #[error("{0}")]
     Refused(Box<Problem>),
-    /// The response is not one of a registry.
+    /// The response is not that of a registry.
     #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
     UnexpectedAnswer {
-        /// The expected response.
+        /// Expected response.
         expected: &'static str,
-        /// The fault.
+        /// Reason for the rejection.
         reason: String,
     },
 }
@@ -57,7 +57,7 @@ impl Error {
         Error::Unreachable { url, reason: innermost.to_string(), source: source.into() }
     }
 
-    /// The problem document, if the registry sent one.
+    /// Returns the problem document, or `None` if the registry sent none.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Error::Refused(problem) => Some(problem),
@@ -65,12 +65,12 @@ impl Error {
         }
     }
 
-    /// True if there is no such Thing.
+    /// True if the registry answered that the requested resource doesn't exist (`not-found`).
     pub fn is_not_found(&self) -> bool {
         self.problem().is_some_and(|problem| problem.code == "not-found")
     }
 
-    /// True if the registry can't be reached or is busy, so that another attempt may succeed.
+    /// True if another attempt may succeed, because the registry is busy or can't be reached.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Unreachable { .. } => true,

@@ -16,40 +16,41 @@ use crate::api::{MatchKind, Mode, QueryName, Timestamp};
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The filter of an event stream.
+/// Filter of an event stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Only this kind; none: all.
+    /// Kind of the events, or `None` for all kinds.
     pub kind: Option<MatchKind>,
-    /// Only Things that have, or had, the capability with this key; none: all.
+    /// Key of a capability that the Things have or had before the change, or `None` for all Things.
     pub capability: Option<String>,
-    /// A query as in `GET /search`: only Things that match, with `thing_matched` and `thing_unmatched` where that
-    /// changed; none: all.
+    /// Query as in `GET /search`, or `None` for all Things. A Thing that starts or stops to match causes
+    /// `thing_matched` or `thing_unmatched`.
     pub query: Option<String>,
-    /// Search mode of the query; none: words and meaning.
+    /// Search mode of the query; `None` combines words and meaning.
     pub mode: Option<Mode>,
-    /// The name of a saved query, in place of all of the above; none: by them.
+    /// Name of a saved query, which replaces all filters above; `None` to use the filters.
     pub saved_query: Option<QueryName>,
-    /// True if the data carry what was created (the TD) and what was updated (the merge patch).
+    /// True to include the Thing Description in events of creations, and the merge patch in events of updates.
     pub diff: bool,
 }
 
-/// One event.
+/// An event of a registry or of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// `<epoch>-<seq>`
+    /// Position of the event, `<epoch>-<seq>`, from which a subscription can resume.
     pub id: String,
-    /// `thing_created`, `thing_updated`, `thing_deleted`, with a query `thing_matched` and `thing_unmatched`, or `resync`.
+    /// Kind of the event: `thing_created`, `thing_updated`, `thing_deleted`, or `resync`; with a query also
+    /// `thing_matched` and `thing_unmatched`.
     pub kind: String,
-    /// JSON with at least the `id` of the Thing.
+    /// Data as JSON, with at least the `id` of the Thing.
     pub data: String,
-    /// When the change was committed.
+    /// Time at which the change was committed.
     pub at: Option<Timestamp>,
-    /// The reason why a Thing is gone: `removed`, `expired` or `source-gone`.
+    /// Reason for a deletion: `removed`, `expired`, or `source-gone`.
     pub reason: Option<String>,
 }
 
-/// Events as they happen; made by [`RegistryClient::subscribe`].
+/// A subscription to events, created by [`RegistryClient::subscribe`].
 pub struct Events {
     client: RegistryClient,
     path: String,
@@ -66,8 +67,8 @@ struct Connection {
 }
 
 impl RegistryClient {
-    /// The events from now on, or since the event with this id. It reconnects and misses none. [`Events::stream`] makes
-    /// it a stream.
+    /// Subscribes to future events, or to all events after the event with the id `since`. The subscription reconnects
+    /// by itself without missing events. [`Events::stream`] converts it to a stream.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -112,11 +113,11 @@ impl Events {
         Events { client, path, parameters, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
     }
 
-    /// The next event. An error that [`Error::is_transient`] doesn't end the events: the next call
-    /// waits a moment, connects again and resumes after the last event.
+    /// Returns the next event. After a [transient](Error::is_transient) error, call it again: it waits, reconnects,
+    /// and resumes after the last event.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] when the connection broke or none was made, [`Error::Refused`].
+    /// [`Error::Unreachable`] if the connection failed, [`Error::Refused`].
     pub async fn next(&mut self) -> Result<Event> {
         loop {
             let Some(connection) = &mut self.connection else {
@@ -136,8 +137,8 @@ impl Events {
         }
     }
 
-    /// The events as a stream, which never ends: what breaks is connected again, and resumes after the last event. Only
-    /// errors that another attempt doesn't help against are in it; they end it.
+    /// Converts the subscription to an endless stream, which reconnects and resumes after the last event by itself. It
+    /// ends only with an error that another attempt can't fix.
     pub fn stream(self) -> impl Stream<Item = Result<Event>> + Send {
         stream::unfold(Some(self), |events| async move {
             let mut events = events?;
@@ -151,7 +152,7 @@ impl Events {
         })
     }
 
-    /// Connects now rather than with the next call of [`Events::next`]; does nothing while connected.
+    /// Connects immediately, instead of at the next call of [`Events::next`]. Does nothing if connected.
     ///
     /// # Errors
     /// As [`Events::next`].

@@ -8,8 +8,7 @@ use reqwest::Method;
 use super::{Event, Events, PATH_SEGMENT, RegistryClient, Result, read, text};
 
 impl RegistryClient {
-    /// The steps that the guardian decided about, the oldest first: the answer of `GET /aos/decisions`, with its
-    /// parameters.
+    /// Returns steps with the guardian's decisions, oldest first. `parameters` are those of `GET /aos/decisions`.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -18,7 +17,8 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "aos/decisions", parameters)).await?).await?, "decisions")
     }
 
-    /// The live sessions of agents, the one with the latest step first: the answer of `GET /aos/sessions`, with its parameters.
+    /// Returns live sessions of agents, ordered by their latest step, newest first. `parameters` are those of `GET
+    /// /aos/sessions`.
     ///
     /// # Errors
     /// As [`RegistryClient::decisions`].
@@ -26,7 +26,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "aos/sessions", parameters)).await?).await?, "sessions")
     }
 
-    /// The steps of a session, in order.
+    /// Returns the steps of a session, in order.
     ///
     /// # Errors
     /// As [`RegistryClient::decisions`].
@@ -35,8 +35,8 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, &path, parameters)).await?).await?, "the steps of a session")
     }
 
-    /// The decisions of the guardian from now on, with the parameters of `GET /aos/events`. What is decided while the
-    /// connection is broken is not among them; [`RegistryClient::decisions`] has it.
+    /// Subscribes to decisions of the guardian. `parameters` are those of `GET /aos/events`. Decisions made during a
+    /// reconnection are missed; [`RegistryClient::decisions`] returns them.
     pub fn subscribe_to_decisions(
         &self,
         parameters: &[(&str, &str)],

@@ -7,18 +7,18 @@ use uuid::Uuid;
 use super::{Imported, RegistryClient, Result, read, text, thing_path};
 use crate::Error;
 
-/// A document in another format, as it is sent or was received.
+/// A document in another format, sent or received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Its media type.
+    /// Media type of the document.
     pub media_type: String,
-    /// Its bytes.
+    /// Content of the document.
     pub bytes: Vec<u8>,
 }
 
 impl RegistryClient {
-    /// Registers all Things of a document in another format, such as `a2a`, or none of them. `components` are further
-    /// documents that it refers to; `parameters` are those of `POST /import/{format}`.
+    /// Registers all Things of a document in another format, such as `a2a`, in a single transaction. `components` are
+    /// further documents to which it refers, and `parameters` those of `POST /import/{format}`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -41,8 +41,8 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
-    /// Has the registry fetch a document, register its Things, and track its source from now on. The URL is that
-    /// of the document, or of the agent that it is about. `parameters` are those of `POST /import/{format}`.
+    /// Makes the registry fetch a document, register its Things, and track its source. The URL is that of the document
+    /// or of its agent. `parameters` are those of `POST /import/{format}`.
     ///
     /// ```no_run
     /// # async fn example() -> agentdex_client::Result<()> {
@@ -56,16 +56,15 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], also where the document can't be fetched; [`Error::Unreachable`],
-    /// [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], also if the document can't be fetched; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn import_url(&self, format: &str, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, &format!("import/{format}"), parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
         read(&text, "what became of an import")
     }
 
-    /// Has the registry find the description of the agent at a URL, in whatever format it is, and register it.
-    /// `parameters` are those of `POST /import`.
+    /// Makes the registry find and register the description of the agent at a URL, in any known format. `parameters`
+    /// are those of `POST /import`.
     ///
     /// # Errors
     /// As [`RegistryClient::import_url`].
@@ -75,8 +74,9 @@ impl RegistryClient {
         read(&text, "what became of an import")
     }
 
-    /// A Thing in another format, or in a version of it: what it was imported from, else what the registry makes of its
-    /// description; none if there is no such Thing. `format` is named as in [`RegistryClient::import`].
+    /// Exports a Thing to another format, or to a version of that format. Returns the original document if the Thing
+    /// was imported from this format, otherwise a conversion, and `None` if the Thing doesn't exist. `format` is a
+    /// name as in [`RegistryClient::import`].
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -87,13 +87,14 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], also where the description can't be given in that format; [`Error::Unreachable`].
+    /// [`Error::Refused`], also if the description can't be expressed in that format; [`Error::Unreachable`].
     pub async fn export(&self, id: &str, format: &str, version: Option<&str>) -> Result<Option<Document>> {
         let version = version.map(|version| ("version", version));
         self.export_with(id, format, version.as_slice()).await
     }
 
-    /// The same with `parameters` of that operation: `version`, `edits` (`false`: the original as it came) and `thing_version`.
+    /// Like [`RegistryClient::export`], with `parameters` of that operation: `version`, `edits` (`false` returns the
+    /// unchanged original), and `thing_version`.
     ///
     /// # Errors
     /// Those of [`RegistryClient::export`].
@@ -106,8 +107,8 @@ impl RegistryClient {
         Ok(Some(Document { media_type, bytes }))
     }
 
-    /// The same with warnings: of members that the document can't express, and of values that were left out. `media_type` asks for a
-    /// syntax, such as `application/json` for an original in YAML.
+    /// Like [`RegistryClient::export_with`], but also returns warnings about members that the format can't express and
+    /// values that were omitted. `media_type` chooses a syntax, such as `application/json` for an original in YAML.
     ///
     /// # Errors
     /// Those of [`RegistryClient::export`].

@@ -1,4 +1,4 @@
-//! The API keys of a registry, for clients that may manage them.
+//! API keys of a registry, managed by clients with the role `admin`.
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::access::{ApiKey, CreatedKey, NewKey};
 
 impl RegistryClient {
-    /// Has the registry make an API key; returns it with the text that its holder sends, which can't be had again.
+    /// Creates an API key, and returns it with the text that its holder sends. The registry can't show that text again.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ impl RegistryClient {
         Ok((created.listed, created.key))
     }
 
-    /// The API keys, without their secrets.
+    /// Returns all API keys, without their secrets.
     ///
     /// # Errors
     /// As [`RegistryClient::create_key`].

@@ -1,7 +1,7 @@
-//! `RegistryClient`: a registry that runs elsewhere, over its REST API.
+//! `RegistryClient`: a client for the REST API of a registry.
 //!
-//! Documents go in and come out as text, so that numbers and the order of members stay as they are.
-//! What the registry refuses comes back as [`Error::Refused`] with its problem document.
+//! Documents are sent and received as text, so that numbers and the order of members are preserved. Refusals are
+//! [`Error::Refused`] with the problem document.
 
 mod access;
 mod credentials;
@@ -46,13 +46,13 @@ pub use agentdex_api::{
 };
 pub use agentdex_td as td;
 
-/// The result of everything that the client does.
+/// Result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A body piece by piece.
+/// Stream of the pieces of a response body.
 pub type Pieces = Pin<Box<dyn Stream<Item = Result<Vec<u8>>> + Send>>;
 
-/// The answer of an agent, event by event.
+/// Stream of the events of an agent's answer.
 pub type TurnEvents = Pin<Box<dyn Stream<Item = Result<agentdex_api::TurnEvent>> + Send>>;
 
 /// Number of attempts of a request in all, unless the caller sets another.
@@ -65,7 +65,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The characters that stay as they are in a path segment: RFC 3986, unreserved, and `:` for the sake of URNs.
 const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
-/// Talks to one registry. Cloning is cheap and shares connections.
+/// Client of a registry. Cloning is cheap and shares connections.
 ///
 /// ```no_run
 /// # async fn example() -> agentdex_client::Result<()> {
@@ -92,14 +92,14 @@ pub struct RegistryClient {
     attempts: u32,
 }
 
-/// The result of a write.
+/// Result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The id of the Thing.
+    /// Id of the Thing.
     pub id: String,
-    /// Its effect.
+    /// Effect of the write.
     pub effect: Effect,
-    /// Fixes and oddities.
+    /// Warnings, for example about applied fixes.
     pub warnings: Vec<Violation>,
 }
 
@@ -110,9 +110,8 @@ impl fmt::Debug for RegistryClient {
 }
 
 impl RegistryClient {
-    /// A client for the registry at `url`, such as `http://127.0.0.1:8080`, or `127.0.0.1:8080` for short.
-    /// Connects to nothing yet.
-    /// Installs rustls's ring provider for the process where none is installed.
+    /// Creates a client for the registry at `url`, such as `http://127.0.0.1:8080`, or `127.0.0.1:8080` for short.
+    /// Doesn't connect yet. Installs the ring provider of rustls, unless the process has a provider.
     ///
     /// # Errors
     /// [`Error::InvalidUrl`]
@@ -139,15 +138,15 @@ impl RegistryClient {
         Ok(RegistryClient { http, transport, base, shown: shown.into(), attempts: ATTEMPTS })
     }
 
-    /// With another number of attempts in all; 1 repeats nothing. A request is repeated, after a pause that doubles or
-    /// that the registry names, where the registry is busy (429, 503), and where the connection broke and repeating it
-    /// changes nothing more.
+    /// Sets the total number of attempts for a request; 1 disables retries. A request is retried if the registry is
+    /// busy (429, 503), or if the connection failed and the request is idempotent. Pauses double, unless the registry
+    /// names a time.
     #[must_use]
     pub fn attempts(self, attempts: u32) -> RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
     }
 
-    /// The URL of the registry, without the user and password that it may have been given with.
+    /// Returns the URL of the registry, without user and password.
     ///
     /// ```
     /// let client = agentdex_client::RegistryClient::new("https://me:s3cret@registry.example/agents")?;
@@ -159,7 +158,7 @@ impl RegistryClient {
         &self.shown
     }
 
-    /// Creates or replaces the Thing `id` by a document that has that id.
+    /// Creates or replaces the Thing `id`. The document must contain the same id.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -177,7 +176,7 @@ impl RegistryClient {
         self.put_with(id, document, &[]).await
     }
 
-    /// The same with `parameters` of `PUT /things/{id}`, such as `if_exists` and `version`.
+    /// Like [`RegistryClient::put`], with `parameters` of `PUT /things/{id}`, such as `if_exists` and `version`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -187,7 +186,7 @@ impl RegistryClient {
         self.write(request, Some(id)).await
     }
 
-    /// Creates a Thing, and refuses one whose id is taken (412). A document without an id gets one.
+    /// Creates a Thing. A document without an id gets a new id. Refused (412) if the id is taken.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -214,7 +213,7 @@ impl RegistryClient {
         self.write(request, id.as_deref()).await
     }
 
-    /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
+    /// Applies a merge patch (RFC 7396) to a Thing. The patch `{}` renews its expiry.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -238,7 +237,7 @@ impl RegistryClient {
         written(self.send(request.header("prefer", "return=effect")).await?, id).await
     }
 
-    /// The description of a Thing with its `registration`; none if there is no such Thing.
+    /// Returns the description of a Thing with its `registration`, or `None` if the Thing doesn't exist.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -259,8 +258,8 @@ impl RegistryClient {
         }
     }
 
-    /// The description of a Thing in a version, without edits: the one that is named, the highest in a range as npm writes it, or
-    /// the `latest`.
+    /// Returns the description of a version of a Thing, without edits. `range` is a version, an npm range (its highest
+    /// version), or `latest`.
     ///
     /// # Errors
     /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`].
@@ -268,7 +267,7 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
 
-    /// Removes a Thing, and with it those of parts of its document, which a warning names.
+    /// Removes a Thing, and with it the Things of parts of its document. Returns a warning that names those.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -284,7 +283,7 @@ impl RegistryClient {
         Ok(removed.warnings)
     }
 
-    /// Removes a version of a Thing, and the Thing with its last one; its effect says which.
+    /// Removes a version of a Thing. Removing its last version removes the Thing, as the effect tells.
     ///
     /// # Errors
     /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -292,9 +291,8 @@ impl RegistryClient {
         self.write(self.request(Method::DELETE, &thing_path(id), &[("version", version)]), Some(id)).await
     }
 
-    /// The Things in ascending order of id, as summaries. `parameters` are those of `GET /things`:
-    /// `limit`, `offset` and the search filters. Where the registry serves a large `limit` in pages, all of
-    /// them are read.
+    /// Returns summaries of Things in ascending order of id. `parameters` are those of `GET /things`: `limit`,
+    /// `offset`, and search filters. If the registry splits a large `limit` into pages, all pages are read.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -320,7 +318,7 @@ impl RegistryClient {
         Ok(summaries)
     }
 
-    /// The Things in ascending order of id, as summaries, one after another: pages are read as they are needed.
+    /// Returns a stream of summaries of Things in ascending order of id. Pages are requested when they are needed.
     pub fn all_summaries(&self, parameters: &[(&str, &str)]) -> impl Stream<Item = Result<Summary>> + Send + use<> {
         let own = [("view", "summary"), ("limit", "1000")];
         let own = own.into_iter().filter(|(name, _)| !parameters.iter().any(|(known, _)| known == name));
@@ -340,7 +338,7 @@ impl RegistryClient {
         })
     }
 
-    /// Number of Things; with search filters among the `parameters` of `GET /things`, of those that match.
+    /// Returns the number of Things that match the search filters in `parameters`, which are those of `GET /things`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -361,7 +359,8 @@ impl RegistryClient {
         Some(self.http.request(Method::GET, url))
     }
 
-    /// The body of `GET /things` piece by piece, however many Things there are; as `ndjson` if `format` says so.
+    /// Returns the body of `GET /things` in pieces. The parameter `format` set to `ndjson` returns a Thing on each
+    /// line.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -369,7 +368,7 @@ impl RegistryClient {
         self.pieces(self.request(Method::GET, "things", parameters)).await
     }
 
-    /// A backup of the registry, piece by piece: the file that `agentdex restore` takes.
+    /// Returns a backup of the registry in pieces, the content of a file for `agentdex restore`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -385,8 +384,8 @@ impl RegistryClient {
         Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
     }
 
-    /// Reports a step to the guardian of the registry, as a request of the Agent Observability Standard in JSON-RPC, and
-    /// returns its response.
+    /// Reports a step to the guardian of the registry, and returns its response. Both are JSON-RPC messages of the
+    /// Agent Observability Standard.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -395,10 +394,12 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a decision about a step")
     }
 
-    /// At most `limit` changes after a position of the log, or from its beginning. Where there are none yet, the
-    /// registry waits for some, up to `wait`. Positions may have gaps: who sees all agents has missed none if the first change
-    /// [follows](agentdex_api::Change::follows) `since`, and each other one the change before it. [`Changes::cursor`] is the place
-    /// to go on from; in another log, such as that of a restored registry, its answer is `truncated`.
+    /// Returns up to `limit` changes after a position of the log, or from its beginning. If there are no changes yet,
+    /// the registry waits for some, up to `wait`. To continue, pass [`Changes::cursor`] as `since`. In another log,
+    /// such as that of a restored registry, the answer is `truncated`.
+    ///
+    /// Positions may have gaps. A caller who sees all agents has missed nothing if the first change
+    /// [follows](agentdex_api::Change::follows) `since`, and each further change its predecessor.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -412,7 +413,8 @@ impl RegistryClient {
         read(&text, "a part of the log")
     }
 
-    /// The changes of one Thing that the log still has, oldest first, up to `limit`: all of them, or those after a position.
+    /// Returns up to `limit` changes of a Thing that the log still contains, oldest first, optionally only those after
+    /// `since`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -432,7 +434,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a history")
     }
 
-    /// The versions of a Thing, the served one first.
+    /// Returns the versions of a Thing, the served version first.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -441,7 +443,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "versions")
     }
 
-    /// The state of the registry once it is ready: the answer of `GET /health/ready`.
+    /// Returns the status of a registry that is ready, from `GET /health/ready`.
     ///
     /// # Errors
     /// [`Error::Refused`] while it isn't ready; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -449,7 +451,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "health/ready", &[])).await?).await?, "the status of a registry")
     }
 
-    /// Sets the time of the log back to the registry's clock, if it is ahead of that.
+    /// Resets the time of the log to the clock of the registry, if the log is ahead.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

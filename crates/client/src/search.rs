@@ -11,8 +11,8 @@ use crate::api::{
 };
 
 impl RegistryClient {
-    /// Searches. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`, `all_tag`, `not_tag`,
-    /// `modified_from`…), `facets`, `explain`.
+    /// Searches for Things. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`,
+    /// `all_tag`, `not_tag`, `modified_from`…), `facets`, `explain`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -30,8 +30,8 @@ impl RegistryClient {
         read(&self.search_json(parameters).await?, "a search answer")
     }
 
-    /// Searches as [`RegistryClient::search`] does, and returns the answer as it came: members and words that only a
-    /// newer registry knows are in it.
+    /// Like [`RegistryClient::search`], but returns the unparsed answer, including members and values of newer
+    /// registries.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
@@ -39,11 +39,12 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, "search", parameters)).await?).await
     }
 
-    /// The results of a SPARQL query, in a format that the registry has for it: `application/sparql-results+json`,
-    /// `text/csv`, `text/turtle`…
+    /// Returns the results of a SPARQL query in the format `accept`: `application/sparql-results+json`, `text/csv`,
+    /// `text/turtle`…
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused) also where SPARQL is not switched on, and those of every request.
+    /// [`Error::Refused`](super::Error::Refused), also if SPARQL is disabled;
+    /// [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn query_sparql(&self, query: &str, accept: &str, consistent: bool) -> Result<String> {
         let consistent = if consistent { "true" } else { "false" };
         let request = self.request(Method::POST, "search/sparql", &[("consistent", consistent)]);
@@ -51,7 +52,7 @@ impl RegistryClient {
         text(self.send(request.body(query.to_owned())).await?).await
     }
 
-    /// The values that a JSONPath finds in the list of all descriptions.
+    /// Returns the values that a JSONPath selects from the list of all descriptions.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -69,7 +70,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "what a JSONPath finds")
     }
 
-    /// Finds capabilities by the data that goes in and comes out: the answer of `POST /search/compatible`.
+    /// Finds capabilities by the schemas of their inputs and outputs, using `POST /search/compatible`.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -79,7 +80,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "compatible capabilities")
     }
 
-    /// Finds chains of capabilities: the answer of `POST /search/compose`.
+    /// Finds chains of capabilities, using `POST /search/compose`.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -89,8 +90,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "chains of capabilities")
     }
 
-    /// Saves a query under a name, in place of the caller's own that had it. What is new is private where the registry
-    /// authenticates its clients.
+    /// Saves a query, replacing the caller's query of the same name. With authentication, a new query is private.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -109,7 +109,7 @@ impl RegistryClient {
         self.save_query_with(name, query, &AccessRequest::default()).await
     }
 
-    /// Saves a query with a visibility and a namespace; the owner of a query stays.
+    /// Saves a query with a visibility and a namespace. An existing query keeps its owner.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -135,8 +135,8 @@ impl RegistryClient {
         read(&text(self.send(self.saving(&name.into(), query, access)).await?).await?, "a saved query")
     }
 
-    /// Saves a query as [`RegistryClient::save_query_with`] does, and refuses a name that the caller has a query of (412): no
-    /// query is replaced, whoever saves at the same time.
+    /// Like [`RegistryClient::save_query_with`], but never replaces a query: it is refused (412) if the caller has a
+    /// query of that name, even if both are saved at the same time.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -148,7 +148,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// As [`RegistryClient::save_query`]. Where an attempt that saved the query broke off, the next one is refused, too.
+    /// As [`RegistryClient::save_query`]. A retry is refused, too, if the query was saved before the connection failed.
     pub async fn save_new_query(
         &self,
         name: impl Into<QueryName>,
@@ -167,7 +167,7 @@ impl RegistryClient {
         self.request(Method::PUT, &query_path(name), &parameters).json(query)
     }
 
-    /// The saved queries that the caller sees, by name.
+    /// Returns the saved queries that the caller can see, ordered by name.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -176,7 +176,8 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
     }
 
-    /// A saved query: the caller's own of that name, else the one without an owner, or that of another owner.
+    /// Returns a saved query: the caller's own query of that name, or else the query without an owner. To read a query
+    /// of another owner, name the owner with [`QueryName::of`].
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -188,7 +189,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused) also where the caller sees none,
+    /// [`Error::Refused`](super::Error::Refused), also if the caller can't see such a query;
     /// [`Error::Unreachable`](super::Error::Unreachable), [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn saved_query(&self, name: impl Into<QueryName>) -> Result<NamedQuery> {
         let name = name.into();
@@ -199,7 +200,7 @@ impl RegistryClient {
     /// Removes a saved query.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused) where there is none, or it is somebody else's,
+    /// [`Error::Refused`](super::Error::Refused), also if the query doesn't exist or belongs to another owner;
     /// [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn remove_query(&self, name: impl Into<QueryName>) -> Result<()> {
         let name = name.into();

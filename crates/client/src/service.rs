@@ -1,4 +1,4 @@
-//! The registry itself: what it is, how it is, and its API.
+//! The registry itself: its description, health, metrics, and API.
 
 use agentdex_api::{About, Live, ProtectedResource};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{RegistryClient, Result, read, text};
 
 impl RegistryClient {
-    /// The registry, its formats, the permissions of the caller, and links: the answer of `GET /`.
+    /// Returns version, formats, and links of the registry, and the permissions of the caller, from `GET /`.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].
@@ -16,7 +16,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "a registry")
     }
 
-    /// The Thing Description of the registry (`/.well-known/wot`).
+    /// Returns the Thing Description of the registry (`/.well-known/wot`).
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
@@ -26,7 +26,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the description of a registry")
     }
 
-    /// The issuer whose tokens it takes (RFC 9728); refused with 404 where it takes none.
+    /// Returns the issuer of the tokens that the registry accepts (RFC 9728). Refused with 404 if it accepts no tokens.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].
@@ -35,7 +35,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the metadata of a protected resource")
     }
 
-    /// The OpenAPI description of its API.
+    /// Returns the OpenAPI document of the REST API.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].
@@ -44,7 +44,7 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "an OpenAPI description")
     }
 
-    /// Its measurements, as Prometheus reads them.
+    /// Returns the metrics in the text format of Prometheus.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
@@ -52,7 +52,8 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, "metrics", &[])).await?).await
     }
 
-    /// The sign of life of its process; [`RegistryClient::status`] tells if it is ready.
+    /// Returns successfully if the process of the registry is alive. [`RegistryClient::status`] tells whether it is
+    /// ready.
     ///
     /// # Errors
     /// As [`RegistryClient::description`].

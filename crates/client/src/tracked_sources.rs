@@ -1,4 +1,4 @@
-//! The tracked sources of a registry: listing them, polling them now, and ending it.
+//! Tracked sources of a registry: list, refresh, untrack.
 
 use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
@@ -7,8 +7,8 @@ use super::{PATH_SEGMENT, RegistryClient, Result, read, text, thing_path};
 use crate::api::{Refreshed, TrackedSource};
 
 impl RegistryClient {
-    /// The tracked sources in ascending order of id. `parameters` are those of `GET /imports`:
-    /// `status`, `limit`, `offset`.
+    /// Returns tracked sources in ascending order of id. `parameters` are those of `GET /imports`: `status`, `limit`,
+    /// `offset`.
     ///
     /// ```no_run
     /// # async fn example() -> agentdex_client::Result<()> {
@@ -29,7 +29,7 @@ impl RegistryClient {
         read(&text, "a list of tracked sources")
     }
 
-    /// The tracked source of a Thing; none if it has none.
+    /// Returns the tracked source of a Thing, or `None` if it isn't tracked.
     ///
     /// # Errors
     /// As [`RegistryClient::imports`].
@@ -41,16 +41,16 @@ impl RegistryClient {
         }
     }
 
-    /// Has the registry poll the source of a Thing now, and import the document if it changed.
+    /// Makes the registry poll the source of a Thing immediately, and import the document if it has changed.
     ///
     /// # Errors
-    /// As [`RegistryClient::imports`]; refused also where the source can't be had.
+    /// As [`RegistryClient::imports`]; refused, also if the source can't be fetched.
     pub async fn refresh(&self, id: &str) -> Result<Refreshed> {
         let request = self.request(Method::POST, &format!("{}/refresh", thing_path(id)), &[]);
         read(&text(self.send(request).await?).await?, "the result of a poll")
     }
 
-    /// Stops tracking the source of a Thing. The Thing stays.
+    /// Stops tracking the source of a Thing, without removing the Thing.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable).
