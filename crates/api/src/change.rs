@@ -200,6 +200,28 @@ impl Change {
     }
 }
 
+impl fmt::Display for Change {
+    /// Writes one line: time, kind, and id, and the reason for a deletion. The descriptions are left out.
+    ///
+    /// ```
+    /// let change: agentdex_api::Change = serde_json::from_str(
+    ///     r#"{
+    ///         "epoch": "00000000000000ab", "seq": 17, "previous": 16, "kind": "thing_deleted", "reason": "expired",
+    ///         "id": "urn:example:weather", "at": "2026-01-01T00:00:00Z"
+    ///     }"#,
+    /// )?;
+    /// assert_eq!(change.to_string(), "2026-01-01T00:00:00.000Z thing_deleted urn:example:weather (expired)");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.at, self.kind, self.id)?;
+        match self.reason {
+            Some(reason) => write!(f, " ({reason})"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The condition that a record must meet for a write to be applied; checked by the committer in log order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {

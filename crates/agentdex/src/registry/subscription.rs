@@ -59,6 +59,18 @@ pub enum Event {
     Resync(Position),
 }
 
+impl fmt::Display for Event {
+    /// Writes one line, without the descriptions.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Change(change) => change.fmt(f),
+            Event::Resync(position) => {
+                write!(f, "changes are missing: list all agents again; the changes after {position} follow")
+            }
+        }
+    }
+}
+
 /// The changes of a registry, in order; made by [`Registry::subscribe`].
 ///
 /// It ends when the registry is closed, and doesn't hold it open.

@@ -1,6 +1,6 @@
 //! A change as readers of the log get it: with the encoded forms that they share.
 
-use std::{ops::Deref, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
@@ -76,6 +76,12 @@ impl Deref for LoggedChange {
 
     fn deref(&self) -> &Change {
         &self.change
+    }
+}
+
+impl fmt::Display for LoggedChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.change.fmt(f)
     }
 }
 
