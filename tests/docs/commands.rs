@@ -2,21 +2,21 @@
 //! with `<!-- not run: … -->`, and counted as skipped.
 
 use super::{
-    markdown::{Document, guide},
+    markdown::Document,
     reader::{Reader, steps},
 };
 use crate::support::skipped;
 
-/// Runs the commands of documents, and returns how many there are.
+/// Runs the commands of documents in order, in one folder, and returns how many there are.
 fn follow(documents: &[Document]) -> usize {
-    documents.iter().map(follow_one).sum()
+    let mut reader = Reader::start();
+    documents.iter().map(|document| follow_one(&mut reader, document)).sum()
 }
 
-fn follow_one(document: &Document) -> usize {
+fn follow_one(reader: &mut Reader, document: &Document) -> usize {
     let others = ["", "json", "rust", "text", "toml", "yaml"];
     let blocks = document.blocks().into_iter().filter(|block| !others.contains(&block.language.as_str()));
     let blocks: Vec<_> = blocks.map(|block| (steps(&block.language, &block.text), block.lacks)).collect();
-    let mut reader = Reader::start();
     'blocks: for (steps, lacks) in &blocks {
         if let Some(lacks) = lacks {
             skipped(lacks, &format!("what a command in {} needs", document.name));
@@ -32,6 +32,7 @@ fn follow_one(document: &Document) -> usize {
             reader.follow(step);
         }
     }
+    reader.close_terminals();
     blocks.iter().map(|(steps, _)| steps.len()).sum()
 }
 
@@ -42,18 +43,20 @@ fn commands_of_the_readme_work() {
 }
 
 #[test]
-fn commands_of_the_guides_work() {
-    let commands = follow(&part(|name| name.starts_with("docs/guide/")));
-    assert!(commands > 30, "{commands} commands: are they found?");
+fn commands_of_the_tutorial_and_the_guides_work_in_order_in_one_folder() {
+    let commands = follow(&chapters(|name| name == "docs/tutorial.md" || name.starts_with("docs/guide/")));
+    assert!(commands > 50, "{commands} commands: are they found?");
 }
 
 #[test]
 fn commands_of_the_other_chapters_work() {
-    let commands = follow(&part(|name| name.starts_with("docs/") && !name.starts_with("docs/guide/")));
+    let chapters = chapters(|name| !name.starts_with("docs/guide/") && name != "docs/tutorial.md");
+    let commands: usize = chapters.iter().map(|chapter| follow(std::slice::from_ref(chapter))).sum();
     assert!(commands > 8, "{commands} commands: are they found?");
 }
 
-/// The documents of the guide with these names.
-fn part(is_in: impl Fn(&str) -> bool) -> Vec<Document> {
-    guide().into_iter().filter(|document| is_in(&document.name)).collect()
+/// The chapters with these names, in the order of the summary.
+fn chapters(is_in: impl Fn(&str) -> bool) -> Vec<Document> {
+    let listed = Document::read("docs/SUMMARY.md").links().into_iter().map(|link| format!("docs/{link}"));
+    listed.filter(|name| is_in(name)).map(|name| Document::read(&name)).collect()
 }

@@ -1,28 +1,27 @@
-//! The lines of Rust in README, compiled as they stand there, and run twice.
+//! The Rust in README and in the guide to embedding, compiled as it is printed, and run twice.
 
-use std::{error::Error, path::Path};
+mod parts;
+mod program;
 
-use agentdex::{Registry, registry::Since, search::Search, td::Description};
+use agentdex::{
+    Registry,
+    registry::{Event, Since},
+    search::Search,
+};
 
 use super::markdown::Document;
 
-fn lines_of_readme(directory: &Path) -> Result<(), Box<dyn Error>> {
-    let registry = Registry::open(directory)?;
-    let changes = registry.subscribe(Since::Now);
-    registry.put(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?; // or JSON
-    for hit in registry.search(Search::words("weather forecast").consistent())?.hits {
-        println!("{:.2} {}", hit.score, hit.id);
-    }
-    registry.close(); // ends subscriptions
-    changes.for_each(|change| println!("{change:?}"));
-    Ok(())
+/// The Rust in a document.
+fn printed(name: &str) -> Vec<String> {
+    let blocks = Document::read(name).blocks();
+    blocks.into_iter().filter(|block| block.language == "rust").map(|block| block.text).collect()
 }
 
 #[test]
-fn lines_of_readme_run_twice_make_one_agent_and_end() {
+fn program_runs_twice_makes_one_agent_and_ends() {
     let directory = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        lines_of_readme(directory.path()).unwrap();
+        program::main(directory.path()).unwrap();
         let registry = Registry::open(directory.path()).unwrap();
         assert_eq!(registry.len(), 1);
         let found = registry.search(Search::words("weather forecast").consistent()).unwrap();
@@ -32,18 +31,54 @@ fn lines_of_readme_run_twice_make_one_agent_and_end() {
 }
 
 #[test]
-fn lines_that_run_are_those_of_readme_and_of_the_guide() {
-    let source = include_str!("embed.rs");
-    let (_, body) =
-        source.split_once("fn lines_of_readme(directory: &Path) -> Result<(), Box<dyn Error>> {\n").unwrap();
-    let (body, _) = body.split_once("    Ok(())\n").unwrap();
-    let body: String = body.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap())).collect();
+fn printed_event_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    program::main(directory.path()).unwrap();
+    let registry = Registry::open(directory.path()).unwrap();
+    let Some(Ok(event)) = registry.subscribe(Since::Oldest).next() else { panic!("an agent was registered") };
+    assert!(matches!(event, Event::Change(_)));
+    assert!(event.to_string().ends_with("Z thing_created urn:example:weather"), "{event}");
+    registry.close();
+}
+
+#[test]
+fn parts_of_the_guide_run_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        program::main(directory.path()).unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        parts::read(&registry).unwrap();
+        parts::import(&registry).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        runtime.block_on(parts::call_from_asynchronous_code(&registry)).unwrap();
+        assert_eq!(registry.len(), 2);
+        parts::subscribe_and_close(&registry).unwrap();
+    }
+}
+
+#[test]
+fn program_that_runs_is_that_of_readme_and_of_the_guide() {
+    let source = include_str!("embed/program.rs");
     for name in ["README.md", "docs/guide/embed.md"] {
-        let blocks = Document::read(name).blocks();
-        let block = blocks.iter().find(|block| block.language == "rust").unwrap();
-        let (imports, lines) = block.text.split_once("\n\n").unwrap();
+        let program = printed(name).swap_remove(0);
+        let (imports, function) = program.split_once("\n\n").unwrap();
         assert!(source.contains(imports), "{name}: {imports}");
-        assert_eq!(lines.replace("\"agents\"", "directory"), body, "{name}");
-        assert_eq!(lines.lines().count(), 8, "{name}");
+        let function =
+            function.replace("fn main()", "pub fn main(directory: &Path)").replace("\"agents\"", "directory");
+        assert!(source.ends_with(&function), "{name}: {function}");
+    }
+}
+
+#[test]
+fn parts_that_run_are_those_of_the_guide() {
+    // Without the indentation of the functions that they are in.
+    let source: String = include_str!("embed/parts.rs")
+        .lines()
+        .map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line)))
+        .collect();
+    let parts = printed("docs/guide/embed.md").split_off(1);
+    assert_eq!(parts.len(), 4);
+    for part in parts {
+        assert!(source.contains(&part), "{part}");
     }
 }

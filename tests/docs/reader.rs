@@ -1,5 +1,5 @@
-//! A reader who runs the commands of a document in order: servers that it starts are on free ports, all of its files are in
-//! one folder.
+//! A reader who runs the commands of documents in order, in one folder. A server that was started runs until the text says
+//! Ctrl-C, or the document ends; its ports stand for those in the text.
 
 use std::{
     collections::BTreeMap,
@@ -45,6 +45,8 @@ pub struct Step {
 pub struct Reader {
     folder: TempDir,
     server: Option<Server>,
+    /// True if the document has started a server.
+    has_started: bool,
     /// The server of files.
     site: Option<(Child, String)>,
     variables: BTreeMap<String, String>,
@@ -74,7 +76,7 @@ impl Step {
     /// The program that it calls, if this machine doesn't have it.
     pub fn missing_program(&self) -> Option<&str> {
         let program = self.command.split_whitespace().next()?;
-        let is_foreign = ["curl", "mosquitto_sub", "node", "python3"].contains(&program);
+        let is_foreign = ["curl", "mosquitto_sub", "node", "openssl", "python3"].contains(&program);
         (is_foreign && Command::new(program).arg("--help").output().is_err()).then_some(program)
     }
 }
@@ -92,25 +94,48 @@ impl Reader {
         let examples = folder.path().join("examples");
         std::fs::create_dir(&examples).unwrap();
         copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"), &examples);
-        Reader { folder, server: None, site: None, variables: BTreeMap::new() }
+        Reader { folder, server: None, has_started: false, site: None, variables: BTreeMap::new() }
+    }
+
+    /// Ends everything that the commands of a document have left running.
+    pub fn close_terminals(&mut self) {
+        if self.server.is_some() {
+            self.stop();
+        }
+        self.stop_site();
+        self.has_started = false;
+        self.variables.clear();
+    }
+
+    fn stop_site(&mut self) {
+        if let Some((mut site, _)) = self.site.take() {
+            let _ = site.kill();
+            let _ = site.wait();
+        }
     }
 
     /// Does what a line says, and fails unless it does what the document says.
     pub fn follow(&mut self, step: &Step) {
         let (command, is_background) = stripped(&step.command);
+        if let Some(remark) = command.strip_prefix('#') {
+            if remark.contains("Ctrl-C") {
+                self.stop();
+            }
+            return;
+        }
         let words: Vec<&str> = command.split_whitespace().collect();
         match *words {
             // Done by whoever runs this.
             ["cargo", "install", ..] | ["cargo", "test"] | ["alias", ..] => {}
             ["agentdex", "demo"] | ["cargo", "run", "--", "demo"] => {
-                self.stop();
+                self.has_ports_for(command);
                 self.server = Some(Server::Demo(DemoProcess::start()));
             }
             ["agentdex", "serve", ref arguments @ ..] => self.serve(arguments),
             ["python3", "-m", "http.server", ..] if is_background => self.serve_files(command),
             ["agentdex", "watch", ..] | ["curl", "-N", ..] | ["mosquitto_sub", ..] => self.receive(command, step),
             ["export", assignment, ..] => self.export(command, assignment.split_once('=').unwrap().0),
-            ["agentdex" | "curl" | "node" | "python3", ..] => {
+            ["agentdex" | "curl" | "echo" | "node" | "openssl" | "python3", ..] => {
                 assert!(!is_background, "{command}: nothing waits for it");
                 let printed = self.run(command);
                 if let Some(expected) = &step.output {
@@ -121,10 +146,20 @@ impl Reader {
         }
     }
 
-    /// Starts a server in the place of the one that runs.
+    /// Fails if another server has the ports of one that is to be started.
+    fn has_ports_for(&mut self, command: &str) {
+        assert!(self.server.is_none(), "{command}: the ports are taken: the document has to say Ctrl-C before");
+        self.has_started = true;
+    }
+
     fn serve(&mut self, arguments: &[&str]) {
-        self.stop();
-        let arguments: Vec<String> = arguments.iter().map(|argument| self.here(argument)).collect();
+        self.has_ports_for("agentdex serve");
+        let files = self.folder.path();
+        let path = |argument: &str| Some(files.join(argument)).filter(|path| path.is_file());
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|argument| path(argument).map_or_else(|| self.here(argument), |path| path.display().to_string()))
+            .collect();
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         arguments.extend(["--mqtt-listen", "127.0.0.1:0"]);
         let data = self.folder.path().join("agentdex-data");
@@ -135,13 +170,14 @@ impl Reader {
         match self.server.take() {
             Some(Server::Serve(server)) => assert!(server.stop().success()),
             Some(Server::Demo(demo)) => assert!(demo.end("-TERM").0.success()),
-            None => {}
+            None => panic!("nothing runs that could be stopped"),
         }
     }
 
-    /// Starts the registry that documents take for granted.
+    /// Returns the address of the registry. Chapters about operations take it for granted: their first command starts it.
     fn url(&mut self) -> String {
         if self.server.is_none() {
+            assert!(!self.has_started, "the registry was stopped");
             self.serve(&["--examples", "--conversations"]);
         }
         match self.server.as_ref() {
@@ -170,11 +206,6 @@ impl Reader {
 
     /// A shell that runs a command of the text.
     fn shell(&mut self, command: &str, prelude: &str) -> Command {
-        // There is a directory, and nobody has locked it.
-        if command.contains(" --data ") {
-            self.url();
-            self.stop();
-        }
         let mut shell = Command::new("sh");
         for (name, value) in agentdex().get_envs() {
             assert!(value.is_none());
@@ -183,7 +214,9 @@ impl Reader {
         let mut command = self.here(command);
         if !command.contains(" --data ") {
             let url = self.url();
-            command = command.replace(&format!("http://{REGISTRY}"), &url);
+            for scheme in ["http", "https"] {
+                command = command.replace(&format!("{scheme}://{REGISTRY}"), &url);
+            }
             command = command.replace(KEY_ID, &self.key_id(&command));
             shell.env("AGENTDEX_URL", url);
         }
@@ -310,11 +343,23 @@ fn assert_printed(command: &str, printed: &str, expected: &str) {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some((site, _)) = &mut self.site {
-            let _ = site.kill();
-            let _ = site.wait();
-        }
+        self.stop_site();
     }
+}
+
+#[test]
+#[should_panic(expected = "the ports are taken")]
+fn second_server_needs_the_ports_of_the_first() {
+    let mut reader = Reader::start();
+    steps("sh", "agentdex serve\nagentdex demo\n").iter().for_each(|step| reader.follow(step));
+}
+
+#[test]
+fn stopped_server_leaves_its_ports_and_its_data() {
+    let mut reader = Reader::start();
+    let text = "agentdex serve --examples\n# Ctrl-C in its terminal\nagentdex check --data agentdex-data\n# Now without\nagentdex serve\n";
+    steps("sh", text).iter().for_each(|step| reader.follow(step));
+    reader.follow(&steps("sh", "agentdex get urn:example:agents:weather").remove(0));
 }
 
 #[test]
