@@ -1,4 +1,4 @@
-//! The one error type. Foreign errors are boxed, so that no caller depends on the libraries behind.
+//! The error type of this crate. Errors of other libraries are boxed, so that callers don't depend on those libraries.
 
 mod conversions;
 
@@ -12,7 +12,7 @@ use crate::{
 
 pub use crate::td::BoxError;
 
-/// Everything that can go wrong in agentdex.
+/// Error of an operation of agentdex.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -31,289 +31,290 @@ pub enum Error {
     /// The text is not JSON.
     #[error("malformed JSON at line {line}, column {column}: {message}")]
     MalformedJson {
-        /// Line, from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column, counted from 1.
         column: usize,
-        /// The parser's description of the mistake.
+        /// Message of the parser.
         message: String,
     },
-    /// A value has no form in JSON.
+    /// The value can't be represented in JSON.
     #[error("the value can't be written as JSON: {source}")]
     NotSerializable {
-        /// Why.
+        /// Underlying error.
         source: BoxError,
     },
-    /// The text is no YAML, or none that has a JSON form.
+    /// The text is not YAML, or can't be represented in JSON.
     #[error("malformed YAML at line {line}, column {column}: {message}")]
     MalformedYaml {
-        /// Line, from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column, counted from 1.
         column: usize,
-        /// The mistake, without any of the text itself.
+        /// Description of the mistake, without quoting the text.
         message: String,
     },
-    /// The document has more bytes than the registry takes.
+    /// The document is larger than the limit.
     #[error("the document exceeds the limit of {maximum} bytes")]
     DocumentTooLarge {
-        /// The most bytes that are taken.
+        /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Something else is larger, deeper or more than the registry takes.
+    /// Another quantity exceeds its limit.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// The measured quantity, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// Name of the quantity, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
-        /// The largest value that is taken.
+        /// Maximum value.
         maximum: u64,
     },
     /// The document is not a valid Thing Description.
     #[error("the Thing Description is invalid: {0}")]
     Invalid(Report),
-    /// The description has credentials in it, and the registry refuses those
-    /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)), or can't replace them, as in an id.
+    /// The description contains credentials, and the registry refuses them
+    /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)) or can't replace them, for example in an id.
     #[error(
         "the description has credentials in it; take them out, revoke them, since they were sent, and say in \
          `securityDefinitions` how to authenticate: {0}"
     )]
     CredentialInDescription(Report),
-    /// The document in another format is invalid by the rules of that format, or gives no Thing.
+    /// The document in another format is invalid by the rules of that format, or can't be converted to a Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
-        /// The format's name, such as `agent-spec`.
+        /// Name of the format, such as `agent-spec`.
         format: &'static str,
-        /// All that is wrong with it.
+        /// Violations found in the document.
         report: Report,
     },
-    /// A document that was fetched is in another format than the one that was asked for.
+    /// A fetched document is not in the requested format.
     #[error("the document is {noun} (format {found}): {source}")]
     OtherFormat {
-        /// The name of the format that it is in.
+        /// Name of its actual format.
         found: &'static str,
-        /// The noun for documents of that format, with its article, such as `an A2A agent card`.
+        /// Noun for documents of that format with its article, such as `an A2A agent card`.
         noun: &'static str,
-        /// Why it is refused in the format that was asked for.
+        /// Reason for its rejection in the requested format.
         source: Box<Error>,
     },
-    /// Nobody said which format a document is in, and it doesn't tell by itself.
+    /// The format of a document was not given, and can't be detected.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {
-        /// The signs of a format that are missing, or those that contradict each other.
+        /// Missing or contradictory signs of a format.
         message: String,
     },
-    /// A Thing has nothing that could be written in the other format.
+    /// A Thing can't be expressed in the other format.
     #[error("the Thing can't be exported as {format}: {reason}")]
     NotExpressible {
-        /// The format's name, such as `agent-spec`.
+        /// Name of the format, such as `agent-spec`.
         format: &'static str,
-        /// The part that the format requires and the Thing lacks, or another obstacle.
+        /// Part that the format requires and the Thing lacks, or another obstacle.
         reason: String,
     },
-    /// The merge patch is not a JSON object, or touches what a client can't set.
+    /// The merge patch is not a JSON object, or changes a member that clients can't set.
     #[error("invalid merge patch: {message}")]
     InvalidPatch {
-        /// The mistake, and what would be right.
+        /// Description of the mistake and its correction.
         message: String,
     },
-    /// The id is not an absolute URI and can't be made one.
+    /// The id is not an absolute URI, and can't be converted to one.
     #[error("invalid id {id:?}: {reason}")]
     InvalidId {
-        /// The id as given.
+        /// Id as given.
         id: String,
-        /// The reason, such as `it is empty`.
+        /// Reason for the rejection, such as `it is empty`.
         reason: String,
     },
-    /// A document that is to be created anonymously brings an id.
+    /// The document contains an id, but was to be created without one.
     #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
     UnexpectedId {
-        /// The id in the document.
+        /// Id in the document.
         id: String,
     },
-    /// A document that needs an id has none.
+    /// The document lacks the required id.
     #[error(
         "the document has no `id`; add one that is an absolute URI, or let the registry assign one when it is created"
     )]
     MissingId,
-    /// The id of the document isn't the one it is addressed by.
+    /// The id in the document differs from the id in the address.
     #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
     IdMismatch {
-        /// The id in the address.
+        /// Id in the address.
         expected: String,
-        /// The id in the document.
+        /// Id in the document.
         found: String,
     },
-    /// There is no such Thing, or it has expired.
+    /// The Thing doesn't exist, has expired, or is hidden from the caller.
     #[error("there is no Thing {id:?}")]
     NotFound {
-        /// Its id.
+        /// Id of the Thing.
         id: String,
     },
-    /// There is no such saved query, or the caller doesn't see it.
+    /// The saved query doesn't exist, or is hidden from the caller.
     #[error("there is no saved query {name:?}")]
     NoSuchQuery {
-        /// Its name.
+        /// Name of the saved query.
         name: String,
     },
-    /// A Thing has no such action, or the action isn't what is asked for.
+    /// The Thing doesn't have the action, or the action is unsuitable.
     #[error("there is no such action {action:?} of {id:?}: {reason}")]
     NoSuchAction {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The name that was asked for.
+        /// Requested name.
         action: String,
-        /// The actions of the Thing, or why this one is unsuitable.
+        /// Actions of the Thing, or the reason why the requested action is unsuitable.
         reason: String,
     },
-    /// `register` found the id taken.
+    /// The id is taken.
     #[error("there is a Thing {id:?} already")]
     AlreadyExists {
-        /// Its id.
+        /// Id of the Thing.
         id: String,
     },
-    /// The record isn't in the state that the write asked for.
+    /// A precondition of a write doesn't hold.
     #[error("the precondition {expected:?} does not hold for {id:?}")]
     PreconditionFailed {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The precondition of the write.
+        /// Precondition of the write.
         expected: Precondition,
         /// Position of the Thing's last change, or `None` if the Thing doesn't exist or is hidden from the caller.
         found: Option<Seq>,
     },
-    /// A merge patch was overtaken by other writes again and again.
+    /// Other writers changed the Thing during every attempt to apply a merge patch.
     #[error("{id:?} was changed by others during each of {attempts} attempts to patch it")]
     Contended {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
         /// Number of attempts.
         attempts: u32,
     },
-    /// A query can't be understood.
+    /// The query is invalid.
     #[error("invalid query: {message}")]
     InvalidQuery {
-        /// The mistake, its position, and what would be right.
+        /// Description of the mistake with its position, and the correction.
         message: String,
     },
-    /// A query would take too long, or find too much.
+    /// The query would take too long, or return too much.
     #[error("the query costs too much: {message}")]
     QueryTooCostly {
-        /// The bound that it exceeds, and a cheaper alternative.
+        /// Exceeded limit, and a cheaper alternative.
         message: String,
     },
-    /// It is not switched on here.
+    /// The feature is disabled in this registry.
     #[error("this registry does not offer {what}: {instead}")]
     Unsupported {
-        /// The feature that was requested, such as `SPARQL queries`.
+        /// Requested feature, such as `SPARQL queries`.
         what: &'static str,
-        /// The setting that enables it, and the alternatives.
+        /// Setting that enables the feature, and alternatives.
         instead: &'static str,
     },
-    /// So much of this is done at the moment that there was no turn.
+    /// The maximum number of such operations is already running.
     #[error("too much is being done at the moment: {doing}; try again later")]
     Overloaded {
-        /// The operation that is at its limit, such as `evaluating SPARQL queries`.
+        /// Operation at its limit, such as `evaluating SPARQL queries`.
         doing: &'static str,
     },
-    /// A file is no backup, or a damaged one.
+    /// The file is not a backup, or is damaged.
     #[error("the backup can't be restored: {reason}")]
     InvalidBackup {
-        /// The damage, or the sign that it is not a backup.
+        /// Description of the damage, or the reason why it is not a backup.
         reason: String,
     },
-    /// The search index is being built.
+    /// The search index is being rebuilt.
     #[error("the search index is being rebuilt: {done} of {total}")]
     IndexRebuilding {
-        /// Records indexed so far.
+        /// Number of records indexed so far.
         done: u64,
-        /// Records to index.
+        /// Number of records to index.
         total: u64,
     },
-    /// An index (words, vectors, data, SPARQL), or what decisions read, did not reach the asked position in time.
+    /// An index (words, vectors, data, SPARQL), or the guardian's copy of the agents, did not reach the requested
+    /// position in time.
     #[error("an index did not catch up with the log within {seconds} s")]
     ConsistencyTimeout {
         /// Duration of the wait, in seconds.
         seconds: u64,
     },
-    /// The data directory is open already.
+    /// The data directory is already open.
     #[error("{} is in use by {}", path.display(), holder(*by_this_process))]
     StoreInUse {
-        /// The data directory.
+        /// Data directory.
         path: PathBuf,
-        /// True if it is this process that has it open.
+        /// True if this process has it open.
         by_this_process: bool,
     },
-    /// The store is older than it was: what was acknowledged is missing.
+    /// The store is older than it was: acknowledged writes are missing.
     #[error(
         "{}: the store is older than it was: it ends with the position {found}, and had come to {expected}; {} missing",
         path.display(),
         missing(*commits)
     )]
     StoreBehind {
-        /// The data directory.
+        /// Data directory.
         path: PathBuf,
-        /// The number of commits that are missing; 0 where that isn't known.
+        /// Number of missing commits; 0 if unknown.
         commits: u64,
-        /// The last position that it has.
+        /// Last position in the store.
         found: Seq,
-        /// The last position that it had.
+        /// Last position according to the witness.
         expected: Seq,
     },
-    /// The store is not what was written.
+    /// The store is damaged: its content differs from the content that was written.
     #[error("{}: the store is damaged: {found}", path.display())]
     StoreDamaged {
-        /// The data directory.
+        /// Data directory.
         path: PathBuf,
-        /// The damage.
+        /// Description of the damage.
         found: String,
     },
-    /// The data directory was written by a version that this one doesn't know.
+    /// The data directory has a format that this version doesn't know.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
     UnsupportedStoreFormat {
-        /// The data directory.
+        /// Data directory.
         path: PathBuf,
-        /// The version found in it.
+        /// Format of the directory.
         found: String,
-        /// The version that is read and written.
+        /// Format of this version.
         supported: u32,
     },
-    /// The caller may not ask for this access, or not claim this namespace.
+    /// The caller may not request this access, or may not claim this namespace.
     #[error("{message}")]
     AccessRefused {
-        /// The denied action, and what to do instead.
+        /// Denied action, and alternatives.
         message: String,
     },
-    /// The Thing or saved query belongs to somebody else.
+    /// The Thing or saved query belongs to another owner.
     #[error("{id:?} belongs to somebody else: only its owner or an admin changes or removes it")]
     NotOwner {
-        /// The Thing, or the name of the saved query.
+        /// Id of the Thing, or name of the saved query.
         id: String,
     },
-    /// The Thing is a part of documents: it has their access.
+    /// The Thing is a part of documents, and inherits their access.
     #[error("{id:?} is a part of {}: it has the access of that; change that one's", documents_of(documents))]
     PartOfDocument {
-        /// The part.
+        /// Id of the part.
         id: String,
-        /// The Things of the documents; of those that the writer doesn't see, none.
+        /// Ids of the documents, as far as the writer can see them.
         documents: Vec<String>,
     },
-    /// The id is that of a Thing with which the one that is imported or registered has nothing in common.
+    /// The id belongs to a Thing that has nothing in common with the imported or registered description.
     #[error(
         "{id:?} is taken by {title:?}, which has nothing in common with this one (neither title, description, capability nor \
          address): give this one another id, or replace that one (`if_exists=replace`, `--replace`)"
     )]
     Unrelated {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The title of the one that is there.
+        /// Title of the existing Thing.
         title: String,
     },
-    /// All versions that are left are hidden from the owner of the Thing, so that none of them can be served.
+    /// All remaining versions are hidden from the owner of the Thing, so that none can be served.
     #[error(
         "what would be left of {id:?} are versions of a former owner, which its owner may not read: remove those first, or all of it"
     )]
     HiddenVersions {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
     },
     /// A version below the served one was written with a wider access, which would publish the served text.
@@ -322,161 +323,161 @@ pub enum Error {
          or publish all versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The served version; `None` if it has no name.
+        /// Served version; `None` if it has no version name.
         served: Option<String>,
     },
-    /// An import in another format would drop what the Thing has.
+    /// An import in another format would drop content of the Thing.
     #[error(
         "importing {id:?} from this document (format {format}) would drop {}; give the new one another id, or drop that on \
          purpose (`replace=true`, `--replace`)", dropped(original.as_deref(), losses)
     )]
     LossyImport {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
         /// Format of the imported document.
         format: String,
         /// Format of the original that the import would drop, if any.
         original: Option<String>,
-        /// Content of the Thing that the one of the document lacks.
+        /// Content of the Thing that is missing from the document.
         losses: Box<Losses>,
     },
-    /// The Thing has no such version.
+    /// The Thing doesn't have the requested version.
     #[error("{id:?} has no version {version:?}; GET its `versions` lists them")]
     NoSuchVersion {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The version, or the range.
+        /// Requested version or range.
         version: String,
     },
-    /// The Thing would be shown to a namespace that the writer is no member of.
+    /// The Thing would be shown to a namespace of which the writer is not a member.
     #[error("{id:?} is shown to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
     NotMember {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
-        /// The namespace.
+        /// Name of the namespace.
         namespace: Namespace,
-        /// True if nobody is a member of it any more.
+        /// True if the namespace was given up.
         is_given_up: bool,
     },
-    /// A flush failed; the store takes no writes until it is opened again.
+    /// A flush failed. The store rejects writes until it is reopened.
     #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
     WritesClosed {
-        /// The error of that flush.
+        /// Error of the flush.
         reason: String,
     },
-    /// The disk has too little room for what is to be written. Nothing was written; reads go on, and writes are taken
-    /// again as soon as there is room.
+    /// The disk doesn't have enough free space for the write. Nothing was written. Reads continue, and writes are
+    /// accepted again once there is room.
     #[error("the disk of {} has {free} bytes left, and the write may need {needed}; nothing was written, free some space", path.display())]
     DiskFull {
-        /// The data directory.
+        /// Data directory.
         path: PathBuf,
         /// Number of free bytes.
         free: u64,
         /// Number of bytes that must be free.
         needed: u64,
     },
-    /// The registry is stopping.
+    /// The registry is shutting down.
     #[error("the registry is shutting down")]
     ShuttingDown,
     /// The store failed.
     #[error("the store failed while {doing}")]
     Store {
-        /// The operation that failed, such as `reading a record`.
+        /// Failed operation, such as `reading a record`.
         doing: &'static str,
-        /// Why.
+        /// Underlying error.
         source: BoxError,
     },
     /// The search index failed.
     #[error("the search index failed while {doing}")]
     Index {
-        /// The operation that failed, such as `searching`.
+        /// Failed operation, such as `searching`.
         doing: &'static str,
-        /// Why.
+        /// Underlying error.
         source: BoxError,
     },
-    /// A setting isn't known, or can't have that value.
+    /// A setting is unknown, or has an invalid value.
     #[error("{origin}: {message}")]
     InvalidSetting {
-        /// The source of the setting, such as a file or a variable.
+        /// Source of the setting, such as a file or a variable.
         origin: String,
-        /// The mistake, and what would be right.
+        /// Description of the mistake and its correction.
         message: String,
     },
-    /// An MQTT broker can't be reached, or doesn't do what it should.
+    /// An MQTT broker can't be reached, or violates the protocol.
     #[error("{doing}: {source}")]
     Broker {
-        /// The operation that failed, with the broker's address.
+        /// Failed operation, with the broker's address.
         doing: String,
-        /// Why.
+        /// Underlying error.
         source: BoxError,
     },
-    /// A URL isn't fetched: it isn't one of the public web, or leads to a place that isn't; or there is nobody
-    /// to fetch it, or to track documents of its format. Here and in the next two the URL is the one that
-    /// was asked for, without credentials and what its query says.
+    /// A fetch was refused. The URL, or a redirect from it, doesn't lead to the public web; or the registry was opened
+    /// without a fetcher; or documents of that format can't be tracked. Like in the next two errors, the URL is the
+    /// requested URL without credentials and query.
     #[error("{url} is not fetched: {reason}")]
     FetchRefused {
-        /// The URL that was asked for.
+        /// Requested URL.
         url: String,
-        /// The reason, and the setting by which the operator can allow it.
+        /// Reason for the refusal, and the setting with which the operator can allow it.
         reason: String,
     },
-    /// A URL was asked for, and no document came back.
+    /// A fetch returned no document.
     #[error("fetching {url} failed: {reason}")]
     FetchFailed {
-        /// The URL that was asked for.
+        /// Requested URL.
         url: String,
-        /// The status of the answer, if there was one.
+        /// Status of the response, if any.
         status: Option<u16>,
-        /// The response or error that came instead of a document.
+        /// Description of the response or error.
         reason: String,
-        /// The delay that its server asks for (`Retry-After`), if it does.
+        /// Delay requested by the server (`Retry-After`), if any.
         retry_after: Option<Duration>,
-        /// Why.
+        /// Underlying error.
         source: Option<BoxError>,
     },
-    /// Fetching took longer than it may.
+    /// A fetch exceeded its time limit.
     #[error("fetching {url} took too long while {doing}")]
     FetchTimedOut {
-        /// The URL that was asked for.
+        /// Requested URL.
         url: String,
-        /// The phase that took too long, such as `connecting`.
+        /// Phase that took too long, such as `connecting`.
         doing: &'static str,
     },
-    /// So much is being fetched that there was no turn.
+    /// Too many fetches are running, in total or from this host.
     #[error("too much is being fetched at the moment, or from {host}; try again later")]
     FetchBusy {
-        /// Whom it was to be fetched from.
+        /// Host of the URL.
         host: String,
     },
-    /// No source of this Thing is tracked: it wasn't imported by URL, or was changed by hand.
+    /// The Thing has no tracked source: it wasn't imported by URL, or was changed by hand since.
     #[error("no source of {id:?} is tracked: it was not imported by URL, or was changed by hand since")]
     NotTracked {
-        /// The Thing.
+        /// Id of the Thing.
         id: String,
     },
-    /// An agent card must have a valid signature here, and hasn't.
+    /// The registry requires valid signatures, and the agent card has none.
     #[error("the agent card is refused: {}{}", signature(status), reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     SignatureRequired {
-        /// The status of its signature: `invalid`, `untrusted` or `unsigned`.
+        /// Status of the signature: `invalid`, `untrusted`, or `unsigned`.
         status: &'static str,
         /// Why.
         reason: Option<String>,
     },
-    /// A file or socket failed.
+    /// An operation on a file or socket failed.
     #[error("{doing}: {source}")]
     Io {
-        /// The operation that failed, with the path or address.
+        /// Failed operation, with the path or address.
         doing: String,
-        /// Why.
+        /// Underlying error.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// Returns the stable name of the error, such as `not-found`. Problem documents of the REST API have the same in
-    /// `code`, but for errors inside the registry, of which they say `internal`.
+    /// Returns the stable name of the error, such as `not-found`. Problem documents of the REST API contain it as
+    /// `code`, except for internal errors, whose code there is `internal`.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -545,7 +546,7 @@ impl Error {
         }
     }
 
-    /// True if the Thing, saved query, action or tracked source does not exist.
+    /// True if the Thing, saved query, action, or tracked source does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,
@@ -553,12 +554,12 @@ impl Error {
         )
     }
 
-    /// True if the record is not in the state that the write needs: it exists, was changed, or was not there.
+    /// True if the record is not in the state that the write requires: it exists, has changed, or doesn't exist.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } | Error::Contended { .. })
     }
 
-    /// True if what the caller gave is invalid: the same call fails again.
+    /// True if the input is invalid, so that the same call fails again.
     pub fn is_invalid(&self) -> bool {
         matches!(
             self,
@@ -583,7 +584,8 @@ impl Error {
         )
     }
 
-    /// True if the same call may succeed later. Of a fetch: nobody answered, or with 429 or a status from 500 on.
+    /// True if the same call may succeed later. For fetches: if there was no response, or its status is 429 or at
+    /// least 500.
     ///
     /// ```
     /// use agentdex::Error;
@@ -613,7 +615,7 @@ impl Error {
         }
     }
 
-    /// The violations and warnings of a document that is refused as invalid.
+    /// Returns the violations and warnings of a document that was refused as invalid.
     pub fn report(&self) -> Option<&Report> {
         match self {
             Error::Invalid(report) | Error::CredentialInDescription(report) | Error::InvalidSource { report, .. } => {

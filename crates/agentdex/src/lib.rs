@@ -1,8 +1,8 @@
 //! An embeddable discovery registry for software agents.
 //!
-//! Agents describe themselves as LMOS agents, that is as W3C Web of Things Thing Descriptions. The registry validates and
-//! stores the descriptions, finds agents by what they can do, and notifies subscribers of changes. [`Registry`] is where to
-//! start; the modules below are in reading order.
+//! Agents are described as LMOS agents, in the form of W3C Web of Things Thing Descriptions. The registry validates
+//! and stores descriptions, finds agents by their capabilities, and notifies subscribers of changes. Start with
+//! [`Registry`]; the modules below are in reading order.
 
 pub use agentdex_api::access;
 #[cfg(feature = "consumer")]
@@ -18,7 +18,7 @@ pub use agentdex_guardian as policy;
 pub use agentdex_sacp::{self as sacp, expression};
 pub use agentdex_td as td;
 
-/// The changes of a registry, as the log and the wire have them.
+/// Types of changes, used by the log and by the wire format.
 pub mod change {
     pub use agentdex_api::{Change, ChangeKind, Cursor, DeletionReason, Epoch, Position, Precondition, Seq, Timestamp};
 }
@@ -35,7 +35,7 @@ pub use agentdex_api::{Change, ChangeKind, Cursor, DeletionReason, Epoch, Positi
 pub use error::Error;
 pub use registry::{Builder, Registry};
 
-/// The result of everything in this crate that can fail.
+/// Result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The README, whose examples are tested.
