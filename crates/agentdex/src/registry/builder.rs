@@ -1,4 +1,4 @@
-//! Builder: opens a registry with its options.
+//! `Builder`: opens a registry with options.
 
 use std::{
     path::{Path, PathBuf},
@@ -34,7 +34,7 @@ use crate::{
     td::Strictness,
 };
 
-/// Opens a [`Registry`]; made by [`Registry::builder`].
+/// Builder that opens a [`Registry`], created by [`Registry::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until it is opened"]
 pub struct Builder {
@@ -54,7 +54,7 @@ impl Builder {
         }
     }
 
-    /// Replaces all options; [`Builder::strict`] stays, whichever of the two is called first.
+    /// Replaces all options. [`Builder::strict`] remains in effect, whichever of the two is called first.
     ///
     /// ```
     /// use agentdex::{Registry, registry::Options};
@@ -72,7 +72,7 @@ impl Builder {
         self
     }
 
-    /// Refuses documents that need a fix.
+    /// Refuses documents with fixable problems, instead of fixing them.
     ///
     /// ```
     /// use agentdex::{Error, Registry};
@@ -93,7 +93,7 @@ impl Builder {
     /// background: see [`Registry::status`].
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] where an option needs a feature that the library was built without, [`Error::StoreInUse`],
+    /// [`Error::InvalidSetting`] if an option requires a disabled feature of the library, [`Error::StoreInUse`],
     /// [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
     pub fn open(mut self) -> Result<Registry> {
         if self.strict {
@@ -166,8 +166,8 @@ pub fn followed(directory: &Path) -> Vec<Position> {
 }
 
 impl Registry {
-    /// Opens the registry in `directory`, which is created where it is missing. [`Registry::builder`] opens it with
-    /// other options.
+    /// Opens the registry in `directory` with default options. A missing directory is created. To set options, use
+    /// [`Registry::builder`].
     ///
     /// ```
     /// # let directory = std::env::temp_dir().join(format!("agentdex-open-{}", std::process::id()));
@@ -184,7 +184,7 @@ impl Registry {
         Registry::builder(directory).open()
     }
 
-    /// Starts to open the registry in `directory`, which is created where it is missing.
+    /// Returns a builder that opens the registry in `directory`. A missing directory is created.
     pub fn builder(directory: impl AsRef<Path>) -> Builder {
         Builder::new(directory.as_ref())
     }

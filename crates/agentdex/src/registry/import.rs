@@ -1,4 +1,4 @@
-//! Importing what was converted from other formats: all Things of one document, or none.
+//! Import of converted documents: all Things of a document are registered in a single transaction.
 
 use std::{borrow::Cow, collections::HashSet, sync::atomic::Ordering};
 
@@ -22,24 +22,24 @@ use crate::{
     td::{self, Admission, Document, Identity, Report, Violation},
 };
 
-/// The rule for Things that exist already. Those that are declared by others, or by themselves where the document has them
-/// as a part, stay as they are in any case.
+/// Rule for Things that already exist. Things that are declared by other documents, and parts that were registered on
+/// their own, are never changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {
-    /// The Thing of the document is replaced if it has something in common with the new one: title, description, a capability or
-    /// an address. Otherwise nothing is imported: [`Error::Unrelated`].
+    /// Replaces the Thing if it shares its title, description, a capability, or an address with the new description.
+    /// Otherwise, nothing is imported ([`Error::Unrelated`]).
     #[default]
     ReplaceRelated,
-    /// They are replaced.
+    /// Replaces existing Things.
     Replace,
-    /// Nothing is imported: [`Error::AlreadyExists`].
+    /// Imports nothing ([`Error::AlreadyExists`]).
     Refuse,
 }
 
 /// Maximum number of attempts to write what was edited in an export.
 const RETURN_ATTEMPTS: u32 = 5;
 
-/// The Things of one converted document, to be registered.
+/// A converted document whose Things are to be registered.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -78,7 +78,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Creates or replaces all Things of a conversion.
+    /// Creates an import of all Things of a conversion.
     pub fn new(conversion: Conversion) -> Import {
         Import {
             conversion,
@@ -92,14 +92,15 @@ impl Import {
         }
     }
 
-    /// Replaces or refuses what is there.
+    /// Sets the rule for Things that already exist.
     pub fn if_exists(mut self, if_exists: IfExists) -> Import {
         self.if_exists = if_exists;
         self
     }
 
-    /// Lets an import replace everything that the Thing has: an original in another format, affordances, forms, security
-    /// definitions, other members, all other versions, edits, and the options of its import. Otherwise an import that lacks some of that is refused: [`Error::LossyImport`].
+    /// Permits the import to drop content of the Thing: an original in another format, affordances, forms, security
+    /// definitions, other members, other versions, edits, and the options of its import. By default, an import that
+    /// would drop any of these fails with [`Error::LossyImport`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -131,25 +132,25 @@ impl Import {
         self
     }
 
-    /// The time to live of the Things in seconds after their last renewal.
+    /// Sets the time to live of the Things, in seconds after their last renewal.
     pub fn ttl(mut self, seconds: Option<u64>) -> Import {
         self.ttl = seconds;
         self
     }
 
-    /// Checks everything and writes nothing.
+    /// Performs all checks without writing.
     pub fn dry_run(mut self, dry_run: bool) -> Import {
         self.dry_run = dry_run;
         self
     }
 
-    /// Asks for an access to the Things.
+    /// Sets the access of the Things.
     pub fn with_access(mut self, access: AccessRequest) -> Import {
         self.access = access;
         self
     }
 
-    /// Names who imports in the changes.
+    /// Sets the author recorded in the changes.
     pub fn actor(mut self, actor: Option<String>) -> Import {
         self.actor = actor;
         self
@@ -157,38 +158,40 @@ impl Import {
 }
 
 impl Import {
-    /// Adds the result of the check of its card to the first Thing, as `agentdex:signature`. A check with
-    /// the same result as the one before changes nothing.
+    /// Adds the result of a signature check to the first Thing, as `agentdex:signature`. A check with the same result
+    /// as the previous check changes nothing.
     pub fn signed(mut self, verification: Option<Verification>) -> Import {
         self.verification = verification;
         self
     }
 }
 
-/// The result of an import.
+/// Result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The result for each Thing; that of the document itself comes first, and last those that an earlier version of
-    /// the document had and this one doesn't, which are removed.
+    /// Results for all Things. The Thing of the document itself comes first. Removed Things, which only an earlier
+    /// version of the document contained, come last.
     pub things: Vec<Written>,
-    /// Oddities of the document, and parts that the import lost. Pointers are into the document.
+    /// Warnings about the document, and about content that was lost. Pointers refer to the document.
     pub warnings: Vec<Violation>,
-    /// The descriptions as they would be stored, where nothing is written ([`Import::dry_run`]).
+    /// With [`Import::dry_run`], the descriptions that the import would store.
     pub descriptions: Vec<String>,
 }
 
 impl Imported {
-    /// The ids of the Things of which this became.
+    /// Returns the ids of the Things on which the import had this effect.
     pub fn ids_with(&self, effect: Effect) -> impl Iterator<Item = &str> {
         self.things.iter().filter(move |thing| thing.effect == effect).map(|thing| thing.id.as_str())
     }
 }
 
 impl Registry {
-    /// Registers all Things of a converted document with their originals, or none of them, and is done
-    /// when that is durable. What is the same as before makes no change. So does an export of the Thing in another format than
-    /// that of its original; what was edited in such an export is an edit of the Thing, unless [`Import::replace`] is set. Things of parts that an earlier version of the
-    /// document had, and of which this conversion has none, are removed: the warning `parts-removed` names them.
+    /// Registers all Things of a converted document with their originals, in a single transaction, and returns once
+    /// that is durable. Unchanged Things cause no change.
+    ///
+    /// An unchanged export of the Thing in another format than that of its original causes no change either. An edit
+    /// of such an export is an edit of the Thing, unless [`Import::replace`] is set. Things of parts that the document
+    /// no longer contains are removed; the warning `parts-removed` names them.
     ///
     /// ```
     /// use agentdex::{
@@ -212,8 +215,8 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits it;
-    /// [`Error::InvalidSource`] where two of the Things have one id; else those of [`Registry::write`].
+    /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits
+    /// it; [`Error::InvalidSource`] if two of the Things have the same id; otherwise those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
         for _ in 0..RETURN_ATTEMPTS {
             let may_be_returned = !import.replace && import.if_exists != IfExists::Refuse;
@@ -232,7 +235,7 @@ impl Registry {
         Ok(imported)
     }
 
-    /// [`Registry::import`] for threads that may block.
+    /// Like [`Registry::import`], for threads that may block.
     ///
     /// # Errors
     /// As [`Registry::import`].

@@ -1,4 +1,4 @@
-//! The API keys of a registry: created, listed, revoked, and who holds the one that a client shows.
+//! API keys of a registry: creation, listing, revocation, and authentication.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -62,7 +62,7 @@ impl Entry {
     }
 }
 
-/// The API keys in a store. They are all in memory.
+/// API keys of a registry. All keys are in memory.
 pub struct Keys {
     store: Store,
     entries: RwLock<HashMap<String, Arc<Entry>>>,
@@ -88,8 +88,9 @@ impl Keys {
         Ok(Keys { store: store.clone(), entries, revoking, revoked: watch::Sender::new(0) })
     }
 
-    /// Makes a key, and returns it with the text that its holder sends, which can't be had again. Blocks until it is
-    /// durable. The audit trail has it, in nobody's name: of a caller that was authenticated it is [`Registry::create_key`].
+    /// Creates a key, and returns it with the text that its holder sends. That text can't be retrieved later. Blocks
+    /// until the key is durable. The audit trail records the creation without an owner; for an authenticated caller,
+    /// use [`Registry::create_key`].
     ///
     /// [`Registry::create_key`]: super::Registry::create_key
     ///
@@ -121,7 +122,7 @@ impl Keys {
         Ok((key, text))
     }
 
-    /// All keys, the oldest first, those included that have expired, and those that are revoked and that the disk still has.
+    /// Returns all keys, oldest first. Expired keys are included, and revoked keys whose revocation isn't stored yet.
     pub fn list(&self) -> Vec<ApiKey> {
         let mut keys: Vec<ApiKey> = self.read().values().map(|entry| entry.shown()).collect();
         let mut revoking = self.revoking();
@@ -132,9 +133,9 @@ impl Keys {
         keys
     }
 
-    /// Removes a key; false if there is none of that id. Nobody can use it from the moment this is called. Blocks until
-    /// that is durable. Where that fails it is listed with [`ApiKey::is_revoking`], and where the disk is full tried until it
-    /// has room, or until this is called again. The audit trail has it, as for [`Keys::create`].
+    /// Revokes a key, and returns false if it doesn't exist. The key is rejected immediately. Blocks until the
+    /// revocation is durable. If that fails, the key is listed with [`ApiKey::is_revoking`]; on a full disk, the
+    /// revocation is retried. The audit trail records it as for [`Keys::create`].
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -162,8 +163,8 @@ impl Keys {
         Ok(true)
     }
 
-    /// Returns the holder of a key, and records its use at most once a minute. None if there is no such key, or it has
-    /// expired or was revoked.
+    /// Returns the holder of a key, or `None` if the key doesn't exist, has expired, or was revoked. Records the use
+    /// of the key, at most once a minute.
     pub fn authenticate(&self, text: &str) -> Option<Caller> {
         let token = Token::parse(text)?;
         let now = Timestamp::now();

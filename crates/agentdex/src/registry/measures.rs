@@ -2,30 +2,30 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A number, as Prometheus takes it.
+/// A metric in the data model of Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// The name, with its unit; a counter's ends with `_total`.
+    /// Name with its unit. Names of counters end with `_total`.
     pub name: &'static str,
-    /// Description of the number, in one sentence.
+    /// Description of the metric in a sentence.
     pub help: &'static str,
-    /// The number now.
+    /// Current value.
     pub value: u64,
 }
 
 impl Metric {
-    /// True if it only grows, which its name says.
+    /// True if the metric is a counter, judged by its name.
     pub fn is_counter(&self) -> bool {
         self.name.ends_with("_total")
     }
 }
 
-/// Something that has numbers.
+/// A source of metrics.
 pub trait MetricSource: Send + Sync {
-    /// The numbers now. Called for each request of `/metrics`: it doesn't block.
+    /// Returns the current metrics. Called for each request of `/metrics`; must not block.
     fn metrics(&self) -> Vec<Metric>;
 
-    /// True if the numbers tell of Things that not everybody may see: then only those get them who see everything.
+    /// True if the metrics count hidden Things. Then only callers who see everything get them.
     fn tells_of_things(&self) -> bool {
         false
     }

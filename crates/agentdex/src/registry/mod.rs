@@ -1,8 +1,8 @@
-//! `Registry`: what an embedder holds, and the only place that joins descriptions, store and search.
+//! `Registry`: the handle of an embedder, and the only place that joins descriptions, store, and search.
 //!
-//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of
-//! capabilities, saved queries) and the clock that purges and trims ([`clock`]). What takes descriptions in is in [`write`], in [`import`] what
-//! was converted from other formats, and what answers searches in [`searches`].
+//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of capabilities,
+//! saved queries), and the clock that purges and trims ([`clock`]). Descriptions are written in [`write`], converted
+//! documents in [`import`], and searches are answered in [`searches`].
 
 mod audit;
 mod authentication;
@@ -150,7 +150,7 @@ pub use agentdex_api::{
 /// Maximum time that a list waits for the flags of the latest changes.
 const FLAGS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// An agent discovery registry in a directory. Cloning is cheap; the last clone closes it.
+/// An agent discovery registry in a directory. Cloning is cheap. Dropping the last clone closes the registry.
 ///
 /// ```
 /// # fn main() -> agentdex::Result<()> {
@@ -219,12 +219,12 @@ struct Inner {
 }
 
 impl Registry {
-    /// The options it was opened with.
+    /// Returns the options with which the registry was opened.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// The life of the store behind it.
+    /// Returns the epoch of the store, which changes when the registry is restored from a backup.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -241,17 +241,18 @@ impl Registry {
         self.0.store.epoch()
     }
 
-    /// The end of the log that this registry was restored from, if it was: positions in that log mean other changes here.
+    /// Returns the end of the log from which this registry was restored, or `None` if it wasn't restored. Positions in
+    /// that log refer to other changes here.
     pub fn origin(&self) -> Option<Position> {
         self.0.store.origin()
     }
 
-    /// The uuid of this registry, drawn when its directory was created.
+    /// Returns the UUID of the registry, generated when its directory was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.0.store.registry_id()
     }
 
-    /// The API keys, for servers that authenticate their clients.
+    /// Returns the API keys, for servers that authenticate their clients.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -270,12 +271,12 @@ impl Registry {
         &self.0.keys
     }
 
-    /// The namespaces, for servers that authenticate their clients.
+    /// Returns the namespaces, for servers that authenticate their clients.
     pub fn namespaces(&self) -> &Namespaces {
         &self.0.namespaces
     }
 
-    /// The durable end of the log.
+    /// Returns the position of the last durable change.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -365,14 +366,14 @@ impl Registry {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }
 
-    /// Shows the numbers of `source` with those of the registry, as long as somebody else holds it.
+    /// Adds the metrics of `source` to those of the registry, until the last other reference to it is dropped.
     pub fn add_metrics(&self, source: &Arc<impl MetricSource + 'static>) {
         self.0.measures.add(source);
     }
 
-    /// The numbers of the registry, and of what was added, those of one name added up. Those that count Things whoever
-    /// sees them, and steps of agents, are for callers who see everything; of tracked sources those are counted whose Things
-    /// the caller sees.
+    /// Returns the metrics of the registry and of added sources. Values of the same name are summed. Only callers who
+    /// see everything get metrics that count hidden Things or steps of agents; tracked sources are counted as far as
+    /// the caller sees their Things.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -412,7 +413,7 @@ impl Registry {
         metrics
     }
 
-    /// Returns the status of the registry: the end of the log, its followers, and whether it takes writes.
+    /// Returns the status of the registry: the end of the log, the followers, and whether writes are accepted.
     pub fn status(&self) -> Status {
         Status {
             cursor: Position { epoch: self.epoch(), seq: self.last_seq() }.to_string(),
@@ -424,8 +425,8 @@ impl Registry {
         }
     }
 
-    /// Sets the time of the log to that of the clock, where it is ahead of it: changes were made when the clock was ahead.
-    /// Returns the time that the log had, and the one that it has. Blocks until that is durable.
+    /// Resets the time of the log to the clock, if changes were made while the clock was ahead. Returns the time of
+    /// the log before and after. Blocks until that is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -441,9 +442,9 @@ impl Registry {
         self.0.store.accept_clock()
     }
 
-    /// Stops the followers, commits the search index and releases the directory, also where there are other clones.
-    /// Whoever waits for changes is woken: subscriptions end, event streams too. From then on writing and reading
-    /// fail with [`Error::ShuttingDown`]. Also done when the last clone is dropped. Blocks.
+    /// Stops the followers, commits the search index, and releases the directory, even if there are other clones.
+    /// Subscriptions and event streams end. Subsequent reads and writes fail with [`Error::ShuttingDown`]. Dropping
+    /// the last clone closes the registry, too. Blocks.
     pub fn close(&self) {
         self.0.network.stop();
         self.0.clock.stop();

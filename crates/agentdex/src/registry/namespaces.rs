@@ -1,4 +1,4 @@
-//! The namespaces of a registry: who claims which, and who its members are.
+//! Namespaces of a registry, with their owners and members.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
     Error::AccessRefused { message: format!("the namespace {:?} is somebody else's", namespace.name.as_str()) }
 }
 
-/// That a domain names an owner, as its site said a moment ago.
+/// Proof that the site of a domain names an owner for the namespace of that domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainProof {
     pub(super) name: Namespace,
@@ -32,7 +32,7 @@ pub struct DomainProof {
     pub(super) url: String,
 }
 
-/// The namespaces in a store.
+/// Namespaces of a registry.
 pub struct Namespaces {
     store: Store,
     /// One write at a time: what a name stands for doesn't change between reading and writing.
@@ -44,7 +44,7 @@ impl Namespaces {
         Namespaces { store: store.clone(), writing: Mutex::default() }
     }
 
-    /// The namespace of a name.
+    /// Returns the namespace of a name, or `None` if it isn't claimed.
     pub fn find(&self, name: &Namespace) -> Option<ClaimedNamespace> {
         self.find_numbered(name).map(|(_, namespace)| namespace)
     }
@@ -55,7 +55,7 @@ impl Namespaces {
         Some((number, claimed(&record)?))
     }
 
-    /// All namespaces, by name.
+    /// Returns all namespaces, ordered by name.
     pub fn list(&self) -> Vec<ClaimedNamespace> {
         self.list_numbered().into_iter().map(|(_, namespace)| namespace).collect()
     }
@@ -66,11 +66,11 @@ impl Namespaces {
         all.filter_map(|(number, record)| Some((number, claimed(&record)?))).collect()
     }
 
-    /// Claims a namespace, or says who its members are; true if it is new. Blocks until that is durable.
+    /// Claims a namespace, or replaces its members. Returns true if the namespace is new. Blocks until that is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] where somebody else has claimed it, [`Error::LimitExceeded`] beyond 10,000 namespaces or
-    /// 1,000 members, [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
+    /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::LimitExceeded`] for more than 10,000
+    /// namespaces or 1,000 members, [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         self.put_as(Author::default(), namespace, |_| None)
     }
@@ -103,9 +103,9 @@ impl Namespaces {
         Ok(number.is_none())
     }
 
-    /// Gives a namespace up: what is in it and has the visibility `namespace` is seen by its owner and admins alone,
-    /// also once somebody claims the name again, which then stands for another namespace. False if there is none of that
-    /// name. Blocks until that is durable.
+    /// Releases a namespace, and returns false if it isn't claimed. Its Things with the visibility `namespace` are
+    /// then visible to their owners and admins only. That holds even after the name is claimed again, since that
+    /// creates a different namespace. Blocks until that is durable.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].

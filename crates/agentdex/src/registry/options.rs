@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::{guardian, redaction::Redaction};
 use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 
-/// Registry options. The default suits a directory on one machine.
+/// Options of a registry.
 ///
-/// They are the same under every feature of the library. Those that need one which the library was built without are refused
-/// when a registry is opened.
+/// The options don't depend on features of the library. Options that require a disabled feature are rejected when a
+/// registry is opened.
 ///
 /// ```
 /// use agentdex::registry::{Options, StoreOptions};
@@ -23,30 +23,30 @@ use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Treatment of documents that need a fix: they are fixed or refused.
+    /// Treatment of documents with fixable problems.
     pub strictness: Strictness,
-    /// Treatment of credentials in descriptions that are sent by hand.
+    /// Treatment of credentials in Thing Descriptions.
     pub redaction: Redaction,
-    /// Time to live in seconds of Things that ask for none; none: they live until they are removed.
+    /// Default time to live of Things in seconds; `None` keeps them until they are removed.
     pub default_ttl: Option<u64>,
-    /// The shortest time to live in seconds; a shorter one is raised, with a warning.
+    /// Minimum time to live in seconds. Shorter times are raised, with a warning.
     pub min_ttl: Option<u64>,
-    /// The longest time to live in seconds; a longer one is lowered, with a warning.
+    /// Maximum time to live in seconds. Longer times are lowered, with a warning.
     pub max_ttl: Option<u64>,
-    /// The age up to which a write may be missing from a search.
+    /// Maximum time after which a search finds a write.
     pub refresh_interval: Duration,
-    /// True if SPARQL queries are answered, for which the statements of all descriptions are held in memory: 10 to
-    /// 20 KB for one of 3.6 KB. Needs the feature `sparql`.
+    /// True to answer SPARQL queries. The statements of all descriptions are then kept in memory, 10 to 20 KB for a
+    /// description of 3.6 KB. Requires the feature `sparql`.
     pub sparql: bool,
-    /// The model that makes the vectors that searches by meaning compare; none: words alone count. With the feature
-    /// `semantic` the default is the built-in table, without it there are no models.
+    /// Model for searches by meaning; `None` to search by words only. The default is the built-in table with the
+    /// feature `semantic`, and `None` without.
     pub model: Option<Model>,
-    /// The factor by which a cosine counts beside BM25 in the score of a hit; none: [`Model::scale`]. Needs the feature
-    /// `semantic`.
+    /// Weight of the cosine, relative to BM25, in the score of a hit; `None` uses [`Model::scale`]. Requires the
+    /// feature `semantic`.
     pub semantic_scale: Option<f32>,
-    /// Options of the guardian, which decides of the steps that agents report. There are some with the feature `guardian`.
+    /// Options of the guardian, which judges steps reported by agents. Empty without the feature `guardian`.
     pub guardian: guardian::Options,
-    /// Store options.
+    /// Options of the store.
     pub store: store::Options,
 }
 

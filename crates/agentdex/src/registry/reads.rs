@@ -14,21 +14,23 @@ use crate::{
     td::{self, Document, Json, Report},
 };
 
-/// Changes of the log, as a caller sees them.
+/// Changes of the log that are visible to the caller.
 #[derive(Debug, Clone)]
 pub struct Changes {
-    /// In ascending order, none missing.
+    /// Changes in ascending order, without omissions.
     pub changes: Vec<Arc<LoggedChange>>,
-    /// The durable end of the log when this was read.
+    /// Durable end of the log at the time of reading.
     pub last: Seq,
-    /// The oldest entry that the log still has; a position beyond `last` where it has none.
+    /// Position of the oldest entry of the log; a position beyond `last` if the log is empty.
     pub oldest: Seq,
-    /// True if entries after the asked position are gone, or it lies beyond the end: a resync is needed.
+    /// True if entries after the requested position are gone, or the position is beyond the end. The reader has to
+    /// resync.
     pub truncated: bool,
 }
 
 impl Registry {
-    /// The Thing of that id, unless it has expired. The id may be one that [`td::normalize_id`] fixes.
+    /// Returns the Thing with an id, or `None` if it doesn't exist or has expired. The id is normalized by
+    /// [`td::normalize_id`].
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -59,7 +61,7 @@ impl Registry {
         }))
     }
 
-    /// All Things in ascending order of id, read lazily.
+    /// Returns an iterator over all Things in ascending order of id, which reads them lazily.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -75,7 +77,7 @@ impl Registry {
         self.list_from(None)
     }
 
-    /// The Things whose id is `start` or greater, in ascending order.
+    /// Returns an iterator over Things with ids from `start` on, in ascending order.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -93,7 +95,7 @@ impl Registry {
         Things::new(self.0.store.records(start), self.grants(), self.0.flags.clone())
     }
 
-    /// Returns the number of Things that the caller sees.
+    /// Returns the number of Things that are visible to the caller.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -108,12 +110,12 @@ impl Registry {
         self.0.store.len().saturating_sub(unseen)
     }
 
-    /// True if there is none.
+    /// True if no Things are visible to the caller.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// At most `limit` changes after `since`.
+    /// Returns up to `limit` changes after `since`.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -165,7 +167,7 @@ impl Registry {
         self.0.store.cached_changes(since, limit)
     }
 
-    /// The retained changes of one Thing after `since`, oldest first; also those of a Thing that is gone.
+    /// Returns up to `limit` retained changes of a Thing after `since`, oldest first. Also works for removed Things.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -200,8 +202,8 @@ impl Registry {
         Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
 
-    /// The document that a Thing was converted from, as long as the description is what the conversion
-    /// made of it: a description that was changed by hand has none.
+    /// Returns the document from which a Thing was converted, or `None` if its description was written or changed by
+    /// hand.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -224,8 +226,8 @@ impl Registry {
         }
     }
 
-    /// Checks a document as registering it would, without storing anything. Reports violations if it would be
-    /// refused, and warnings of what would be fixed.
+    /// Checks a document without storing it. The report contains violations if registration would refuse the document,
+    /// and warnings about problems that registration would fix.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::change::{Seq, Timestamp};
 
-/// Health of a registry: the end of its log, its followers, and whether it takes writes.
+/// Health of a registry: the end of its log, its followers, and whether it accepts writes.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};
@@ -21,24 +21,24 @@ use crate::change::{Seq, Timestamp};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The durable end of the log.
+    /// Durable end of the log.
     pub cursor: String,
-    /// Number of Things that the caller sees.
+    /// Number of Things visible to the caller.
     pub things: u64,
-    /// Status of each follower of the log; `search` is the one that searches need, `vectors` the one for searches by
-    /// meaning.
+    /// Status of each follower of the log. Searches need `search`; searches by meaning need `vectors`, too.
     pub followers: Vec<FollowerStatus>,
-    /// Why writes are refused, if they are.
+    /// Reason why writes are refused, or `None` if they are accepted.
     pub closed_to_writes: Option<String>,
-    /// Why the disk has no room for writes, if it has none.
+    /// Reason why the disk has no room for writes, or `None` if it has.
     pub disk_full: Option<String>,
-    /// The time of the log, if the clock is more than a day behind it.
+    /// Time of the log if the clock is more than a day behind it.
     pub clock_behind: Option<Timestamp>,
 }
 
 impl Status {
-    /// Why the registry isn't ready: writes are refused, or a follower doesn't answer or keep up. None where
-    /// it is. Followers that one kind of search needs, such as `vectors`, may still be built: that search says so.
+    /// Returns the reason why the registry isn't ready, or `None` if it is: writes are refused, or a follower doesn't
+    /// answer or keep up. Followers for a single kind of search, such as `vectors`, don't count; that search reports
+    /// them.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
@@ -48,12 +48,12 @@ impl Status {
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }
 
-    /// Notes for who runs the registry: it answers and takes writes, and something isn't as it should be.
+    /// Returns notes for the operator about problems that don't affect readiness.
     pub fn notes(&self) -> Vec<String> {
         self.clock_behind.map(|at| clock::behind(at, Timestamp::now())).into_iter().collect()
     }
 
-    /// The last change that searches show; none where they aren't answered.
+    /// Returns the position of the last searchable change, or `None` if searches aren't answered.
     pub fn searchable(&self) -> Option<Seq> {
         self.followers.iter().find(|follower| follower.name == "search")?.seq
     }

@@ -1,4 +1,4 @@
-//! `Subscription`: the changes of a registry as they happen, as an iterator and as a stream.
+//! `Subscription`: live changes of a registry, as an iterator or a stream.
 
 use std::{
     collections::VecDeque,
@@ -24,14 +24,14 @@ use crate::{
 /// Maximum number of log entries that are read at once.
 const AT_ONCE: usize = 64;
 
-/// The start of a subscription.
+/// Start position of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
-    /// With the next change.
+    /// The next change.
     Now,
-    /// With the oldest change that the log still has.
+    /// The oldest change in the log.
     Oldest,
-    /// After this position: that of the last change that was taken in.
+    /// The first change after this position, which is that of the last processed change.
     After(Position),
 }
 
@@ -48,14 +48,14 @@ impl From<Option<Position>> for Since {
     }
 }
 
-/// An event that a subscription yields.
+/// An event of a subscription.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A change.
     Change(Arc<LoggedChange>),
-    /// Changes are missing: the log no longer reaches back to the position, or the position is of another directory.
-    /// Read what there is ([`Registry::list`]); the changes after this position follow. Some of them may be in what
-    /// was read already.
+    /// Changes are missing: the log no longer contains the requested position, or the position is from another
+    /// directory. Read all Things again ([`Registry::list`]). Changes after this position follow; the list may already
+    /// reflect some of them.
     Resync(Position),
 }
 
@@ -71,9 +71,9 @@ impl fmt::Display for Event {
     }
 }
 
-/// The changes of a registry, in order; made by [`Registry::subscribe`].
+/// Changes of a registry, in order, created by [`Registry::subscribe`].
 ///
-/// It ends when the registry is closed, and doesn't hold it open.
+/// A subscription ends when the registry is closed, and doesn't keep the registry open.
 pub struct Subscription {
     log: LogReader,
     durable: watch::Receiver<Seq>,
@@ -91,7 +91,7 @@ pub struct Subscription {
     reader: Option<(Weak<Inner>, Caller)>,
 }
 
-/// A [`Subscription`] as a [`Stream`]; made by [`Subscription::into_stream`].
+/// A [`Subscription`] as a [`Stream`], created by [`Subscription::into_stream`].
 #[derive(Debug)]
 pub struct SubscriptionStream(Subscription);
 
@@ -99,9 +99,9 @@ pub struct SubscriptionStream(Subscription);
 type Waiting = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
 impl Registry {
-    /// The changes since a position, as they happen: an [`Iterator`] whose `next` waits for the next change. In
-    /// asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`]. Nothing else is needed to
-    /// follow a registry: [`Event::Resync`] says where changes are missing, and [`Registry::close`] ends it.
+    /// Subscribes to changes since a position. The subscription is an [`Iterator`] whose `next` blocks until the next
+    /// change; in asynchronous code, use [`Subscription::next_event`] or [`Subscription::into_stream`].
+    /// [`Event::Resync`] reports missing changes, and [`Registry::close`] ends the subscription.
     ///
     /// ```
     /// use agentdex::{
@@ -130,8 +130,7 @@ impl Registry {
     /// # Ok::<(), agentdex::Error>(())
     /// ```
     ///
-    /// What lies further back than some thousand changes is read from disk where the next one is asked for, for up
-    /// to some milliseconds.
+    /// Changes that are older than the latest few thousand are read from disk, which can block for some milliseconds.
     pub fn subscribe(&self, since: impl Into<Since>) -> Subscription {
         let log = self.0.store.log_reader();
         let durable = log.durable();
@@ -150,7 +149,7 @@ impl Registry {
 }
 
 impl Subscription {
-    /// The position after what was yielded last: a subscription since there goes on where this one is.
+    /// Returns the position after the last event. A new subscription since that position continues there.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -170,7 +169,7 @@ impl Subscription {
         Position { epoch: self.log.epoch(), seq: self.position }
     }
 
-    /// Waits for the next event, and returns it. None once the registry is closed.
+    /// Waits for the next event. Returns `None` once the registry is closed.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -178,7 +177,7 @@ impl Subscription {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
 
-    /// The same as a [`Stream`].
+    /// Converts the subscription to a [`Stream`].
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -1,4 +1,4 @@
-//! A Thing as it is read: the stored form and what the registry knows about it.
+//! A registered Thing: its stored form, and metadata of the registry.
 
 use std::sync::Arc;
 
@@ -23,53 +23,54 @@ impl Thing {
         Thing { flags: flags.of(&record.id).into(), record }
     }
 
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.record.id
     }
 
-    /// Its last change; what its ETag is made of.
+    /// Returns the position of the last change, on which the ETag is based.
     pub fn seq(&self) -> Seq {
         self.record.seq
     }
 
-    /// The stored form: the document as it came, but for what was fixed, without `registration`.
+    /// Returns the stored form: the registered document with fixes, without `registration`.
     pub fn text(&self) -> &str {
         &self.record.text
     }
 
-    /// The format it was converted from; none if it came as a TD.
+    /// Returns the format from which the Thing was converted, or `None` for a Thing Description.
     pub fn format(&self) -> Option<&str> {
         self.record.format.as_deref()
     }
 
-    /// Returns its owner and visibility.
+    /// Returns the owner and visibility.
     pub fn access(&self) -> &Access {
         &self.record.access
     }
 
-    /// When it expires.
+    /// Returns the expiry.
     pub fn expiry(&self) -> Expiry {
         self.record.expiry
     }
 
-    /// When it was created.
+    /// Returns the time of creation.
     pub fn created(&self) -> Timestamp {
         self.record.created
     }
 
-    /// When its description was last changed.
+    /// Returns the time of the last change of the description.
     pub fn modified(&self) -> Timestamp {
         self.record.modified
     }
 
-    /// Returns the flags of content that may be there to deceive, as far as the registry has noticed: texts, and a name
-    /// that is easily taken for another's. A change counts within a moment.
+    /// Returns the flags of potentially deceptive texts, and of a name that is easily mistaken for that of another
+    /// agent. Flags are updated shortly after a change.
     pub fn flags(&self) -> &[Flag] {
         &self.flags
     }
 
-    /// Returns the `registration` member of the enriched TD: the times of its creation, change, expiry and retrieval.
+    /// Returns the `registration` member of the enriched Thing Description: times of creation, change, expiry, and
+    /// retrieval.
     pub fn registration(&self, retrieved: Timestamp) -> Registration {
         Registration {
             created: self.record.created,
@@ -80,7 +81,8 @@ impl Thing {
         }
     }
 
-    /// The enriched TD (WoT Discovery, section 7.3.1): the stored form with `registration`, read now.
+    /// Returns the enriched Thing Description (WoT Discovery, section 7.3.1): the stored form with `registration`,
+    /// retrieved now.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -97,18 +99,18 @@ impl Thing {
         td::enrich(&self.record.text, &self.registration(Timestamp::now()), notes)
     }
 
-    /// The ids of the Things of the documents that declare it as a part, of those that the reader sees.
+    /// Returns the ids of the documents that declare the Thing as a part, as far as the caller can see them.
     pub fn part_of(&self) -> &[String] {
         &self.record.part_of
     }
 
-    /// True if it was edited by hand since it was imported.
+    /// True if the Thing was imported, and edited since.
     pub fn is_edited(&self) -> bool {
         self.record.is_edited
     }
 }
 
-/// Iterates over Things; made by [`super::Registry::list`].
+/// Iterator over Things, created by [`super::Registry::list`].
 pub struct Things {
     records: Records,
     /// Grants of the reader: what it sees beside what is public. None if it sees everything.

@@ -1,4 +1,4 @@
-//! Versions of a Thing side by side: what it was registered or imported as in each, without edits.
+//! Versions of a Thing: its registered or imported description in each version, without edits.
 
 use super::{Registry, Thing};
 use crate::{
@@ -13,26 +13,26 @@ use crate::{
 /// A version of a Thing.
 #[derive(Debug, Clone)]
 pub struct ThingVersion {
-    /// The version; none of what names none.
+    /// Version, or `None` for a description without a version.
     pub version: Option<String>,
-    /// True of the one that everybody gets who asks for none.
+    /// True for the version that is served if a request names none.
     pub is_served: bool,
-    /// The position that it was stored at: what its ETag is made of.
+    /// Position at which the version was stored, on which its ETag is based.
     pub seq: Seq,
-    /// The format that it was converted from.
+    /// Format from which the version was converted.
     pub format: Option<String>,
-    /// The Thing of the document that declares it as a part.
+    /// Id of the document that declares the Thing as a part.
     pub document: Option<String>,
-    /// Its visibility, where fewer are shown it than see the Thing; for callers who may change the Thing.
+    /// Visibility of the version if it is narrower than that of the Thing; only for callers who may change the Thing.
     pub visibility: Option<Visibility>,
-    /// False for a version of a former owner, which the caller may remove and not read: it has no text here.
+    /// False for a version of a former owner, which the caller may remove but not read. Its text is empty.
     pub is_readable: bool,
     pub(super) text: String,
     pub(super) original: Option<Original>,
 }
 
 impl Registry {
-    /// The versions of a Thing, the served one first; none where there is no such Thing.
+    /// Returns the versions of a Thing, the served version first.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -60,8 +60,8 @@ impl Registry {
         self.seen_versions(&record, declared)
     }
 
-    /// A Thing in a version: the one that is named, the highest in a range as npm writes it, or the `latest`. Without edits;
-    /// its seq is that of the version.
+    /// Returns a version of a Thing, without edits. `range` is a version, an npm range (its highest version), or
+    /// `latest`. The position of the Thing is that of the version.
     ///
     /// # Errors
     /// [`Error::NoSuchVersion`], [`Error::NotFound`], [`Error::InvalidId`], [`Error::Store`].
@@ -141,12 +141,12 @@ impl Registry {
 }
 
 impl ThingVersion {
-    /// The description in this version, without edits.
+    /// Returns the description in this version, without edits.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The document that it was converted from.
+    /// Returns the document from which the version was converted.
     pub fn original(&self) -> Option<&Original> {
         self.original.as_ref()
     }

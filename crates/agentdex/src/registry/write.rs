@@ -1,4 +1,4 @@
-//! Writes: verb, precondition, options. A patch that loses a race is recomputed.
+//! Writes: operation, precondition, options. A patch that loses a race is recomputed.
 
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ use crate::{
 /// Maximum number of attempts at a merge patch, which is recomputed when other writers are faster.
 const PATCH_ATTEMPTS: u32 = 5;
 
-/// Something to write, with what must hold for it.
+/// A write operation with its precondition and options.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};
@@ -66,83 +66,83 @@ enum Verb {
 }
 
 impl Write {
-    /// Creates a Thing whose document has no id; it gets `urn:uuid:<v4>`.
+    /// Creates a Thing from a document without an id, and assigns `urn:uuid:<v4>`.
     pub fn create(document: impl Into<Json>) -> Write {
         Write::from(Verb::Create { json: document.into() })
     }
 
-    /// Creates a Thing, and refuses one whose id is taken ([`Error::AlreadyExists`]). A document
-    /// without an id gets one.
+    /// Creates a Thing. A document without an id gets a new id. Fails with [`Error::AlreadyExists`] if the id is taken.
     pub fn register(document: impl Into<Json>) -> Write {
         Write::from(Verb::Register { json: document.into() })
     }
 
-    /// Creates the Thing with the id that the document has, or changes what is served of it, and no other version. Of a Thing
-    /// that was imported this is an edit: its original stays, and the edit holds when it is imported again. See
-    /// [`Write::replacing`].
+    /// Creates the Thing with the id in the document, or replaces its served description. Other versions don't change.
+    /// For an imported Thing, this is an edit: its original stays, and the edit is applied again after the next
+    /// import. See [`Write::replacing`].
     pub fn put(document: impl Into<Json>) -> Write {
         Write::from(Verb::Put { id: None, json: document.into() })
     }
 
-    /// Creates or replaces the Thing `id`; the document must have that id.
+    /// Creates or replaces the Thing `id`. The document must contain the same id.
     pub fn put_at(id: impl Into<String>, document: impl Into<Json>) -> Write {
         Write::from(Verb::Put { id: Some(id.into()), json: document.into() })
     }
 
-    /// Changes a Thing by an RFC 7396 merge patch; `{}` renews its expiry.
+    /// Applies a merge patch (RFC 7396) to a Thing. The patch `{}` renews its expiry.
     pub fn patch(id: impl Into<String>, patch: impl Into<Json>) -> Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
-    /// Removes a Thing, and with it those of parts of its document that no other document declares, which a warning names.
+    /// Removes a Thing, and with it the Things of parts that only its document declares. A warning names those.
     pub fn remove(id: impl Into<String>) -> Write {
         Write::from(Verb::Remove { id: id.into() })
     }
 
-    /// Changes whose a Thing is, and who sees it.
+    /// Changes the owner and visibility of a Thing.
     pub fn access(id: impl Into<String>, access: AccessRequest) -> Write {
         Write { access, ..Write::from(Verb::Access { id: id.into() }) }
     }
 
-    /// Asks for an access to the Thing that is put.
+    /// Sets the access of the Thing to be put.
     pub fn with_access(mut self, access: AccessRequest) -> Write {
         self.access = access;
         self
     }
 
-    /// Names the version to put beside others of the same Thing, or to remove. If it is empty, a put changes what is served, and
-    /// a removal fails ([`Error::NoSuchVersion`]). What must hold ([`Write::when`]) must hold of that version.
+    /// Sets the version to put beside other versions of the Thing, or to remove. With an empty version, a put changes
+    /// the served description, and a removal fails with [`Error::NoSuchVersion`]. A precondition ([`Write::when`])
+    /// then refers to this version.
     pub fn version(mut self, version: impl Into<String>) -> Write {
         self.version = Some(version.into());
         self
     }
 
-    /// Refuses to replace a Thing that the one that is put has nothing in common with ([`Error::Unrelated`]).
+    /// Fails with [`Error::Unrelated`] if the existing Thing has nothing in common with the new description.
     pub fn only_related(mut self, only_related: bool) -> Write {
         self.only_related = only_related;
         self
     }
 
-    /// Replaces all that there is of the Thing by what is put: its original, other versions, and edits are dropped, and it is no
-    /// longer tracked. Without it nothing of that is.
+    /// Replaces the Thing completely: its original, other versions, and edits are dropped, and its source is no longer
+    /// tracked. By default, they are kept.
     pub fn replacing(mut self, replaces: bool) -> Write {
         self.replaces = replaces;
         self
     }
 
-    /// Writes only if this holds ([`Error::PreconditionFailed`]).
+    /// Sets a precondition. If it doesn't hold, the write fails with [`Error::PreconditionFailed`].
     pub fn when(mut self, precondition: Precondition) -> Write {
         self.precondition = Some(precondition);
         self
     }
 
-    /// Checks everything and writes nothing.
+    /// Performs all checks without writing.
     pub fn dry_run(mut self, dry_run: bool) -> Write {
         self.dry_run = dry_run;
         self
     }
 
-    /// Notes who writes in the change.
+    /// Sets the author recorded in the change.
     pub fn actor(mut self, actor: Option<String>) -> Write {
         self.actor = actor;
         self
@@ -165,21 +165,21 @@ impl From<Verb> for Write {
     }
 }
 
-/// The result of a write.
+/// Result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The Thing.
     pub id: String,
-    /// The effect on the Thing; in a dry run the one that it would have.
+    /// Effect on the Thing; in a dry run, the effect that the write would have.
     pub effect: Effect,
-    /// The last change of the Thing; in a dry run the one it has.
+    /// Position of the last change of the Thing; in a dry run, of its present last change.
     pub seq: Seq,
-    /// Fixes to the document, its oddities, and side effects of the write.
+    /// Applied fixes, other warnings about the document, and side effects of the write.
     pub warnings: Vec<Violation>,
 }
 
 impl Registry {
-    /// Writes, and is done when that is durable.
+    /// Performs a write, and returns once it is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -198,11 +198,11 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the document: [`Error::MalformedJson`], [`Error::LimitExceeded`],
-    /// [`Error::Invalid`], [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`],
-    /// [`Error::UnexpectedId`], [`Error::IdMismatch`], [`Error::CredentialInDescription`]. What is there already or isn't:
-    /// [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`],
-    /// [`Error::Contended`]. The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
+    /// - Invalid input: [`Error::MalformedJson`], [`Error::LimitExceeded`], [`Error::Invalid`],
+    ///   [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`], [`Error::UnexpectedId`],
+    ///   [`Error::IdMismatch`], [`Error::CredentialInDescription`].
+    /// - Conflicts: [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`], [`Error::Contended`].
+    /// - The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
     pub async fn write(&self, write: Write) -> Result<Written> {
         let Write { verb, mut precondition, dry_run, actor, access, version, only_related, replaces, may_block } =
             write;
@@ -282,8 +282,8 @@ impl Registry {
         Written { id, effect, seq, warnings }
     }
 
-    /// [`Registry::write`] for threads that may block: such a thread commits itself, which saves the hand-off
-    /// to another one and back.
+    /// Like [`Registry::write`], for threads that may block. The calling thread commits, which saves a hand-off to
+    /// another thread.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -303,7 +303,8 @@ impl Registry {
         pollster::block_on(self.write(Write { may_block: true, ..write }))
     }
 
-    /// [`Write::register`], waiting until it is durable. Blocks: in asynchronous code use [`Registry::write`].
+    /// Creates a Thing like [`Write::register`], and blocks until it is durable. In asynchronous code, use
+    /// [`Registry::write`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -329,7 +330,7 @@ impl Registry {
         self.write_blocking(Write::register(document))
     }
 
-    /// [`Write::put`], waiting until it is durable. Blocks.
+    /// Creates or replaces a Thing like [`Write::put`], and blocks until that is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -352,7 +353,7 @@ impl Registry {
         self.write_blocking(Write::put(document))
     }
 
-    /// Replaces a Thing that is there, waiting until that is durable. Blocks.
+    /// Replaces an existing Thing, and blocks until that is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -373,7 +374,7 @@ impl Registry {
         })
     }
 
-    /// [`Write::patch`], waiting until it is durable. Blocks.
+    /// Patches a Thing like [`Write::patch`], and blocks until that is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -393,7 +394,7 @@ impl Registry {
         self.write_blocking(Write::patch(id, patch))
     }
 
-    /// [`Write::remove`], waiting until it is durable. Blocks.
+    /// Removes a Thing like [`Write::remove`], and blocks until that is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

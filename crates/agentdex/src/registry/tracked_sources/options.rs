@@ -9,53 +9,53 @@ use crate::{
     signature::TrustedKeys,
 };
 
-/// Turns a document that fetched into Things.
+/// Function that converts a fetched document to Things.
 pub type Converter = Arc<dyn Fn(&FetchedDocument<'_>) -> Result<Conversion> + Send + Sync>;
 
-/// Connects to the MCP server at a URL, if it is one, and returns what it says about itself as a Server Card.
+/// Function that connects to the MCP server at a URL, and returns its description as a Server Card.
 pub type ServerDescriber = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<Vec<u8>>> + Send>> + Send + Sync>;
 
-/// A document that was fetched and is to be converted.
+/// A fetched document to be converted.
 #[derive(Debug, Clone, Copy)]
 pub struct FetchedDocument<'a> {
-    /// The format that it is declared to have.
+    /// Declared format.
     pub format: Format,
-    /// The document.
+    /// Content of the document.
     pub document: &'a [u8],
-    /// The URL that it came from, after redirects.
+    /// URL of the document, after redirects.
     pub url: &'a str,
-    /// The base for relative URLs in it. None for a card with a valid signature: what it says must not depend on
-    /// who serves it.
+    /// Base for relative URLs in the document. `None` for a card with a valid signature, whose meaning must not depend
+    /// on the server.
     pub base: Option<&'a str>,
-    /// The id that its first Thing must have, if that is set already.
+    /// Required id of the first Thing, if any.
     pub id: Option<&'a str>,
 }
 
-/// Options of tracking; given to [`crate::registry::Builder::tracking`].
+/// Options of tracked sources, for [`crate::registry::Builder::tracking`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Tracking {
-    /// Fetches documents and the keys of their domains.
+    /// Fetcher for documents and the keys of their domains.
     pub fetcher: Fetcher,
-    /// Converts what was fetched.
+    /// Converter for fetched documents.
     pub convert: Converter,
-    /// Asks MCP servers that publish no card; `None`: they are not asked.
+    /// Connects to MCP servers without a card; `None` to ignore them.
     pub server_describer: Option<ServerDescriber>,
-    /// The keys that agent cards are trusted by, beside those of their domains.
+    /// Trusted keys for agent cards, in addition to those of their domains.
     pub trusted_keys: TrustedKeys,
-    /// True if agent cards without a valid signature are refused.
+    /// True to refuse agent cards without a valid signature.
     pub require_signature: bool,
-    /// The pause after a poll that succeeds.
+    /// Pause after a successful poll.
     pub interval: Duration,
-    /// Number of failures in a row that make a source stale.
+    /// Number of consecutive failures that make a source stale.
     pub stale_after: u32,
-    /// True if a thread polls the sources that are due; else [`crate::Registry::refresh_due`] must be called.
+    /// True to poll due sources on a background thread; otherwise call [`crate::Registry::refresh_due`].
     pub in_background: bool,
 }
 
 impl Tracking {
-    /// Tracks agent cards, MCP Server Cards and LMOS capability files: polls them every hour, makes a source stale after five
-    /// failures, and trusts the keys of domains only.
+    /// Creates options for agent cards, MCP Server Cards, and LMOS capability files: hourly polls, stale after five
+    /// failures, trust in keys of domains only.
     pub fn new(fetcher: Fetcher) -> Tracking {
         Tracking {
             fetcher,

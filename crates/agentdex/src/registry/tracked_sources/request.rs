@@ -2,7 +2,7 @@
 
 use crate::{access::AccessRequest, convert::Format, registry::IfExists};
 
-/// A source to be imported and tracked.
+/// Request to import and track a source.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is tracked until Registry::track is called"]
 pub struct TrackRequest {
@@ -18,7 +18,7 @@ pub struct TrackRequest {
 }
 
 impl TrackRequest {
-    /// The document of that format at a URL; `None`: of the format that it is found to have.
+    /// Creates a request for the document at a URL. Without a format, the format is detected.
     pub fn new(url: impl Into<String>, format: impl Into<Option<Format>>) -> TrackRequest {
         TrackRequest {
             url: url.into(),
@@ -33,45 +33,44 @@ impl TrackRequest {
         }
     }
 
-    /// Gives the Thing this id instead of one that is derived from the document.
+    /// Sets the id of the Thing, instead of deriving it from the document.
     pub fn id(mut self, id: Option<String>) -> TrackRequest {
         self.id = id;
         self
     }
 
-    /// Sets the rule for Things that exist already: they are replaced, or the request is refused.
+    /// Sets the rule for Things that already exist.
     pub fn if_exists(mut self, if_exists: IfExists) -> TrackRequest {
         self.if_exists = if_exists;
         self
     }
 
-    /// Lets a document in another format drop what its Thing has, as [`Import::replace`](crate::registry::Import::replace)
-    /// does, and also other versions of the Thing. That holds for this request; a later poll drops nothing in another format.
+    /// Permits the document to drop content of the Thing, like [`Import::replace`](crate::registry::Import::replace).
+    /// Applies to this request only, not to later polls.
     pub fn replace(mut self, replace: bool) -> TrackRequest {
         self.replace = replace;
         self
     }
 
-    /// Sets the time to live of the Things in seconds, at least 60. They are renewed as long as their source is
-    /// tracked.
+    /// Sets the time to live of the Things in seconds, at least 60. They are renewed while their source is tracked.
     pub fn ttl(mut self, seconds: Option<u64>) -> TrackRequest {
         self.ttl = seconds;
         self
     }
 
-    /// Checks everything, writes nothing and tracks nothing.
+    /// Performs all checks without writing or tracking.
     pub fn dry_run(mut self, dry_run: bool) -> TrackRequest {
         self.dry_run = dry_run;
         self
     }
 
-    /// Asks for an access to the Things.
+    /// Sets the access of the Things.
     pub fn with_access(mut self, access: AccessRequest) -> TrackRequest {
         self.access = access;
         self
     }
 
-    /// Names who tracks in the changes.
+    /// Sets the author recorded in the changes.
     pub fn actor(mut self, actor: Option<String>) -> TrackRequest {
         self.actor = actor;
         self

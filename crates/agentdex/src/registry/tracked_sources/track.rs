@@ -29,15 +29,15 @@ const ATTEMPTS: u32 = 3;
 const MIN_TTL: u64 = 60;
 
 impl Registry {
-    /// Fetches the document at a URL, imports it, and polls the URL from now on. The URL may be that of the agent: then its
-    /// well-known places are tried, and an MCP server without a card is asked what it is. Without a format those of all
-    /// formats are tried, and a Thing Description that is found is put and not polled.
+    /// Fetches the document at a URL, imports it, and polls the URL from then on. For the URL of an agent, well-known
+    /// places are tried, and an MCP server without a card is asked for its description. If the request names no
+    /// format, the places of all formats are tried; a Thing Description is then put, but not polled.
     ///
-    /// A URL that is tracked already for a Thing that the caller may change updates that Thing, whatever id would be
-    /// made of the document by now. With another id in the request, the URL is tracked for that one instead.
+    /// If the URL is already tracked for a Thing that the caller may change, that Thing is updated, whatever id the
+    /// document results in. If the request names another id, the URL is tracked for that Thing instead.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`], also where the registry was opened without a fetcher,
+    /// [`Error::FetchRefused`], also if the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
     /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked;
     /// [`Error::Contended`] where others track and untrack the URL all the time; those of the conversion; those of
@@ -127,11 +127,11 @@ impl Registry {
         Ok(())
     }
 
-    /// Polls a source now, and imports its document if it changed.
+    /// Polls a source immediately, and imports its document if it has changed.
     ///
     /// # Errors
-    /// [`Error::NotTracked`]; what is wrong with the source, which is then stored: as
-    /// [`Registry::track`]; [`Error::Contended`].
+    /// [`Error::NotTracked`]; [`Error::Contended`]; errors of the source, which are also stored, as those of
+    /// [`Registry::track`].
     pub async fn refresh_source(&self, id: &str) -> Result<RefreshResult> {
         let id = td::normalize_id(id)?;
         let record = self.find_record(&id)?;
@@ -145,8 +145,8 @@ impl Registry {
         due::poll_source(&std::sync::Arc::downgrade(&self.0), &tracker.poller, &id, Timestamp::now()).await
     }
 
-    /// Renews the Things that are due at this moment, polls all sources that are due, several at a time, and
-    /// returns how many there were. Failures are stored. For registries without a thread for it
+    /// Renews Things and polls sources that are due at `now`, several at a time, and returns the number of polls.
+    /// Failures of sources are stored. Call this if no thread polls in the background
     /// ([`Tracking::in_background`](super::Tracking::in_background)).
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Registry {
         }
     }
 
-    /// Stops tracking a source. Its Thing stays, and no longer says whether its source is stale.
+    /// Stops tracking a source. Its Thing stays, but no longer indicates whether its source is stale.
     ///
     /// # Errors
     /// [`Error::NotTracked`]; [`Error::Contended`]; [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -187,7 +187,7 @@ impl Registry {
         Ok(())
     }
 
-    /// All tracked sources in ascending order of id, without those whose state can't be read: these are logged.
+    /// Returns all tracked sources in ascending order of id. Sources whose state can't be read are logged and omitted.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -197,7 +197,7 @@ impl Registry {
         Ok(seen.filter_map(|(id, metadata)| read_metadata(id, metadata)).map(|source| source.state).collect())
     }
 
-    /// The tracked source of a Thing; none if it has none.
+    /// Returns the tracked source of a Thing, or `None` if it isn't tracked.
     ///
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
@@ -207,8 +207,8 @@ impl Registry {
         metadata.map(|metadata| Ok(Tracked::from_metadata(&metadata)?.state)).transpose()
     }
 
-    /// Checks the signatures of a card, with the keys that are trusted and those of its domain. `url`
-    /// is the URL that it came from, if it came from one.
+    /// Checks the signatures of a card against trusted keys and the keys of its domain. `url` is the URL from which it
+    /// was fetched, if any.
     ///
     /// # Errors
     /// [`Error::SignatureRequired`]
