@@ -40,16 +40,15 @@ impl<'a> Capability<'a> {
     }
 }
 
-/// The version of a capability, if it is a semantic one: to the letter of that specification, but for
-/// white space around it and a `v` before it. Without its build metadata, which doesn't order versions.
+/// Parses the version of a capability. Returns `None` unless it is a semantic version, apart from surrounding white
+/// space and a leading `v`. Build metadata is dropped, since it doesn't order versions.
 pub fn semantic_version(text: &str) -> Option<Version> {
     let text = text.trim();
     let version = Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()?;
     Some(Version { build: BuildMetadata::EMPTY, ..version })
 }
 
-/// The version of a Thing, by which it is ordered: a semantic one, of which the last numbers may be missing. `2` and `2.0` are
-/// `2.0.0`.
+/// Parses the version of a Thing: a semantic version whose last numbers may be missing. `2` and `2.0` are `2.0.0`.
 pub fn thing_version(text: &str) -> Option<Version> {
     let missing = match text.trim().split('.').count() {
         1 => ".0.0",
@@ -59,8 +58,8 @@ pub fn thing_version(text: &str) -> Option<Version> {
     semantic_version(&format!("{}{missing}", text.trim()))
 }
 
-/// Lists the capabilities of a Thing, each with its entry: all entries, of which one capability may have several in
-/// different versions, then the actions that no entry names.
+/// Returns the capabilities of a Thing with their entries: first all entries, which may contain a capability in several
+/// versions, then all actions without an entry.
 pub fn listed_capabilities(thing: &Value) -> Vec<(Capability<'_>, Option<&Value>)> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();

@@ -102,9 +102,9 @@ pub mod internal {
 /// JSON-LD contexts of the terms that conversions write, as `agentdex-convert` exports them.
 #[doc(hidden)]
 pub mod contexts {
-    /// The terms that conversions of A2A agent cards write.
+    /// Terms used by conversions of A2A agent cards.
     pub const A2A: &str = include_str!("../schemas/a2a.jsonld");
-    /// The terms that conversions of Agent Spec configurations write.
+    /// Terms used by conversions of Agent Spec configurations.
     pub const AGENT_SPEC: &str = include_str!("../schemas/agent-spec.jsonld");
 }
 

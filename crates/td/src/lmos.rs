@@ -21,8 +21,8 @@ pub enum LmosKind {
 }
 
 impl LmosKind {
-    /// Reads the kind from the `@type` of `thing`: `lmos:Agent`, `Agent` where the namespace is in the
-    /// `@context`, or the IRI with `/`, `#` or nothing between namespace and name; a tool likewise.
+    /// Returns the kind named by the `@type` of `thing`. An agent is `lmos:Agent`, `Agent` with the namespace in the
+    /// `@context`, or an IRI with `/`, `#`, or nothing between namespace and name. A tool is named accordingly.
     ///
     /// ```
     /// use agentdex_td::LmosKind;

@@ -24,9 +24,9 @@ pub enum FlagKind {
     ControlCharacter,
     /// Invisible characters: zero-width characters and tags.
     InvisibleCharacter,
-    /// A text that reads like an instruction to a model.
+    /// Text resembling an instruction to a model.
     Instructions,
-    /// A name that is easily mistaken for that of another agent.
+    /// Name easily mistaken for that of another agent.
     ConfusableName,
     /// A key, a token, or a password.
     Credential,
@@ -36,7 +36,7 @@ pub enum FlagKind {
 }
 
 impl FlagKind {
-    /// All kinds that this version detects.
+    /// Kinds detected by this version.
     pub const ALL: [FlagKind; 6] = [
         FlagKind::BidiControl,
         FlagKind::ControlCharacter,
