@@ -3,23 +3,23 @@
 /// The longest id of an event; a longer one is ignored.
 const MAX_ID_BYTES: usize = 4096;
 
-/// One event of a stream.
+/// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The last id that the stream gave.
+    /// Last id received on the stream.
     pub id: String,
-    /// Its type; empty where none is given.
+    /// Type of the event; empty if the stream gave no type.
     pub kind: String,
-    /// Its data.
+    /// Data of the event.
     pub data: String,
-    /// The moment when it happened, which a registry sends in a field of its own.
+    /// Time of the event, which a registry sends in an additional field.
     pub time: Option<String>,
-    /// The reason why it happened, likewise.
+    /// Reason for the event, which a registry sends in an additional field.
     pub reason: Option<String>,
 }
 
-/// Reads an event stream (HTML Living Standard, section 9.2.6) in pieces. An event is read when it is asked for: of a piece
-/// that has many, one is in memory beside the piece.
+/// Parser of an event stream (HTML Living Standard, section 9.2.6) that arrives in pieces. Events are parsed on
+/// demand, so that only a single event is in memory besides the current piece.
 #[derive(Default)]
 pub struct Parser {
     /// Pieces that aren't read completely, up to `read`.
@@ -35,7 +35,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// The next complete event.
+    /// Returns the next complete event, or `None` if there is none yet.
     pub fn next_block(&mut self) -> Option<Block> {
         while let Some(byte) = self.unread.get(self.read).copied() {
             self.read += 1;
@@ -59,7 +59,7 @@ impl Parser {
         None
     }
 
-    /// The bytes that are held of events that aren't complete or taken.
+    /// Returns the number of buffered bytes of incomplete or unread events.
     pub fn held(&self) -> usize {
         let Block { id, kind, data, time, reason } = &self.event;
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -67,18 +67,18 @@ impl Parser {
         self.unread.len() - self.read + self.line.len() + event + self.last_id.len()
     }
 
-    /// True if an event has begun and isn't complete.
+    /// True if an event has begun but isn't complete.
     pub fn is_incomplete(&self) -> bool {
         !self.line.is_empty() || !self.event.data.is_empty()
     }
 
-    /// The id to resume after.
+    /// Returns the id after which a reader can resume.
     pub fn into_position(mut self) -> Option<String> {
         while self.next_block().is_some() {}
         self.taken_id
     }
 
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.unread.drain(..std::mem::take(&mut self.read));
         self.unread.extend_from_slice(bytes);
