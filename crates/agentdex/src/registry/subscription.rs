@@ -294,3 +294,25 @@ impl fmt::Debug for Subscription {
         f.debug_struct("Subscription").field("position", &self.resume_position()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::td::Description;
+
+    #[test]
+    fn events_are_displayed_in_one_line_without_the_description() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::open(directory.path()).unwrap();
+        registry.register(Description::new("Weather agent").id("urn:a").capability("forecast")).unwrap();
+        registry.remove("urn:a").unwrap();
+        registry.close();
+        let lines: Vec<String> = registry.subscribe(Since::Oldest).map(|event| event.unwrap().to_string()).collect();
+        let (created, deleted) = (&lines[0], &lines[1]);
+        assert!(created.ends_with("Z thing_created urn:a") && !created.contains('\n'), "{created}");
+        assert!(deleted.ends_with("Z thing_deleted urn:a (removed)"), "{deleted}");
+
+        let position = "00000000000000ab-17".parse().unwrap();
+        assert!(Event::Resync(position).to_string().contains("after 00000000000000ab-17"));
+    }
+}
