@@ -365,6 +365,22 @@ fn s4_texts_of_one_artifact_are_one_text() {
 }
 
 #[test]
+fn a_response_counts_beside_other_texts_and_the_last_one_most() {
+    let failure = GOOD.replace("\"success\"", "\"failure\"");
+    let piece = |text, artifact| Piece { text, artifact };
+    for (texts, status) in [
+        (vec![piece(GOOD, Some("a")), piece("Done", None)], Some(Status::Success)),
+        (vec![piece("Working on it.", None), piece(&failure, None)], Some(Status::Failure)),
+        (vec![piece(GOOD, Some("a")), piece(&failure, Some("b")), piece("Done", None)], Some(Status::Failure)),
+        (vec![piece("An example:", Some("a")), piece(GOOD, Some("a"))], None),
+    ] {
+        let answer = read_answer(&Given { texts, data: Vec::new() }, &Expected::any(Sacp::Allowed));
+        let read = matches!(answer.kind, Kind::Response(_)).then_some(answer.response.status);
+        assert_eq!(read, status, "{answer:?}");
+    }
+}
+
+#[test]
 fn text_is_read_as_the_data_that_a_schema_declares() {
     let tool = json!({"output": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}});
     let expected = Expected::of_action(&tool, Sacp::Allowed).expect("a schema");

@@ -93,6 +93,18 @@ impl<'a> Given<'a> {
         joined
     }
 
+    /// The texts that stand alone: those of one artifact joined, each other one by itself.
+    fn separate(&self) -> Vec<String> {
+        let mut texts: Vec<(Option<&str>, String)> = Vec::new();
+        for Piece { text, artifact } in &self.texts {
+            match texts.last_mut() {
+                Some((last, before)) if artifact.is_some() && last == artifact => before.push_str(text),
+                _ => texts.push((*artifact, (*text).to_owned())),
+            }
+        }
+        texts.into_iter().map(|(_, text)| text).collect()
+    }
+
     fn joined_by(&self, separator: &str) -> String {
         self.texts.iter().map(|piece| piece.text).collect::<Vec<_>>().join(separator)
     }
@@ -175,6 +187,10 @@ fn find_response(given: &Given<'_>, text: &str, latitude: Latitude) -> Result<Re
             {
                 return Ok(reading);
             }
+        }
+        // An artifact or a message that is one, beside others: the last says how the work ended.
+        if let Some(reading) = given.separate().iter().rev().find_map(|text| find(text, latitude).ok()) {
+            return Ok(reading);
         }
     }
     Err(if nearest.is_empty() { violations } else { nearest })

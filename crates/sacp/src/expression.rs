@@ -319,6 +319,13 @@ fn compare_by_type(expression: &mut IdedExpr) {
         operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS
     );
     let [left, right] = args.as_mut_slice() else { return };
+    if func_name == operators::IN {
+        if let Some(reader) = reader_of_elements(right) {
+            let own = std::mem::take(left);
+            *left = call(reader, vec![own]);
+        }
+        return;
+    }
     let (value, reader) = match (reader_of(left), reader_of(right)) {
         (None, Some(reader)) => (left, reader),
         (Some(reader), None) => (right, reader),
@@ -339,6 +346,14 @@ fn reader_of(literal: &IdedExpr) -> Option<&'static str> {
         Expr::Literal(LiteralValue::String(_)) => Some(AS_TEXT),
         _ => None,
     }
+}
+
+/// Returns the function for the elements of a list of literals; `None` unless all are of one type.
+fn reader_of_elements(list: &IdedExpr) -> Option<&'static str> {
+    let Expr::List(list) = &list.expr else { return None };
+    let mut readers = list.elements.iter().map(reader_of);
+    let first = readers.next()??;
+    readers.all(|reader| reader == Some(first)).then_some(first)
 }
 
 /// Reads a text that is a number in JSON.
