@@ -7,10 +7,13 @@ use unicode_normalization::char::is_combining_mark;
 /// Names with more parts than this have no whole.
 const MOST_PARTS: usize = 8;
 
-/// Reads a text name by name: runs of letters and digits, joined by single hyphens, underscores and slashes.
+/// Reads a text name by name: runs of letters and digits, joined by single hyphens, underscores and slashes. Within a URL, slashes
+/// join nothing: a path isn't a name.
 pub(super) struct Names<'a> {
     text: &'a str,
     cursor: usize,
+    /// True if the last run was within a URL.
+    is_in_url: bool,
 }
 
 /// A name, taken apart.
@@ -32,7 +35,7 @@ impl Name {
 
 impl<'a> Names<'a> {
     pub fn new(text: &'a str) -> Names<'a> {
-        Names { text, cursor: 0 }
+        Names { text, cursor: 0, is_in_url: false }
     }
 
     /// Reads the next name; false at the end.
@@ -57,7 +60,9 @@ impl<'a> Names<'a> {
             }
         }
         self.add_whole(first, name);
-        self.add_whole(0, name);
+        if !self.is_in_url {
+            self.add_whole(0, name);
+        }
         name.wholes.sort_by_key(|whole| whole.start);
         !name.parts.is_empty()
     }
@@ -77,6 +82,9 @@ impl<'a> Names<'a> {
     fn next_run(&mut self) -> Option<Range<usize>> {
         let rest = self.text.get(self.cursor..)?;
         let start = self.cursor + rest.find(char::is_alphanumeric)?;
+        let between = &self.text[self.cursor..start];
+        let ends_url = |c: char| c.is_whitespace() || matches!(c, '"' | '<' | '>' | '`' | '(' | ')');
+        self.is_in_url = between == "://" || self.is_in_url && !between.contains(ends_url);
         let rest = self.text.get(start..)?;
         let end = start + rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
         self.cursor = end;
