@@ -64,7 +64,7 @@ pub use self::json_text::JsonText;
 #[doc(hidden)]
 pub use self::search_term::{SearchContent, SearchTerm};
 pub use self::{
-    conversion::{Conversion, ConvertedThing, Rendition, Source},
+    conversion::{Content, Conversion, ConvertedThing, Rendition, Source},
     credentials::Credentials,
     descriptor::{Descriptor, Export, Import, Input, Supply, Tracking},
     detect::detect,

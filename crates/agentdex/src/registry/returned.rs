@@ -3,7 +3,7 @@
 //! A document is compared with several exports of its Thing: as it is served, without edits, in its other versions, and as it was
 //! earlier. It edits the Thing only if the export of the served description is the nearest.
 
-use std::collections::HashSet;
+use std::{cell::LazyCell, collections::HashSet};
 
 use serde_json::Value;
 
@@ -60,12 +60,13 @@ impl Registry {
     /// Finds the Thing of another id that a document was imported as: only the options of that import had the id. `own` is the Thing
     /// that the document names itself.
     fn same_document(&self, thing: &ConvertedThing, own: Option<&Record>) -> Result<Option<Record>> {
+        let content = LazyCell::new(|| thing.source.content());
         let is_original = |record: &Record| -> Result<bool> {
             if record.format.as_deref() != Some(thing.source.format.name()) {
                 return Ok(false);
             }
             let original = self.unedited_source(record)?.and_then(|(_, original)| original);
-            Ok(original.is_some_and(|it| thing.source.is_same_document(&it.media_type, &it.bytes)))
+            Ok(original.is_some_and(|it| content.is_that_of(&it.media_type, &it.bytes)))
         };
         if own.map(is_original).transpose()? == Some(true) {
             return Ok(None);
