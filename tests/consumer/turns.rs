@@ -99,6 +99,33 @@ fn pieces_that_come_again_are_shown_once() {
 }
 
 #[test]
+fn a_response_in_an_artifact_counts_whatever_the_agent_says_beside_it() {
+    let response = json!({"thought": "t", "status": "failure", "data": {}, "message": "Nope."}).to_string();
+    let (said, streams) = (Some("Done"), [false, true]);
+    for streams in streams {
+        let response = response.clone();
+        let server = Server::start(move |request| match streams {
+            false => rpc(request, json!({"task": task("COMPLETED", said, Some(&response))})),
+            true => {
+                let status = task("COMPLETED", said, None)["status"].clone();
+                let last = json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": status, "final": true}});
+                events(request, &[json!({"task": task("WORKING", None, None)}), piece(&response, false), last])
+            }
+        });
+        let agent = agent(&a2a(&server, streams)).update(Settings::new().answers(Sacp::Allowed));
+        let answer = run(agent.process("Rain?")).unwrap();
+        assert_eq!((answer.state(), answer.message().text().as_str()), (State::Failed, "Nope."), "{streams}");
+    }
+}
+
+#[test]
+fn what_the_agent_says_of_its_artifacts_comes_last() {
+    let server = Server::start(|request| rpc(request, json!({"task": task("COMPLETED", Some("Done."), Some("Dry."))})));
+    let answer = run(agent(&a2a(&server, false)).process("Rain?")).unwrap();
+    assert_eq!(answer.message().text(), "Dry.\nDone.");
+}
+
+#[test]
 fn an_answer_that_the_agent_still_has_is_asked_for_until_it_comes() {
     // The events can't be received again, and the first attempts to ask fail.
     for kind in ["error in the stream", "empty stream", "refused", "busy"] {

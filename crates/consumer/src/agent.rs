@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
     Affordance, Authorization, Binding, Call, Description, Error, Event, Events, Exchange, Limits, Message, Operation,
     Part, Place, Reply, Request, Result, Settings, State,
-    answer::given,
+    answer::{given, invalid, with_answer},
     answer_builder::AnswerBuilder,
     authorize::{Caller, keys_in_url},
     bounded::{bounded, within},
@@ -182,7 +182,19 @@ impl Agent {
     pub async fn read_reply(&self, property: &str) -> Result<Reply> {
         let affordance = Affordance::Property(property.to_owned());
         self.refuse_if(&affordance, "writeOnly")?;
-        self.collect(self.request(affordance, Request::Read).await?).await
+        let reply = self.collect(self.request(affordance.clone(), Request::Read).await?).await?;
+        let has_content = reply.message.parts.iter().any(|part| part.media().is_some());
+        let Some(schema) = self.description.find(&affordance).filter(|_| !has_content && !reply.state.needs_input())
+        else {
+            return Ok(reply);
+        };
+        let expected = Expected::of_action(&json!({"output": schema}), Sacp::Off)
+            .map_err(|error| schema::unusable(self.id(), &error.reason))?;
+        let answer = read_answer(&given(&reply.message), &expected);
+        match invalid(affordance.to_string(), &answer) {
+            Some(error) => Err(error),
+            None => Ok(with_answer(reply, &answer)),
+        }
     }
 
     /// Writes a property.

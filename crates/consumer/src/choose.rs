@@ -58,6 +58,9 @@ fn no_form(
     let seen: Vec<String> = forms
         .iter()
         .map(|form| match (form.subprotocol(), form.text("mcp:transport")) {
+            (Some("a2a"), _) if !matches!(form.text("a2a:binding"), Some("JSONRPC" | "HTTP+JSON")) => {
+                format!("{} with the subprotocol a2a, which needs `a2a:binding` (JSONRPC or HTTP+JSON)", form.scheme())
+            }
             (Some("mcp"), Some(transport)) => format!("{} with the subprotocol mcp over {transport}", form.scheme()),
             (Some(subprotocol), _) => format!("{} with the subprotocol {subprotocol}", form.scheme()),
             (None, _) => form.scheme(),

@@ -265,6 +265,11 @@ pub(super) fn of_message(
     let text = spoken_text(message);
     let data = message.data();
     let has_prompt = message.parts.iter().any(|part| matches!(part, Part::SystemPrompt { .. }));
+    // The caller gives the text for the agent as a member, which the prompt stands before.
+    let given =
+        data.filter(|_| has_prompt && message.text().is_empty()).and_then(|data| with_prompt(schema?, data, &text));
+    let data = given.as_ref().or(data);
+    let (text, has_prompt) = if given.is_some() { (String::new(), false) } else { (text, has_prompt) };
     let media: Vec<Part> = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
     let input = match schema {
         Some(schema) if is_object(description, form) => Some(object(affordance, schema, &text, data, has_prompt)?),
@@ -284,6 +289,21 @@ pub(super) fn of_message(
     };
     let checked = of_data(description, form, input, variables)?;
     Ok(Input { parts: media, ..checked })
+}
+
+/// Puts a prompt before the message to the agent that is among some members; `None` if no member is one by its name.
+fn with_prompt(schema: &Value, data: &Value, prompt: &str) -> Option<Value> {
+    let members = data.as_object()?;
+    let is_given = |name: &str| members.get(name).is_some_and(Value::is_string);
+    let properties = schema["properties"].as_object()?;
+    let (name, _) = TEXT_MEMBERS.iter().find_map(|known| {
+        let is_known = |name: &str| name.eq_ignore_ascii_case(known) && is_given(name);
+        properties.iter().find(|(name, schema)| is_known(name) && is_free_text(schema))
+    })?;
+    let mut members = members.clone();
+    let text = members[name].as_str().unwrap_or_default();
+    members.insert(name.clone(), format!("{prompt}\n\n{text}").into());
+    Some(members.into())
 }
 
 /// Adds the instruction of a later agent to the input of an action: as its member `instruction`, as another member for free
@@ -641,6 +661,24 @@ mod tests {
         assert_eq!(data(Message::from("Bonn")).unwrap(), Some(json!("Bonn")));
         assert_eq!(data(Message::from(json!({"a": 1}))).unwrap(), Some(json!({"a": 1})));
         assert!(matches!(data(Message::from(("Bonn", json!(1)))), Err(Error::InvalidInput { .. })));
+    }
+
+    #[test]
+    fn prompt_stands_before_the_text_that_is_given_as_a_member() {
+        let text = json!({"type": "string"});
+        let both =
+            json!({"type": "object", "properties": {"question": text, "message": text}, "required": ["question"]});
+        let lone = json!({"type": "object", "properties": {"question": text}, "required": ["question"]});
+        let city = json!({"type": "object", "properties": {"city": text}});
+        let said = |data: Value| Message::user([Part::system("Be brief."), Part::data(data)]);
+        for (schema, data, expected) in [
+            (&lone, json!({"question": "Rain?"}), json!({"question": "Be brief.\n\nRain?"})),
+            (&both, json!({"question": "Rain?"}), json!({"question": "Be brief.\n\nRain?"})),
+        ] {
+            assert_eq!(input_of(json!({"input": schema}), said(data)).unwrap().data, Some(expected));
+        }
+        let error = input_of(json!({"input": city}), said(json!({"city": "Bonn"}))).unwrap_err();
+        assert!(error.to_string().contains("the system prompt has no place"), "{error}");
     }
 
     #[test]

@@ -108,15 +108,11 @@ impl Task {
         })
     }
 
-    /// The answer that a task is: what the agent says, and its artifacts.
+    /// The answer that a task is: its artifacts, and last, as in a stream, what the agent says of them.
     pub(super) fn into_reply(self) -> Reply {
         let said = self.said().cloned().unwrap_or_default().parts.into_iter();
         let artifacts = self.artifacts.into_iter().map(Part::Artifact);
-        // The reason of a failure comes last, as in a stream.
-        let message = match self.state.is_failure() {
-            true => Message::agent(artifacts.chain(said)),
-            false => Message::agent(said.chain(artifacts)),
-        };
+        let message = Message::agent(artifacts.chain(said));
         // A task that is over is continued by none.
         let task = self.ids.task.filter(|_| !self.state.is_final());
         let continuation = Continuation { task, ..self.ids };

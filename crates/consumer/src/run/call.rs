@@ -84,10 +84,19 @@ impl Caller {
                 message_of(&input, false)
             }
         };
+        let question = conversation.message().text();
         let sacp = if node.sacp { Sacp::Required } else { Sacp::Allowed };
         let intent = conversation.intent(&message, None, true);
         let mut turn = Turn::new(&agent, chosen.affordance.clone(), intent, true).reading(sacp);
-        let end = self.follow(&mut turn).await?;
+        let end = match self.follow(&mut turn).await {
+            // The answer to a question has no place in the input: the user is asked again, since nothing was sent.
+            Err(error @ Error::InvalidInput { .. }) if stored.is_some() => {
+                let message = format!("{error}\n{question}").trim_end().to_owned();
+                let response = Response { status: Status::ClarificationNeeded, ..Response::failure(message) };
+                return Ok((Read { response, repairs: Vec::new() }, stored.cloned()));
+            }
+            outcome => outcome?,
+        };
         let next = conversation.with_turn(message, end.reply.clone(), &turn);
         let read = read(&chosen.affordance, end, node);
         let is_open = read.response.status == Status::ClarificationNeeded;
@@ -224,41 +233,61 @@ fn read(affordance: &Affordance, end: End, node: &Node) -> Read {
     }
     let mut response = answer.response;
     if answer.kind == Kind::Plain {
-        add_parts(&mut response, &reply.message);
+        response.thought = thought_of(&reply.message);
     }
+    add_media(&mut response, &reply.message.parts);
     if reply.state.needs_input() {
         response.status = Status::ClarificationNeeded;
     }
     Read { response, repairs: answer.repairs }
 }
 
-/// Adds what a message has beside text and data.
-fn add_parts(response: &mut Response, message: &Message) {
+/// Returns the agent's reasoning, or an empty text.
+fn thought_of(message: &Message) -> String {
     let thought = message.parts.iter().find_map(|part| match part {
         Part::Thinking { text } => Some(text.clone()),
         _ => None,
     });
-    response.thought = thought.unwrap_or_default();
-    let media: Vec<Value> =
-        message.parts.iter().filter(|part| part.media().is_some()).map(|part| json!(part)).collect();
+    thought.unwrap_or_default()
+}
+
+/// Adds images, documents, and other media to a response, those of artifacts included, as its member `media`.
+fn add_media(response: &mut Response, parts: &[Part]) {
+    let mut media = Vec::new();
+    collect_media(parts, &mut media);
     if !media.is_empty() {
         response.other.insert("media".into(), media.into());
+    }
+}
+
+fn collect_media(parts: &[Part], media: &mut Vec<Value>) {
+    for part in parts {
+        match part {
+            Part::Artifact(artifact) => collect_media(&artifact.parts, media),
+            part if part.media().is_some() => media.push(json!(part)),
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sacp::{Expected, read_answer};
+    use crate::{
+        Artifact,
+        sacp::{Expected, read_answer},
+    };
 
     #[test]
     fn media_and_thoughts_of_plain_answers_are_kept() {
         let media = crate::Media::bytes("image/png", [1]);
-        let message =
-            Message::agent([Part::Thinking { text: "hm".into() }, Part::text("It rains."), Part::Image(media)]);
+        let artifact = Artifact { id: "a".into(), name: None, parts: vec![Part::Image(media)], append: false };
+        let parts = [Part::Thinking { text: "hm".into() }, Part::text("It rains."), Part::Artifact(artifact)];
+        let message = Message::agent(parts);
         let answer = read_answer(&crate::answer::given(&message), &Expected::any(Sacp::Allowed));
         let mut response = answer.response;
-        add_parts(&mut response, &message);
+        response.thought = thought_of(&message);
+        add_media(&mut response, &message.parts);
         assert_eq!((response.message.as_str(), response.thought.as_str()), ("It rains.", "hm"));
         assert_eq!(response.other["media"][0]["mediaType"], "image/png");
     }
