@@ -6,13 +6,16 @@ use std::{
 };
 
 use super::{
-    output::{complain, red_on_stderr, visible},
+    output::{complain, complain_foreign, red_on_stderr, visible},
     terminal::stdout,
 };
-use agentdex_consumer::{Artifact, Content, Event, Message, Part, Repair, Reply, State, Status};
+use agentdex_consumer::{Artifact, Content, Error, Event, Message, Part, Repair, Reply, State, Status};
+use serde_json::Value;
 
 /// Stands on standard error for an answer without content.
 pub(super) const NO_ANSWER: &str = "(no answer)";
+/// Stands on standard error for a question without content.
+const NO_QUESTION: &str = "(the agent needs input, and doesn't say which)";
 
 /// Exit status of a command in which an agent asks, and nobody is there to answer.
 const NEEDS_INPUT: u8 = 2;
@@ -37,15 +40,22 @@ impl AnswerPrinter {
     }
 
     /// Prints an answer that is whole.
-    pub(super) fn reply(&mut self, reply: Reply) -> io::Result<()> {
+    pub(super) fn reply(&mut self, mut reply: Reply) -> io::Result<()> {
+        if reply.state.is_failure() || reply.state.needs_input() {
+            let (results, rest): (Vec<Part>, Vec<Part>) = reply.message.parts.into_iter().partition(is_result);
+            self.content(Message::agent(results))?;
+            reply.message = Message { parts: rest, ..Message::agent([]) };
+        }
         if reply.state.is_failure() {
-            let (results, reasons): (Vec<Part>, Vec<Part>) = reply.message.parts.iter().cloned().partition(is_result);
-            for event in Reply::message(Message::agent(results)).events().iter().filter(|event| !event.is_last()) {
-                self.event(event)?;
-            }
-            self.failure(reply.state, Message::agent(reasons))?;
+            self.failure(reply.state, std::mem::take(&mut reply.message))?;
         }
         reply.events().iter().try_for_each(|event| self.event(event))
+    }
+
+    /// Prints a message without an end of the turn.
+    fn content(&mut self, message: Message) -> io::Result<()> {
+        let events = Reply::message(message).events();
+        events.iter().filter(|event| !event.is_last()).try_for_each(|event| self.event(event))
     }
 
     /// Prints an event.
@@ -101,7 +111,7 @@ impl AnswerPrinter {
         self.is_answered = true;
         self.is_open = !text.ends_with('\n');
         let mut out = stdout();
-        out.write_all(text.as_bytes())?;
+        out.write_foreign(text)?;
         out.flush()
     }
 
@@ -144,37 +154,66 @@ impl AnswerPrinter {
     }
 
     fn question(&mut self, message: &Message) -> io::Result<()> {
-        if self.converses {
-            for event in Reply::message(message.clone()).events().iter().filter(|event| !event.is_last()) {
-                self.event(event)?;
-            }
+        if self.converses && !message.is_empty() {
+            self.content(message.clone())?;
             return self.close();
         }
         self.close()?;
-        aside(message)
+        match message.is_empty() {
+            true => complain(NO_QUESTION),
+            false => aside(message)?,
+        }
+        Ok(())
     }
 
     fn failure(&mut self, state: State, message: Message) -> io::Result<()> {
         self.close()?;
         let text = Reply { state, ..Reply::message(Message::agent([Part::text(message.text())])) }.into_result();
         if let Err(error) = text {
-            complain(&format!("{} {error}", red_on_stderr("error:")));
+            complain(&format!("{} {}", red_on_stderr("error:"), without_colors(&error)));
         }
-        print_aside(&message, |part| matches!(part, Part::Data { .. }))
+        print_aside(&message, &|part| matches!(part, Part::Data { .. }))
     }
 }
 
 /// Prints what an agent says beside its result, on standard error.
 pub(super) fn aside(message: &Message) -> io::Result<()> {
-    print_aside(message, |_| true)
+    print_aside(message, &|_| true)
 }
 
-fn print_aside(message: &Message, is_printed: impl Fn(&Part) -> bool) -> io::Result<()> {
+/// Prints what an agent says beside its data, on standard error.
+pub(super) fn aside_of_data(message: &Message) -> io::Result<()> {
+    print_aside(message, &|part| !matches!(part, Part::Data { .. }))
+}
+
+/// Prints an error of a turn, and the answer that can't be used, on standard error.
+pub(super) fn complain_of(error: &Error) -> io::Result<()> {
+    complain(&format!("{} {}", red_on_stderr("error:"), without_colors(error)));
+    rejected_answer(error)
+}
+
+/// Prints the answer that an error is about, on standard error.
+pub(super) fn rejected_answer(error: &Error) -> io::Result<()> {
+    let Error::InvalidAnswer { answer, .. } = error else { return Ok(()) };
+    complain("the agent answered:");
+    match answer.as_ref() {
+        Value::String(text) => complain_foreign(text.trim_end_matches('\n')),
+        data => complain(&serde_json::to_string_pretty(data)?),
+    }
+    Ok(())
+}
+
+/// An error in which others may have written, without what would color a terminal.
+fn without_colors(error: &Error) -> String {
+    error.to_string().replace('\u{1b}', "\u{fffd}")
+}
+
+fn print_aside(message: &Message, is_printed: &dyn Fn(&Part) -> bool) -> io::Result<()> {
     for part in message.parts.iter().filter(|part| is_printed(part)) {
         match part {
-            Part::Text { text } => complain(text.trim_end_matches('\n')),
+            Part::Text { text } => complain_foreign(text.trim_end_matches('\n')),
             Part::Data { data } => complain(&serde_json::to_string_pretty(data)?),
-            Part::Artifact(artifact) => aside(&Message::agent(artifact.parts.clone()))?,
+            Part::Artifact(artifact) => print_aside(&Message::agent(artifact.parts.clone()), is_printed)?,
             part => {
                 if let Some(Content::Url(url)) = part.media().map(|media| &media.content) {
                     complain(&visible(url));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     agent_name::id_of,
-    answer_printer::{AnswerPrinter, exit_of, report_coercions},
+    answer_printer::{AnswerPrinter, exit_of, rejected_answer, report_coercions},
     calling::Calling,
     output::{Style, complain, visible},
     terminal::stdout,
@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 }
 
 async fn whole(agent: &Agent, question: &str, is_json: bool) -> anyhow::Result<ExitCode> {
-    let conversation = agent.process(question).await.map_err(|error| with_command(error, agent))?;
+    let conversation = agent.process(question).await.map_err(|error| failed(error, agent))?;
     match is_json {
         true => {
             report_coercions(conversation.repairs());
@@ -142,6 +142,14 @@ fn reason(error: Error, agent: &Agent) -> String {
     visible(reason.unwrap_or(&text)).into_owned()
 }
 
+/// The error of a question that failed, after the answer that can't be used.
+fn failed(error: Error, agent: &Agent) -> anyhow::Error {
+    match rejected_answer(&error) {
+        Ok(()) => with_command(error, agent),
+        Err(unprinted) => unprinted.into(),
+    }
+}
+
 /// An error about the input names the command that takes data.
 fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
     match error {
@@ -186,7 +194,7 @@ async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
             Ok(event) => printer.event(&event)?,
             Err(error) => {
                 printer.close()?;
-                return Err(with_command(error, agent));
+                return Err(failed(error, agent));
             }
         }
     }

@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::{
     affordance_input::{UriVariables, input, with_flag},
     agent_name::id_of,
-    answer_printer::{AnswerPrinter, aside, exit_of, report_coercions},
+    answer_printer::{AnswerPrinter, aside_of_data, exit_of, rejected_answer, report_coercions},
     calling::Calling,
     output::visible,
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Affordance, Agent, Event, Message, Part, Reply, Settings, State};
+use agentdex_consumer::{Affordance, Agent, Error, Event, Reply, Settings, State};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
     let outcome = match arguments.stream {
         true => stream(&agent, action, input).await,
-        false => agent.invoke(action, input).await.map_err(with_flag).and_then(print),
+        false => agent.invoke(action, input).await.map_err(failed).and_then(print),
     };
     consumer.close().await;
     outcome
@@ -66,7 +66,7 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
             Ok(event) => event,
             Err(error) => {
                 printer.close()?;
-                return Err(error.into());
+                return Err(failed(error));
             }
         };
         printer.event(&event)?;
@@ -75,6 +75,14 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
         }
     }
     Ok(code)
+}
+
+/// The error of a command whose call failed, after the answer that can't be used.
+fn failed(error: Error) -> anyhow::Error {
+    match rejected_answer(&error) {
+        Ok(()) => with_flag(error),
+        Err(unprinted) => unprinted.into(),
+    }
 }
 
 /// Prints the data of an answer on standard output, for programs, and what the agent says beside them on standard error.
@@ -87,8 +95,7 @@ fn print(reply: Reply) -> anyhow::Result<ExitCode> {
     }
     report_coercions(&reply.repairs);
     writeln!(stdout(), "{}", data.join("\n"))?;
-    let beside = reply.message.parts.into_iter().filter(|part| !matches!(part, Part::Data { .. }));
-    aside(&Message::agent(beside))?;
+    aside_of_data(&reply.message)?;
     Ok(exit_of(state))
 }
 

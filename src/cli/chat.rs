@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
-    answer_printer::{AnswerPrinter, exit_of},
+    answer_printer::{AnswerPrinter, complain_of, exit_of},
     calling::Calling,
     line_editor::LineEditor,
     output::{Style, complain, red_on_stderr, visible},
@@ -120,7 +120,7 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<Ex
             }
             Err(error) => {
                 printer.close()?;
-                complain(&format!("{} {error}", red_on_stderr("error:")));
+                complain_of(&error)?;
                 return Ok(ExitCode::FAILURE);
             }
         }

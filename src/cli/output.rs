@@ -80,6 +80,11 @@ pub(super) fn complain(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
+/// Prints a text of others on standard error, on lines of its own.
+pub(super) fn complain_foreign(text: &str) {
+    let _ = stderr().write_foreign(&format!("{text}\n"));
+}
+
 /// Standard output of a command that changes something with each line: it goes on where a line can't be printed.
 #[derive(Debug, Default)]
 pub(super) struct Results {

@@ -13,11 +13,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer_printer::NO_ANSWER,
+    answer_printer::{AnswerPrinter, NO_ANSWER, report_coercions},
     calling::Calling,
     document::FileDocument,
     output::{Style, complain, fit, red_on_stderr, visible},
-    terminal::{stderr, stdout},
+    terminal::{Screen, stderr, stdout},
 };
 use agentdex::{
     convert::{
@@ -306,10 +306,11 @@ impl Printer {
             RunEvent::Answered { response, .. } if response.status == Status::ClarificationNeeded => {
                 self.wanted.clone_from(&response.data);
             }
-            RunEvent::Answered { node, response, elapsed, .. } => {
+            RunEvent::Answered { node, response, elapsed, repairs, .. } => {
                 let status = format!("{node}: {} after {:.1} s", response.status, elapsed.as_secs_f64());
                 writeln!(err, "{}", visible(&status))?;
                 writeln!(err, "    {}", style.dim(&fit(&summary(response), 4)))?;
+                report_coercions(repairs);
                 self.answered.clone_from(&response.message);
             }
             RunEvent::Said { message, .. } => {
@@ -323,7 +324,10 @@ impl Printer {
                 }
             }
             RunEvent::NeedsInput { node, message } => {
-                writeln!(err, "{} {}", style.bold(&format!("{}:", visible(node))), message.trim_end_matches('\n'))?;
+                let message = if message.is_empty() { "(it needs input, and doesn't say which)" } else { message };
+                write!(err, "{} ", style.bold(&format!("{}:", visible(node))))?;
+                err.write_foreign(message.trim_end_matches('\n'))?;
+                writeln!(err)?;
                 let wanted = std::mem::take(&mut self.wanted);
                 if !wanted.is_empty() {
                     writeln!(err, "{}", serde_json::to_string_pretty(&wanted)?)?;
@@ -336,7 +340,10 @@ impl Printer {
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
-                writeln!(err, "{} {}{reason}", red_on_stderr("error:"), visible(&at))?;
+                let reason = if reason.trim().is_empty() { "it failed without a reason" } else { reason };
+                write!(err, "{} {}", red_on_stderr("error:"), visible(&at))?;
+                err.write_foreign(reason)?;
+                writeln!(err)?;
             }
             _ => {}
         }
@@ -351,12 +358,12 @@ fn summary(response: &Response) -> String {
 }
 
 /// Prints a text as it was written, and ends its last line.
-fn print_text(out: &mut impl Write, text: &str) -> io::Result<()> {
-    out.write_all(text.as_bytes())?;
+fn print_text(out: &mut Screen<impl Write>, text: &str) -> io::Result<()> {
+    out.write_foreign(text)?;
     if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
 }
 
-fn print_result(out: &mut impl Write, response: &Response, is_printed: bool, is_flow: bool) -> io::Result<()> {
+fn print_result(out: &mut Screen<impl Write>, response: &Response, is_printed: bool, is_flow: bool) -> io::Result<()> {
     if !response.message.is_empty() && !is_printed {
         print_text(out, &response.message)?;
     }
@@ -370,7 +377,11 @@ fn print_result(out: &mut impl Write, response: &Response, is_printed: bool, is_
         let data = value.map_or_else(|| serde_json::to_string_pretty(&response.data), serde_json::to_string_pretty)?;
         writeln!(out, "{data}")?;
     }
-    if response.message.is_empty() && response.data.is_empty() && is_printed {
+    let media = response.other.get("media").and_then(Value::as_array);
+    for part in media.into_iter().flatten().filter_map(|part| serde_json::from_value(part.clone()).ok()) {
+        AnswerPrinter::default().event(&Event::Media(part))?;
+    }
+    if response.message.is_empty() && response.data.is_empty() && media.is_none() && is_printed {
         complain(NO_ANSWER);
     }
     Ok(())

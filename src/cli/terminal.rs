@@ -68,6 +68,16 @@ impl<W> Screen<W> {
     }
 }
 
+impl<W: Write> Screen<W> {
+    /// Writes a text of others, which may not even color.
+    pub(super) fn write_foreign(&mut self, text: &str) -> io::Result<()> {
+        match self.is_terminal {
+            true => self.write_all(text.replace('\u{1b}', "\\u001b").as_bytes()),
+            false => self.write_all(text.as_bytes()),
+        }
+    }
+}
+
 impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_terminal {
@@ -161,6 +171,16 @@ mod tests {
         ] {
             assert_eq!(written(true, &[text.as_bytes()]), text);
         }
+    }
+
+    #[test]
+    fn texts_of_others_have_no_colors() {
+        let mut screen = Screen { out: Vec::new(), is_terminal: true, held: Vec::new() };
+        screen.write_foreign("a\x1b[31mred\x07\n").unwrap();
+        assert_eq!(String::from_utf8(screen.out).unwrap(), "a\\u001b[31mred\\u0007\n");
+        let mut pipe = Screen { out: Vec::new(), is_terminal: false, held: Vec::new() };
+        pipe.write_foreign("a\x1b[31mred").unwrap();
+        assert_eq!(pipe.out, b"a\x1b[31mred");
     }
 
     #[test]

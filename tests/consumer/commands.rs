@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
+use agentdex_server::http;
 use serde_json::{Value, json};
 
 use super::{
@@ -321,6 +322,9 @@ fn answer_takes_its_place_in_the_input_of_an_agent_that_does_not_remember_it() {
     assert!(asks.status.code() == Some(2) && text(&asks).contains("Which?"), "{}", text(&asks));
     let asks = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "Cologne"], "");
     assert!(asks.status.code() == Some(2) && text(&asks).contains("Which day?"), "{}", text(&asks));
+    let asks = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "tomorrow"], "");
+    let (code, said) = (asks.status.code(), text(&asks));
+    assert!(code == Some(2) && said.contains("/day") && said.contains("Which day?"), "{said}");
     let answered = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "4"], "");
     assert!(answered.status.success() && text(&answered).contains("Dry."), "{}", text(&answered));
     let chat = agentdex(&registry, &["chat", "urn:example:city"], "Bonn\nCologne\n4\n");
@@ -329,6 +333,73 @@ fn answer_takes_its_place_in_the_input_of_an_agent_that_does_not_remember_it() {
     let inputs = ["Bonn", "Cologne", "Cologne"].into_iter().zip([3, 3, 4]);
     let inputs: Vec<Value> = inputs.map(|(city, day)| json!({"city": city, "day": day})).collect();
     assert_eq!(bodies, [inputs.clone(), inputs].concat());
+}
+
+#[test]
+fn answer_that_breaks_what_is_declared_is_shown_with_the_reason() {
+    let server = Server::start(|_| Said::json(json!("I could not find it.\u{1b}[31m")));
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    let mut agent = super::asking(&server.origin);
+    agent["id"] = "urn:example:city".into();
+    agent["actions"]["ask"]["output"] = json!({"type": "object", "required": ["city"]});
+    registry.put("/things/urn:example:city", agent.to_string()).expect(201);
+    let stderr = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    for arguments in [
+        &["ask", "--agent", "urn:example:city", "Bonn"] as &[&str],
+        &["ask", "--agent", "urn:example:city", "Bonn", "--stream"],
+        &["call", "urn:example:city", "ask", "--input", "\"Bonn\""],
+        &["chat", "urn:example:city"],
+    ] {
+        let output = agentdex(&registry, arguments, "Bonn\n");
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(1) && said.contains("I could not find it."), "{arguments:?} {said}");
+    }
+    let turn = json!({"message": "Bonn"}).to_string();
+    let path = "/things/urn:example:city/conversation";
+    let problem = registry.call("POST", path).body("application/json", turn).send().problem(502, "agent-failed");
+    assert_eq!(problem["answer"], json!("I could not find it.\u{1b}[31m"));
+}
+
+#[test]
+fn coerced_values_are_reported_by_runs_and_over_http() {
+    let server = Server::start(|_| Said::json(json!({"mm": "3"})));
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    let mut agent = super::asking(&server.origin);
+    agent["id"] = "urn:example:rain".into();
+    agent["actions"]["ask"]["output"] = json!({"type": "object", "properties": {"mm": {"type": "integer"}}});
+    registry.put("/things/urn:example:rain", agent.to_string()).expect(201);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chain.yaml").to_str().unwrap().to_owned();
+    std::fs::write(&file, "start: a\nnodes: {a: {agent: 'urn:example:rain', input: Bonn}}\n").unwrap();
+    let ran = agentdex(&registry, &["run", &file], "");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("\"3\" was read as 3"), "{said}");
+    let turn = json!({"message": "Bonn"}).to_string();
+    let path = "/things/urn:example:rain/conversation";
+    let answer = registry.call("POST", path).body("application/json", turn).send().expect(200).json();
+    assert_eq!(answer["repairs"][0]["pointer"], "/mm", "{answer}");
+}
+
+#[test]
+fn images_of_an_answer_are_kept_in_a_run() {
+    let server = Server::start(|request| {
+        let parts = json!([{"raw": "AQID", "mediaType": "image/png"}]);
+        let status = json!({"state": "TASK_STATE_COMPLETED"});
+        let task =
+            json!({"id": "1", "contextId": "c", "status": status, "artifacts": [{"artifactId": "a", "parts": parts}]});
+        Said::json(json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": {"task": task}}))
+    });
+    let form = json!({"href": &server.origin, "subprotocol": "a2a", "a2a:binding": "JSONRPC"});
+    let agent = super::thing(json!({"id": "urn:example:painter", "actions": {"ask": {"forms": [form]}}}));
+    let registry = TestRegistry::start();
+    registry.put("/things/urn:example:painter", agent.to_string()).expect(201);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chain.yaml").to_str().unwrap().to_owned();
+    std::fs::write(&file, "start: a\nnodes: {a: {agent: 'urn:example:painter', input: A cat}}\n").unwrap();
+    let ran = agentdex(&registry, &["run", &file], "");
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "[image/png of 3 bytes]\n", "{ran:?}");
+    let events = agentdex(&registry, &["run", &file, "--json"], "");
+    assert!(String::from_utf8_lossy(&events.stdout).contains("image/png"), "{events:?}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ fn station() -> (Server, Value) {
         "/alarm" => {
             Said::stream("text/event-stream", &["data: {\"level\": 1}\n\n", "data: two\ndata: lines\n\n"]).hanging()
         }
+        "/degrees" => Said::json(json!("21")),
+        "/words" => Said::json(json!("warm")),
         "/broken" => Said::new("500 Internal Server Error", &[], "it is broken"),
         _ => Said::new("404 Not Found", &[], ""),
     });
@@ -37,6 +39,8 @@ fn station() -> (Server, Value) {
             "unit": {"type": "string", "forms": [form("/unit")]},
             "image": {"readOnly": true, "forms": [form("/image")]},
             "level/low": {"uriVariables": variables, "forms": [form("/level{?room}")]},
+            "degrees": {"type": "integer", "forms": [form("/degrees")]},
+            "words": {"type": "integer", "forms": [form("/words")]},
             "broken": {"forms": [form("/broken")]},
         },
         "events": {"alarm": {"uriVariables": variables, "forms": [alarm]}},
@@ -77,6 +81,9 @@ fn properties_are_read_and_written_through_the_registry() {
     assert_eq!(server.received().len(), before, "nothing was sent");
     let broken = registry.get(&value("broken")).problem(502, "agent-failed");
     assert!(broken["detail"].as_str().unwrap().contains("500"), "{broken}");
+
+    assert_eq!(registry.get(&value("degrees")).expect(200).json(), json!({"value": 21}));
+    assert_eq!(registry.get(&value("words")).problem(502, "agent-failed")["answer"], json!("warm"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use crate::Problem;
+use crate::{Problem, Repair};
 
 /// A message to an agent: the body of `POST /things/{id}/conversation`. It is made of `message`, `input` and `parts`, in this
 /// order, of which it has at least one.
@@ -49,6 +49,9 @@ pub struct Answered {
     pub state: String,
     /// The text of the message.
     pub text: String,
+    /// Repairs of the answer, and values that were coerced to the schema that the action declares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<Repair>,
 }
 
 /// An event of a streamed answer: `POST /things/{id}/conversation` with `Accept: text/event-stream`.

@@ -39,6 +39,9 @@ pub(super) fn problem(error: consumer::Error) -> Problem {
     let problem = Problem::new(status, code, error.to_string());
     match &error {
         E::InvalidInput { violations, .. } => problem.with("validationErrors", json!(validation_errors(violations))),
+        E::InvalidAnswer { violations, answer, .. } => problem
+            .with("validationErrors", json!(validation_errors(violations)))
+            .with("answer", answer.as_ref().clone()),
         _ => problem,
     }
 }

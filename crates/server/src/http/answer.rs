@@ -27,6 +27,7 @@ pub(super) fn answered(turn: &Conversation) -> Result<Answered, Problem> {
         message: json!(turn.message()),
         state: turn.state().to_string(),
         text: turn.message().text(),
+        repairs: turn.repairs().to_vec(),
     })
 }
 
