@@ -28,200 +28,217 @@ const YEAR: u64 = 365 * 24 * 60 * 60;
 #[derive(Clone, Args)]
 pub struct Settings {
     /// Data directory of the registry
-    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
+    #[arg(long, help_heading = "Storage and addresses", value_name = "DIR", default_value = DEFAULT_DATA)]
     pub data: PathBuf,
-    /// Address of the REST API; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    /// Address of the web page and the REST API; port 0 selects a free port
+    #[arg(long, help_heading = "Storage and addresses", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
-    /// Address of the MQTT endpoint; port 0 takes a free one [default: 127.0.0.1:1883, unless it is taken]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// URL at which clients reach the REST API, if it differs from the address
+    #[arg(long, help_heading = "Storage and addresses", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Register a few example agents
+    #[arg(long, help_heading = "Storage and addresses")]
+    pub examples: bool,
+    /// Settings file [default: agentdex.toml, if it exists]
+    #[arg(long, help_heading = "Storage and addresses", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What to do with descriptions that need a fix: lenient fixes them, strict rejects them
+    #[arg(
+        long,
+        help_heading = "Descriptions",
+        value_name = "lenient|strict",
+        default_value = "lenient",
+        hide_possible_values = true
+    )]
+    pub validation: Validation,
+    /// What to do with credentials in Thing Descriptions: flag stores them and warns, replace stores [redacted] and
+    /// warns, refuse rejects the description. Credentials in other formats are never stored
+    #[arg(
+        long,
+        help_heading = "Descriptions",
+        value_name = "flag|replace|refuse",
+        default_value = "flag",
+        hide_possible_values = true
+    )]
+    pub redact: Redact,
+    /// Time to live of agents that request none [default: unlimited]
+    #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
+    pub default_ttl: Option<u64>,
+    /// Minimum time to live; shorter requests are raised to it
+    #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
+    pub min_ttl: Option<u64>,
+    /// Maximum time to live; longer requests are reduced to it
+    #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
+    pub max_ttl: Option<u64>,
+    /// Model for search by meaning: the built-in one, none (search by words only), or a directory with a sentence
+    /// encoder (model.safetensors, config.json, and vocab.txt or tokenizer.json)
+    #[arg(long, help_heading = "Search", value_name = "DIR|built-in|none", default_value = "built-in")]
+    pub embedding_model: EmbeddingModel,
+    /// Weight of meaning against words (BM25), from 0 to 1000 [default: 40, with a directory 60]
+    #[arg(long, help_heading = "Search", value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
+    pub semantic_scale: Option<u32>,
+    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as statements, 10 to 20 KB each
+    #[arg(long, help_heading = "Search")]
+    pub sparql: bool,
+    /// Require an API key from clients; `agentdex keys create` creates keys
+    #[arg(long, help_heading = "Access")]
+    pub auth: bool,
+    /// With --auth, let everyone read
+    #[arg(long, help_heading = "Access")]
+    pub public_read: bool,
+    /// Reject all writes
+    #[arg(long, help_heading = "Access")]
+    pub read_only: bool,
+    /// Let clients with the role register talk to agents through the server, also on the web page: call actions, read
+    /// and write properties, subscribe to events
+    #[arg(long, help_heading = "Access")]
+    pub conversations: bool,
+    /// Allow addresses other than loopback without --auth or TLS
+    #[arg(long, help_heading = "Access")]
+    pub insecure: bool,
+    /// Web origin whose pages may call the API, or * for all; can be repeated
+    #[arg(long, help_heading = "Access", value_name = "ORIGIN")]
+    pub cors_origin: Vec<String>,
+    /// Host name under which clients reach the server, besides localhost and addresses, or * for all; can be repeated
+    #[arg(long, help_heading = "Access", value_name = "HOST")]
+    pub allowed_host: Vec<String>,
+    /// PEM file with the certificate chain for HTTPS and MQTT over TLS; reloaded when it changes, and on SIGHUP
+    #[arg(long, help_heading = "TLS", value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of the certificate
+    #[arg(long, help_heading = "TLS", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// With --auth, also accept client certificates of the authorities in this PEM file. The owner is the first DNS
+    /// name, URI, or common name in the certificate
+    #[arg(long, help_heading = "TLS", value_name = "FILE")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Role of clients with a certificate, or with this name in it; can be repeated [default: read]
+    #[arg(long, help_heading = "TLS", value_name = "[NAME=]ROLE", value_parser = role_entry)]
+    pub tls_client_role: Vec<String>,
+    /// With --auth, also accept access tokens of this authorization server (OpenID Connect, OAuth 2.0)
+    #[arg(long, help_heading = "OpenID Connect", value_name = "URL")]
+    pub oidc_issuer: Option<String>,
+    /// Audience that tokens for this server must have
+    #[arg(long, help_heading = "OpenID Connect", value_name = "NAME")]
+    pub oidc_audience: Option<String>,
+    /// URL of the issuer's keys (JWKS) [default: the one in the issuer's metadata]
+    #[arg(long, help_heading = "OpenID Connect", value_name = "URL")]
+    pub oidc_jwks: Option<String>,
+    /// Claim with the owner, by name or JSON Pointer [default: sub]
+    #[arg(long, help_heading = "OpenID Connect", value_name = "CLAIM")]
+    pub oidc_owner_claim: Option<String>,
+    /// Claim with the names of roles, such as /realm_access/roles [default: scope]
+    #[arg(long, help_heading = "OpenID Connect", value_name = "CLAIM")]
+    pub oidc_role_claim: Option<String>,
+    /// Role of tokens, or of tokens with this name in the role claim; can be repeated [default: read=read,
+    /// register=register, admin=admin]
+    #[arg(long, help_heading = "OpenID Connect", value_name = "[NAME=]ROLE", value_parser = role_entry)]
+    pub oidc_role: Vec<String>,
+    /// Client id for signing in on the web page. Register it at the issuer as a public client with the URL of the page
+    /// as redirect URI
+    #[arg(long, help_heading = "OpenID Connect", value_name = "ID")]
+    pub oidc_client_id: Option<String>,
+    /// Scopes that the web page requests, separated by spaces [default: openid]
+    #[arg(long, help_heading = "OpenID Connect", value_name = "SCOPE")]
+    pub oidc_scope: Option<String>,
+    /// Address of MQTT; port 0 selects a free port [default: 127.0.0.1:1883, unless it is in use]
+    #[arg(long, help_heading = "MQTT", value_name = "ADDRESS:PORT")]
     pub mqtt_listen: Option<String>,
-    /// Serve no MQTT
-    #[arg(long)]
+    /// Disable the MQTT endpoint
+    #[arg(long, help_heading = "MQTT")]
     pub no_mqtt: bool,
     /// Also publish to this MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT
-    #[arg(long, value_name = "URL")]
+    #[arg(long, help_heading = "MQTT", value_name = "URL")]
     pub mqtt_url: Option<String>,
-    /// PEM file with the certificates that an mqtts broker is trusted by [default: those of the system]
-    #[arg(long, value_name = "FILE")]
+    /// PEM file with the certificate authorities of the broker [default: those of the system]
+    #[arg(long, help_heading = "MQTT", value_name = "FILE")]
     pub mqtt_ca: Option<PathBuf>,
     /// First level of all MQTT topics
-    #[arg(long, value_name = "PREFIX", default_value = "agentdex")]
+    #[arg(long, help_heading = "MQTT", value_name = "PREFIX", default_value = "agentdex")]
     pub mqtt_prefix: String,
-    /// Time that an MQTT session waits for a client that requests no interval, as clients of 3.1.1 do
-    #[arg(long, value_name = "SECONDS", default_value_t = 86400, value_parser = number::<u64>(1..=u32::MAX.into()))]
+    /// Session expiry of MQTT clients that request none, such as those of MQTT 3.1.1
+    #[arg(long, help_heading = "MQTT", value_name = "SECONDS", default_value_t = 86400, value_parser = number::<u64>(1..=u32::MAX.into()))]
     pub mqtt_session_expiry: u64,
-    /// Register a few example agents
-    #[arg(long)]
-    pub examples: bool,
-    /// Treatment of descriptions that need a fix: lenient fixes them, strict refuses them
-    #[arg(long, value_name = "lenient|strict", default_value = "lenient", hide_possible_values = true)]
-    pub validation: Validation,
-    /// Treatment of credentials in Thing Descriptions that are sent: flag stores them, with a warning and a flag; replace
-    /// stores [redacted] in their place, with a warning; refuse answers 400. Other formats are always stored without
-    #[arg(long, value_name = "flag|replace|refuse", default_value = "flag", hide_possible_values = true)]
-    pub redact: Redact,
-    /// Time to live of agents that request none [default: for ever]
-    #[arg(long, value_name = "SECONDS")]
-    pub default_ttl: Option<u64>,
-    /// Shortest time to live; a shorter one is raised
-    #[arg(long, value_name = "SECONDS")]
-    pub min_ttl: Option<u64>,
-    /// Longest time to live; a longer one is lowered
-    #[arg(long, value_name = "SECONDS")]
-    pub max_ttl: Option<u64>,
-    /// Directory of a sentence encoder (model.safetensors, config.json, vocab.txt or tokenizer.json) that searches
-    /// compare meaning by; built-in for the table that is part of the program, none to search by words alone
-    #[arg(long, value_name = "DIR|built-in|none", default_value = "built-in")]
-    pub embedding_model: EmbeddingModel,
-    /// Weight of a cosine of 1 beside the score of the words (BM25), from 0 to 1000 [default: 40, with a directory 60]
-    #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
-    pub semantic_scale: Option<u32>,
-    /// Let only clients with an API key in; `agentdex keys create` makes keys
-    #[arg(long)]
-    pub auth: bool,
-    /// With --auth, let everybody read
-    #[arg(long)]
-    pub public_read: bool,
-    /// Let no client register, change or remove anything
-    #[arg(long)]
-    pub read_only: bool,
-    /// Let clients with the role register talk with agents through the server, which calls them, read and write their properties,
-    /// and subscribe to their events; also on the web page
-    #[arg(long)]
-    pub conversations: bool,
-    /// Listen on an address that isn't loopback without --auth or without TLS
-    #[arg(long)]
-    pub insecure: bool,
-    /// Encrypt HTTP and MQTT: PEM file with the certificate of the server and those between it and a root; read again
-    /// when it changes, and on SIGHUP
-    #[arg(long, value_name = "FILE")]
-    pub tls_cert: Option<PathBuf>,
-    /// PEM file with the key of that certificate
-    #[arg(long, value_name = "FILE")]
-    pub tls_key: Option<PathBuf>,
-    /// With --auth, also let in clients with a certificate of these authorities (PEM): the owner is its first DNS name,
-    /// else its URI, else its common name
-    #[arg(long, value_name = "FILE")]
-    pub tls_client_ca: Option<PathBuf>,
-    /// Role of clients with a certificate, or of those with that name in it; can be repeated [default: read]
-    #[arg(long, value_name = "[NAME=]ROLE", value_parser = role_entry)]
-    pub tls_client_role: Vec<String>,
-    /// With --auth, also let in clients with access tokens of this authorization server (OpenID Connect, OAuth 2.0)
-    #[arg(long, value_name = "URL")]
-    pub oidc_issuer: Option<String>,
-    /// Audience of tokens for this server
-    #[arg(long, value_name = "NAME")]
-    pub oidc_audience: Option<String>,
-    /// URL of the keys of the issuer (JWKS) [default: the one in its metadata]
-    #[arg(long, value_name = "URL")]
-    pub oidc_jwks: Option<String>,
-    /// Claim that is the owner, by name or JSON Pointer [default: sub]
-    #[arg(long, value_name = "CLAIM")]
-    pub oidc_owner_claim: Option<String>,
-    /// Claim with the names that roles go by, such as /realm_access/roles [default: scope]
-    #[arg(long, value_name = "CLAIM")]
-    pub oidc_role_claim: Option<String>,
-    /// Role of tokens, or of those with that name in the claim; can be repeated [default: read=read, register=register,
-    /// admin=admin]
-    #[arg(long, value_name = "[NAME=]ROLE", value_parser = role_entry)]
-    pub oidc_role: Vec<String>,
-    /// Client that the web page signs people in as at the issuer: a public one, with the URL of the page as redirect URI
-    #[arg(long, value_name = "ID")]
-    pub oidc_client_id: Option<String>,
-    /// Scope that the page asks for, several with spaces between them [default: openid]
-    #[arg(long, value_name = "SCOPE")]
-    pub oidc_scope: Option<String>,
-    /// Web origin whose pages may call the API, * for all; can be repeated
-    #[arg(long, value_name = "ORIGIN")]
-    pub cors_origin: Vec<String>,
-    /// Name that clients reach the server by, beside localhost and addresses; * for every name; can be repeated
-    #[arg(long, value_name = "HOST")]
-    pub allowed_host: Vec<String>,
     /// Maximum number of HTTP connections [default: half of the file descriptors, at most 16384]
-    #[arg(long, value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
     pub max_connections: Option<usize>,
-    /// Maximum number of HTTP connections from one address that isn't loopback [default: half of all]
-    #[arg(long, value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
+    /// Maximum number of HTTP connections from one address, except loopback [default: half of --max-connections]
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
     pub max_connections_per_client: Option<usize>,
-    /// Maximum number of event streams, long polls and WebSockets [default: three quarters of all connections]
-    #[arg(long, value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
+    /// Maximum number of event streams, long polls, and WebSockets [default: three quarters of --max-connections]
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
     pub max_streams: Option<usize>,
-    /// Maximum number of requests a second of one client: the holder of a key, or else an address [default: no limit]
-    #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(1..=1_000_000))]
+    /// Maximum number of requests per second from one client, by API key or address [default: unlimited]
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<u32>(1..=1_000_000))]
     pub rate_limit: Option<u32>,
-    /// Maximum time for a client to send the head of a request
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = number::<u64>(1..=HOUR))]
+    /// Time allowed for a client to send the head of a request
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "SECONDS", default_value_t = 10, value_parser = number::<u64>(1..=HOUR))]
     pub head_timeout: u64,
-    /// Maximum time that a client may send nothing of a body
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = number::<u64>(1..=HOUR))]
+    /// Time after which a client that stops sending is disconnected
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "SECONDS", default_value_t = 30, value_parser = number::<u64>(1..=HOUR))]
     pub body_timeout: u64,
-    /// Maximum time that a client may read nothing of a response
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(1..=HOUR))]
+    /// Time after which a client that stops reading is disconnected
+    #[arg(long, help_heading = "Limits and timeouts", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(1..=HOUR))]
     pub write_timeout: u64,
-    /// Format of log lines on standard error
-    #[arg(long, value_name = "text|json", default_value = "text", hide_possible_values = true)]
-    pub log_format: LogFormat,
-    /// Verbosity of the log: error, warn, info, debug (each request) or trace [default: what RUST_LOG says, else info]
-    #[arg(long, value_name = "LEVEL", hide_possible_values = true)]
-    pub log_level: Option<LogLevel>,
-    /// URL that clients reach the REST API by, if it isn't the address above
-    #[arg(long, value_name = "URL")]
-    pub public_url: Option<String>,
-    /// Network, address or host to fetch from although it isn't public, such as 10.1.0.0/16 or cards.internal:8080; can
-    /// be repeated
-    #[arg(long, value_name = "CIDR|HOST[:PORT]")]
+    /// Allow requests to this network, address, or host although it isn't public, such as 10.1.0.0/16 or
+    /// cards.internal:8080; can be repeated
+    #[arg(long, help_heading = "Outgoing requests", value_name = "CIDR|HOST[:PORT]")]
     pub allow_fetch: Vec<String>,
-    /// HTTP proxy to fetch through: http://HOST:PORT [default: none, whatever the environment says]
-    #[arg(long, value_name = "URL")]
+    /// HTTP proxy for outgoing requests: http://HOST:PORT [default: none; proxy variables are ignored]
+    #[arg(long, help_heading = "Outgoing requests", value_name = "URL")]
     pub fetch_proxy: Option<String>,
-    /// PEM file with certificates to trust in fetching, beside those of the system
-    #[arg(long, value_name = "FILE")]
+    /// PEM file with further certificate authorities to trust
+    #[arg(long, help_heading = "Outgoing requests", value_name = "FILE")]
     pub fetch_ca: Option<PathBuf>,
-    /// Maximum time to fetch a document
-    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = number::<u64>(1..=600))]
+    /// Maximum duration of fetching a document
+    #[arg(long, help_heading = "Outgoing requests", value_name = "SECONDS", default_value_t = 15, value_parser = number::<u64>(1..=600))]
     pub fetch_timeout: u64,
-    /// File, or folder with *.json and *.jwks files, with public keys (JSON Web Key Sets) that signatures of agent cards
-    /// are trusted by
-    #[arg(long, value_name = "PATH")]
-    pub trusted_keys: Option<PathBuf>,
-    /// Refuse agent cards without a valid signature
-    #[arg(long)]
-    pub require_signature: bool,
     /// Seconds between two polls of a tracked source
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = number::<u64>(1..=YEAR))]
+    #[arg(long, help_heading = "Outgoing requests", value_name = "SECONDS", default_value_t = 3600, value_parser = number::<u64>(1..=YEAR))]
     pub refresh_interval: u64,
-    /// Number of failed polls in a row that make an agent stale
-    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = number::<u32>(1..=u32::MAX.into()))]
+    /// Number of consecutive failed polls after which an agent is marked as stale
+    #[arg(long, help_heading = "Outgoing requests", value_name = "NUMBER", default_value_t = 5, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub stale_after: u32,
-    /// Answer SPARQL queries at /search/sparql: the statements of all descriptions are held in memory, 10 to 20 KB each
-    #[arg(long)]
-    pub sparql: bool,
-    /// File with the policy that the guardian decides by, in TOML [default: a built-in one]
-    #[arg(long, value_name = "FILE")]
+    /// File with trusted public keys (JSON Web Key Set) for signed agent cards, or a folder of *.json and *.jwks files
+    #[arg(long, help_heading = "Signatures", value_name = "PATH")]
+    pub trusted_keys: Option<PathBuf>,
+    /// Reject agent cards without a valid signature
+    #[arg(long, help_heading = "Signatures")]
+    pub require_signature: bool,
+    /// Policy file of the guardian, in TOML [default: a built-in policy]
+    #[arg(long, help_heading = "Guardian", value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Allow every step of agents, and only report what the policy would deny or modify
-    #[arg(long)]
+    /// Allow every step, and only report what the policy would deny or modify
+    #[arg(long, help_heading = "Guardian")]
     pub dry_run_policy: bool,
-    /// Store what agents exchange in the guardian's trail, instead of hashes of it
-    #[arg(long)]
+    /// Store the content of messages in the guardian's trail, instead of hashes
+    #[arg(long, help_heading = "Guardian")]
     pub store_content: bool,
     /// Maximum size of the guardian's trail [default: 268435456]
-    #[arg(long, value_name = "BYTES", value_parser = number::<u64>(1024 * 1024..=u64::MAX))]
+    #[arg(long, help_heading = "Guardian", value_name = "BYTES", value_parser = number::<u64>(1024 * 1024..=u64::MAX))]
     pub max_trail_bytes: Option<u64>,
-    /// Time that the guardian's trail is kept [default: 2592000]
-    #[arg(long, value_name = "SECONDS", value_parser = number::<u64>(1..=YEAR))]
+    /// How long entries of the guardian's trail are kept [default: 2592000]
+    #[arg(long, help_heading = "Guardian", value_name = "SECONDS", value_parser = number::<u64>(1..=YEAR))]
     pub trail_retention: Option<u64>,
-    /// File that each decision of the guardian is appended to as an event of OCSF
-    #[arg(long, value_name = "FILE")]
+    /// File to which each decision of the guardian is appended as an OCSF event
+    #[arg(long, help_heading = "Guardian", value_name = "FILE")]
     pub ocsf_file: Option<PathBuf>,
-    /// URL of an OpenTelemetry collector (OTLP over HTTP) that the guardian's decisions are sent to as spans, such as
+    /// OpenTelemetry collector (OTLP over HTTP) that receives the guardian's decisions as spans, such as
     /// http://127.0.0.1:4318
-    #[arg(long, value_name = "URL")]
+    #[arg(long, help_heading = "Guardian", value_name = "URL")]
     pub otlp_url: Option<String>,
-    /// File with settings [default: agentdex.toml, if it is there]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    /// Format of log lines on standard error
+    #[arg(
+        long,
+        help_heading = "Logging",
+        value_name = "text|json",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    pub log_format: LogFormat,
+    /// Lowest level to log: error, warn, info, debug (each request), or trace [default: RUST_LOG, or info]
+    #[arg(long, help_heading = "Logging", value_name = "LEVEL", hide_possible_values = true)]
+    pub log_level: Option<LogLevel>,
 }
 
 impl Settings {

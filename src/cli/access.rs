@@ -14,22 +14,22 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The callers that see it from now on, beside its owner and admins
+    /// Who can see the agent besides its owner and admins
     #[arg(long, value_name = "public|namespace|private")]
     visibility: Option<Visibility>,
-    /// The namespace that it is in from now on; "" for none
+    /// Namespace to put the agent in; "" takes it out
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<OptionalNamespace>,
-    /// New owner; for admins
+    /// New owner (admins only)
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
-    /// Give the access also to the versions that aren't served, and to an original that edits lie over; without it, those that
-    /// fewer saw stay hidden
+    /// Apply the change to all versions and to the imported original. Without this option, versions that fewer callers
+    /// could see stay hidden
     #[arg(long)]
     all_versions: bool,
-    /// Print it as JSON
+    /// Print the access as JSON
     #[arg(long)]
     json: bool,
 }

@@ -12,7 +12,7 @@ use agentdex_consumer::{Affordance, Agent, Error, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct UriVariables {
-    /// Value of a URI variable; can be repeated. A member of an input with the same name wins
+    /// Value of a URI variable; can be repeated. An input member of the same name takes precedence
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
 }

@@ -21,26 +21,26 @@ const FAR_BEHIND: f32 = 0.5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What the agent should be able to do, and the question. With --agent, and where the question says it all, the question
-    /// alone
+    /// What the agent should be able to do, and the question. The question alone is enough with --agent, or if it says
+    /// both
     #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"], value_parser = text)]
     words: Vec<String>,
-    /// Ask this agent, named by id or title, rather than the best match
+    /// Ask this agent (id or title) instead of the best match
     #[arg(long, value_name = "ID", value_parser = text)]
     agent: Option<String>,
-    /// Send the question to this action, if the agent has several
+    /// Action that takes the question, if the agent has several
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
-    /// Tell the agent to answer in SACP: the instructions go before the question, as a system prompt (`agentdex sacp prompt`)
+    /// Ask for an answer in SACP: send the text of `agentdex sacp prompt` before the question
     #[arg(long)]
     sacp: bool,
-    /// Print the answer in pieces, as it comes
+    /// Print the answer as it arrives
     #[arg(long, conflicts_with = "json")]
     stream: bool,
     /// Print the conversation as JSON
     #[arg(long)]
     json: bool,
-    /// Say which agent, action, binding and credentials are used, and why
+    /// Explain the choice of agent, action, binding, and credentials
     #[arg(long)]
     explain: bool,
     #[command(flatten)]

@@ -17,10 +17,10 @@ const AT_ONCE: usize = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only entries after the one with this number
+    /// Print only entries after this number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     since: u64,
-    /// Print one JSON object a line, for export
+    /// Print each entry as a line of JSON, for export
     #[arg(long)]
     json: bool,
 }

@@ -30,28 +30,28 @@ use agentdex_client::RegistryClient;
 pub(super) struct Take {
     #[command(flatten)]
     pub(super) target: TargetFile,
-    /// The data directory of a registry that isn't running, instead of a server
+    /// Data directory of a stopped registry to back up, instead of a running server
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct TargetFile {
-    /// The file to write; `-` is standard output
+    /// File to write, or - for standard output
     file: PathBuf,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Restore {
-    /// The backup; `-` is standard input
+    /// Backup file, or - for standard input
     file: PathBuf,
-    /// The data directory to make; it must not exist, or be empty
+    /// Data directory to create; it must be empty or not exist
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     data: PathBuf,
-    /// Restore no API key: those that were revoked since the backup was taken would be valid again
+    /// Don't restore API keys. Otherwise, keys revoked after the backup become valid again
     #[arg(long)]
     revoke_keys: bool,
 }

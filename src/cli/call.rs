@@ -23,19 +23,19 @@ use agentdex_consumer::{Affordance, Agent, Error, Event, Reply, Settings, State}
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The action; without it those that there are
+    /// Action to call; without one, the actions of the agent are listed
     action: Option<String>,
-    /// Input; - for standard input. Members that are URI variables of the action go into the URL
+    /// Input as JSON, or - for standard input. Members that are URI variables of the action become part of the URL
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]
     variables: UriVariables,
-    /// Call an action that requires confirmation without asking
+    /// Call actions that require confirmation without asking
     #[arg(long)]
     yes: bool,
-    /// Print what comes in pieces, as it comes
+    /// Print the answer as it arrives
     #[arg(long)]
     stream: bool,
     #[command(flatten)]

@@ -11,14 +11,13 @@ use agentdex_consumer::{Consumer, PassTrace, Sacp, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {
-    /// Network, address or host of agents that may be called although it isn't public, such as 127.0.0.1:9000; can be
-    /// repeated
+    /// Allow calls to this network, address, or host although it isn't public, such as 127.0.0.1:9000; can be repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
-    /// Maximum time of a call in seconds
+    /// Maximum duration of a call in seconds
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     timeout: u64,
-    /// The only binding to use: a2a, http, mcp, mqtt, lmos-websocket
+    /// Use only this binding: a2a, http, mcp, mqtt, or lmos-websocket
     #[arg(long, value_name = "NAME")]
     binding: Option<String>,
 }

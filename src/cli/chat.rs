@@ -26,12 +26,12 @@ const HISTORY: &str = "chat_history";
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Go on with a conversation that /history printed
+    /// Continue the conversation in this file, as /history printed it
     #[arg(long, value_name = "FILE")]
     restore: Option<std::path::PathBuf>,
-    /// Send messages to this action, if the agent has several
+    /// Action that takes the messages, if the agent has several
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
     #[command(flatten)]

@@ -15,11 +15,11 @@ const BEHIND: u8 = 4;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A copy is read, in the folder for temporary files (TMPDIR); nothing is written to the directory.\n\n\
-    Exit status: 0 all in order, 1 it couldn't be checked, 3 something is damaged, 4 it is older than it was."
+    after_help = "The check reads a copy in the folder for temporary files (TMPDIR). The directory isn't changed.\n\n\
+    Exit status: 0 in order, 1 the check failed, 3 damaged, 4 older than it was."
 )]
 pub(super) struct Arguments {
-    /// The data directory of a registry that isn't running
+    /// Data directory of a stopped registry
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     data: PathBuf,
 }

@@ -15,7 +15,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Data directory of a registry that is stopped
+    /// Data directory of a stopped registry
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     #[command(subcommand)]
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
-    /// Set the time of the log back to the clock, which is right now: changes no longer have the time of the last one.
+    /// Set the time of the log back to the current clock, so that changes get correct times again.
     Accept,
 }
 

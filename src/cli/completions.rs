@@ -10,7 +10,8 @@ use clap_complete::Shell;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The shell
+    /// Shell to generate the script for
+    #[arg(value_name = "bash|zsh|fish|elvish|powershell", hide_possible_values = true)]
     shell: Shell,
 }
 

@@ -21,22 +21,22 @@ use agentdex_consumer::{Affordance, Content, Event, Notification};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The event, or the property whose changes are to be printed; without it the events that there are
+    /// Event, or property whose changes to print; without one, the events of the agent are listed
     name: Option<String>,
-    /// Input of the subscription; - for standard input
+    /// Input of the subscription as JSON, or - for standard input
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]
     variables: UriVariables,
-    /// End after this many events
+    /// Stop after this number of events
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// End after this time; with --count, it is a failure if fewer events have come
+    /// Stop after this time; with --count, fail if fewer events have arrived
     #[arg(long = "for", value_name = "SECONDS")]
     duration: Option<u64>,
-    /// Print each event as a JSON object
+    /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -18,19 +18,19 @@ use agentdex_client::{ExportedDocument, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    #[arg(long, help = format!("Which format: {}", Format::names(Format::exports().map(|(format, _)| format))))]
+    #[arg(long, help = format!("Format to print: {}", Format::names(Format::exports().map(|(format, _)| format))))]
     format: Format,
     #[arg(long, help = help_of_version())]
     version: Option<String>,
-    /// Leave out what was edited by hand since it was imported: the original as it came
+    /// Print the imported original, without later edits
     #[arg(long)]
     without_edits: bool,
-    /// Write it to this file; in JSON if that is what the name ends in
+    /// Write to this file; a name that ends in .json selects JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// In JSON, also where it was imported in YAML
+    /// Print JSON, also if the agent was imported from YAML
     #[arg(long)]
     json: bool,
 }
@@ -99,8 +99,5 @@ fn help_of_version() -> String {
         (!export.versions.is_empty()).then(|| format!("{} for {format}", export.versions.join(" or ")))
     };
     let known: Vec<String> = Format::exports().filter_map(of_format).collect();
-    format!(
-        "Which version ({}); without it that of the document it was imported from, else the first",
-        known.join(", ")
-    )
+    format!("Version of the format ({}) [default: that of the imported original, else the first]", known.join(", "))
 }

@@ -14,15 +14,15 @@ use agentdex_client::{RegistryClient, Version};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The version: one, a range as npm writes it, or latest; as it was registered, without edits
+    /// Print this version, or the highest in a range as npm writes it, or the latest; without later edits
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
-    /// List its versions, the one that everybody gets first
+    /// List all versions; the served one comes first
     #[arg(long, conflicts_with = "version")]
     versions: bool,
-    /// Print it as the registry returns it, on one line
+    /// Print the description unchanged on one line; with --versions, a line of JSON for each version
     #[arg(long)]
     json: bool,
 }

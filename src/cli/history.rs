@@ -19,9 +19,9 @@ const PAGE: usize = 100;
 /// `agentdex history`
 #[derive(Debug, Args)]
 pub(super) struct OfAgent {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Print one JSON object a change
+    /// Print each change as a line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -29,13 +29,13 @@ pub(super) struct OfAgent {
 /// `agentdex changes`
 #[derive(Debug, Args)]
 pub(super) struct OfAll {
-    /// Start after this position (<epoch>-<seq>) instead of with the oldest change that the log has
+    /// Start after this position (EPOCH-NUMBER) instead of at the oldest change in the log
     #[arg(long, value_name = "POSITION", value_parser = since)]
     since: Option<Since>,
-    /// Maximum number of changes; without it all of them
+    /// Maximum number of changes [default: all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
-    /// Print one JSON object a change
+    /// Print each change as a line of JSON
     #[arg(long)]
     json: bool,
 }

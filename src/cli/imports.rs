@@ -16,10 +16,10 @@ use agentdex_client::{RegistryClient, SourceStatus, TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only those whose source is stale, or current
+    /// List only stale, or only current sources
     #[arg(long, value_name = "stale|current")]
     status: Option<String>,
-    /// Print them as a JSON array
+    /// Print a JSON array
     #[arg(long)]
     json: bool,
 }

@@ -19,7 +19,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Data directory of a registry that is stopped; this is how the first key is made
+    /// Data directory of a stopped registry; this is how the first key is created
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     #[command(subcommand)]
@@ -28,27 +28,27 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
-    /// Create a key and print it; it can't be shown again.
+    /// Create a key and print it. It can't be shown again.
     Create {
-        /// Role of its holder
+        /// What the key allows
         #[arg(long, value_name = "read|register|admin")]
         role: Role,
-        /// In whose name its holder acts: a team, a service or a person
+        /// Team, service, or person that the key is for
         #[arg(long, value_name = "NAME")]
         owner: Owner,
-        /// Validity, such as 90d, 12h, 30min or 60s [default: until it is revoked]
+        /// How long the key is valid, such as 90d, 12h, 30min, or 60s [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = seconds)]
         expires: Option<u64>,
     },
     /// List the keys, without their secrets.
     List {
-        /// Print them as a JSON array
+        /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Revoke keys: requests with them are refused from then on.
+    /// Revoke keys. Requests with them are refused from then on.
     Revoke {
-        /// The ids of the keys, or the keys themselves
+        /// Ids of the keys, or the keys themselves
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },

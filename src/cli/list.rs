@@ -16,13 +16,13 @@ use agentdex_client::{RegistryClient, Summary};
 pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
-    /// Maximum number of agents; without it all of them
+    /// Maximum number of agents [default: all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<usize>,
     /// Number of agents to skip
     #[arg(long, value_name = "COUNT")]
     offset: Option<usize>,
-    /// Print the whole descriptions, one a line; `agentdex register -` takes them again
+    /// Print each description as a line of JSON, as `agentdex register -` reads them
     #[arg(long)]
     json: bool,
 }

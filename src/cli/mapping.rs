@@ -53,20 +53,35 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
     flags
 });
 
-/// Returns the help of a flag, with its purpose in each format that has it.
-fn help(of_formats: &[(Format, &Parameter)]) -> String {
-    let lines: Vec<String> =
-        of_formats.iter().map(|(format, parameter)| format!("{} ({format})", parameter.help)).collect();
-    lines.join("; ")
+/// Returns the help of a flag, with the formats that have it.
+fn help(flag: &Flag) -> String {
+    let purpose = match flag.name {
+        "id" => return "Id of the agent, instead of the one in the document or derived from it".to_owned(),
+        "base" => {
+            return "Address of the agent; {id} and {name} in it are replaced (agent-spec). For other formats, the URL of \
+                    the document, to resolve relative URLs"
+                .to_owned();
+        }
+        "protocol" => "How the agent is called: with its inputs as JSON, or by A2A",
+        "security" => "Security scheme, if the document names none; apikey is a key in the header X-API-Key",
+        "profile" => "Validation profile: the rules of the language, or those of its reference implementation",
+        "publisher" => "Namespace of ids that aren't UUIDs, as in urn:agentspec:PUBLISHER:ID; local by default",
+        "nested" => "Register nested agents as agents of their own",
+        "tools" => "Register reachable tools as agents of their own",
+        "publish_prompts" => "Store prompts, instructions, and resources, and make them searchable",
+        _ => flag.of_formats.first().map_or("", |(_, parameter)| parameter.help),
+    };
+    let formats: Vec<&str> = flag.of_formats.iter().map(|(format, _)| format.name()).collect();
+    format!("{purpose} ({})", formats.join(", "))
 }
 
 fn argument(flag: &'static Flag) -> Arg {
-    let arg = Arg::new(flag.name).long(flag.long.as_str()).help(help(&flag.of_formats)).help_heading(HEADING);
+    let arg = Arg::new(flag.name).long(flag.long.as_str()).help(help(flag)).help_heading(HEADING);
     match flag.of_formats.first().map(|(_, parameter)| parameter.kind) {
         Some(ParameterKind::Flag) => arg.action(ArgAction::SetTrue),
         Some(ParameterKind::Choice(words)) => {
             let first = words.first().copied().unwrap_or_default();
-            arg.value_parser(PossibleValuesParser::new(words)).default_value(first)
+            arg.value_parser(PossibleValuesParser::new(words)).default_value(first).value_name(flag.value_name.as_str())
         }
         Some(ParameterKind::Source) => arg.value_name("URL"),
         _ if flag.name == "base" => arg.value_name("URL"),
@@ -82,7 +97,7 @@ fn add_flags(mut command: Command, is_wanted: fn(&Parameter) -> bool) -> Command
     }
     let with_components = Format::imports().filter(|(_, import)| import.takes_components).map(|(format, _)| format);
     let help = format!(
-        "A file with components that the documents refer to; can be repeated ({})",
+        "File with components that the documents refer to; can be repeated ({})",
         Format::names(with_components)
     );
     let components = Arg::new(COMPONENTS).long(COMPONENTS).value_name("FILE").action(ArgAction::Append);
@@ -197,5 +212,5 @@ impl Mapping {
 
 /// The help of a flag that names the format of files.
 pub(super) fn help_of_format(what: &str) -> String {
-    format!("{what}: {}; each file is detected by its content unless given", Format::names(Format::ALL.iter().copied()))
+    format!("{what}: {} [default: detected from the content]", Format::names(Format::ALL.iter().copied()))
 }

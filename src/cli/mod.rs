@@ -23,6 +23,7 @@ mod events;
 mod examples;
 mod export;
 mod get;
+mod help;
 mod history;
 mod imports;
 mod keys;
@@ -73,7 +74,7 @@ use self::remote::Remote;
 use crate::settings::Flags;
 use agentdex_client::RegistryClient;
 
-/// An agent discovery registry: agents register what they can do, clients find them and subscribe to changes.
+/// A discovery registry for software agents: agents register what they can do, clients find them and follow changes.
 #[derive(Parser)]
 #[command(name = "agentdex", version, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
@@ -85,25 +86,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the registry: REST, search, events, MQTT.
+    /// Run a registry server: REST, search, events, MQTT.
     Serve(Flags),
-    /// Try everything: a registry on this machine with agents that answer; nothing is kept.
+    /// Run a registry with agents that answer, to try things out.
     Demo(demo::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
-    /// Make Thing Descriptions of documents in other formats, without a registry.
+    /// Convert documents to Thing Descriptions, without a registry.
     Td(td::Arguments),
     #[command(flatten)]
     OfRegistry(Box<RegistryCommand>),
-    /// Make a data directory from a backup.
+    /// Create a data directory from a backup.
     Restore(backup::Restore),
-    /// Check whether what a data directory has fits together.
+    /// Check a data directory for damage.
     Check(check::Arguments),
-    /// Make a data directory of what can be read of a damaged one.
+    /// Recover the readable part of a damaged data directory.
     Salvage(salvage::Arguments),
-    /// Maintain the topics on an existing MQTT broker.
+    /// Maintain the topics on an external MQTT broker.
     Mqtt(mqtt::Arguments),
-    /// Print the OpenAPI description of the REST API.
+    /// Print the OpenAPI document of the REST API.
     Openapi,
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
@@ -112,66 +113,66 @@ enum Command {
 /// Commands that talk to a registry. The flags that name one are hidden for all others, and rejected.
 #[derive(Subcommand)]
 enum RegistryCommand {
-    /// Register descriptions: create them or replace them.
+    /// Register agents, or update them.
     Register(register::Arguments),
-    /// Print an agent in another format: what it was imported from, or what comes near to it.
+    /// Print an agent in another format.
     Export(export::Arguments),
     /// Print the description of an agent.
-    #[command(visible_alias = "find")]
     Get(get::Arguments),
-    /// List the agents.
+    /// List agents.
     List(list::Arguments),
     /// Find agents by what they can do.
+    #[command(visible_alias = "find")]
     Search(search::Arguments),
-    /// Find an agent, ask it, and print the answer.
+    /// Find an agent for a question, and print its answer.
     Ask(ask::Arguments),
     /// Talk with an agent.
     Chat(chat::Arguments),
-    /// Invoke an action of an agent.
+    /// Call an action of an agent.
     Call(call::Arguments),
-    /// Print a property of an agent.
+    /// Print the value of a property.
     Read(read::Arguments),
-    /// Write a property of an agent.
+    /// Set the value of a property.
     Write(write::Arguments),
-    /// Print the events of an agent, or the changes of a property, as they come.
+    /// Print events and property changes of an agent as they happen.
     Events(events::Arguments),
-    /// Run a chain of agents, or an Agent Spec Flow.
+    /// Run a chain of agents or an Agent Spec Flow.
     Run(run::Arguments),
-    /// Change a part of a description.
+    /// Change parts of a description.
     Patch(patch::Arguments),
     /// Remove agents.
     #[command(visible_alias = "delete")]
     Remove(remove::Arguments),
-    /// List what changed about an agent, as far as the log still has it.
+    /// List the changes of one agent.
     History(history::OfAgent),
-    /// List what changed about all agents.
+    /// List the changes of all agents.
     Changes(history::OfAll),
-    /// Print whether the registry is ready, and what it holds.
+    /// Show whether the registry is ready.
     Status(status::Arguments),
-    /// List the URLs that agents were imported from and that are polled.
+    /// List the URLs that the registry polls for agents.
     Imports(imports::Arguments),
     /// Poll the sources of agents now.
     Refresh(refresh::Arguments),
-    /// Stop tracking the sources of agents; the agents stay.
+    /// Stop polling the sources of agents; the agents stay registered.
     Untrack(untrack::Arguments),
-    /// Print or change whose an agent is, and who sees it.
+    /// Show or change who owns an agent and who can see it.
     Access(access::Arguments),
-    /// Claim and list namespaces: agents that several owners share.
+    /// Manage namespaces, in which owners share agents.
     Namespaces(namespaces::Arguments),
-    /// Print who changed what, and what was denied.
+    /// Print who changed what, and which requests were denied.
     Audit(audit::Arguments),
-    /// Create, list and revoke API keys.
+    /// Create, list, and revoke API keys.
     Keys(keys::Arguments),
-    /// Accept a clock that is behind the log.
+    /// Accept the current clock after it ran ahead.
     Clock(clock::Arguments),
-    /// Print what changes, as it changes.
+    /// Print changes as they happen.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
-    /// Write all that a registry has to one file.
+    /// Back up a registry to a file.
     Backup(backup::Take),
-    /// Move all agents to another registry, or to another program, as lines of JSON.
+    /// Move agents to another registry as lines of JSON.
     Records(records::Arguments),
-    /// Read and prompt for responses in the Standard Agent Communication Protocol
+    /// Work with the Standard Agent Communication Protocol (SACP).
     Sacp(sacp::Arguments),
 }
 
@@ -246,10 +247,10 @@ fn command() -> clap::Command {
         false => arg,
     });
     let hidden: Vec<Arg> = command.get_arguments().map(|arg| arg.clone().hide(true)).collect();
-    command.mut_subcommands(|subcommand| match is_local(subcommand.get_name()) {
+    help::with_help(command.mut_subcommands(|subcommand| match is_local(subcommand.get_name()) {
         true => subcommand.args(hidden.clone()),
         false => subcommand,
-    })
+    }))
 }
 
 /// The command line in which flags that name a registry stand only where one is asked, for completions.

@@ -36,10 +36,10 @@ pub(super) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Publish all descriptions again and clear those of agents that are gone.
-    ///
-    /// For a broker that lost what it retained. A server that runs over the same data directory is
-    /// asked to do it.
+    /// Republish all agents to a broker that lost its retained messages.
+    #[command(
+        after_help = "If a server uses the data directory, that server does the work. Messages of removed agents are cleared."
+    )]
     Resync(Resync),
 }
 
@@ -60,8 +60,10 @@ impl FromArgMatches for Resync {
 
 impl Args for Resync {
     fn augment_args(command: clap::Command) -> clap::Command {
-        let help = "The MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT";
-        add_flags(command, |setting| RESYNC_FLAGS.contains(&setting)).mut_arg("mqtt_url", |arg| arg.help(help))
+        let help = "MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT";
+        add_flags(command, |setting| RESYNC_FLAGS.contains(&setting))
+            .mut_args(|arg| arg.help_heading(None))
+            .mut_arg("mqtt_url", |arg| arg.help(help))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {

@@ -17,24 +17,26 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List those that you are a member of; for admins all of them.
+    /// List the namespaces that you are a member of; admins see all.
     List {
-        /// Print them as a JSON array
+        /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Claim one, or say who its members are beside you: all of them, each time. One with a dot is that of a domain,
-    /// which names you at https://DOMAIN/.well-known/agentdex.json.
+    /// Claim a namespace, or replace the list of its members.
+    #[command(
+        after_help = "A name with dots is that of a domain, whose https://DOMAIN/.well-known/agentdex.json must name you."
+    )]
     Claim {
-        /// Its name: lower-case letters, digits, - and .
+        /// Name of the namespace: lowercase letters, digits, hyphens, and dots
         name: String,
-        /// An owner who sees what is in it; more than one may be given
+        /// Owner to share the namespace with; can be repeated
         #[arg(long = "member", value_name = "OWNER")]
         members: Vec<Owner>,
     },
-    /// Give one up: its members no longer see what is in it.
+    /// Give up a namespace. Its members can no longer see the agents in it.
     Remove {
-        /// Its name
+        /// Name of the namespace
         name: String,
     },
 }

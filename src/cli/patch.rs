@@ -16,9 +16,9 @@ use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Changes as a JSON merge patch (RFC 7396) such as '{"title": "New", "support": null}'; - reads standard input
+    /// Changes as a JSON merge patch (RFC 7396), such as '{"title": "New", "support": null}', or - for standard input
     #[arg(value_name = "PATCH")]
     patch: String,
 }

@@ -18,13 +18,13 @@ use agentdex_consumer::{Affordance, Message};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The property; without it those that there are
+    /// Property to print; without one, the properties of the agent are listed
     property: Option<String>,
     #[command(flatten)]
     variables: UriVariables,
-    /// Print the value as JSON on one line: a text in quotes, binary content in Base64
+    /// Print the value as one line of JSON; binary values are Base64-encoded
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -34,21 +34,24 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write all agents to a file: descriptions, what they were converted from, when they were created, whose they are,
-    /// when they expire, the URLs that are polled.
+    /// Write all agents to a file.
+    #[command(
+        after_help = "Each line has the description of an agent, its original document, creation time, owner, expiry, and \
+        tracked URL."
+    )]
     Export {
-        /// The file to write, an agent a line; `-` is standard output
+        /// File to write, or - for standard output
         file: PathBuf,
-        /// Go on with a file that is there, after its last whole line
+        /// Append to an existing file after its last complete line
         #[arg(long)]
         resume: bool,
     },
-    /// Register all agents of such a file. Those that are there already and the same stay as they are, so that an import
-    /// that broke off is started again.
+    /// Register all agents of an exported file.
+    #[command(after_help = "Unchanged agents are skipped, so an interrupted import can be repeated.")]
     Import {
-        /// The file; `-` is standard input
+        /// File to read, or - for standard input
         file: PathBuf,
-        /// Check everything and write nothing
+        /// Check the file without writing anything
         #[arg(long)]
         dry_run: bool,
     },

@@ -42,37 +42,36 @@ const MANY: usize = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, NDJSON files (.ndjson, .jsonl), or - for standard input
+    /// JSON, YAML (.yaml, .yml), JSON5, or NDJSON (.ndjson, .jsonl) files, folders of them, or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// URL of an agent, an MCP server, or a description of one; can be repeated. The registry fetches it and polls it from then
-    /// on (a Thing Description is fetched once). Unless --format is given, the well-known places of A2A, MCP, LMOS, and WoT are
-    /// tried as well
+    /// URL of an agent, of an MCP server, or of a description; can be repeated. The registry fetches it and keeps
+    /// polling it (a Thing Description is fetched once). Without --format, the well-known locations of A2A, MCP, LMOS,
+    /// and WoT are tried, too
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
-    #[arg(long, help = help_of_format("The format of all documents"))]
+    #[arg(long, help = help_of_format("Format of all documents"))]
     format: Option<Format>,
-    /// Let the agents expire this many seconds after their last renewal. With --url-of-agent it is at least 60, and they are
-    /// renewed while their source is tracked, even while that fails
+    /// Remove the agents this many seconds after their last renewal. With --url-of-agent, the minimum is 60, and
+    /// tracking renews the agents even while the source is unavailable
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ttl: Option<u64>,
-    /// Stay, and renew the agents at half their time to live until interrupted
+    /// Keep running, and renew the agents at half their time to live
     #[arg(long)]
     keep_alive: bool,
-    /// Give documents without an id a new one. Else it follows from the name of this computer and the path of the file, so
-    /// that the same file replaces its agent, also once it was edited; a description from standard input always gets a
-    /// new one
+    /// Give a new id to documents without an id. Otherwise, the id is derived from the host name and the path, so that
+    /// the same file updates the same agent. Standard input always gets a new id
     #[arg(long)]
     new_id: bool,
-    /// Replace an agent even if it has nothing in common with the one that gets its id (neither title, description, capability
-    /// nor address), or if a document in another format lacks its actions, forms or security. A Thing Description then
-    /// also drops the original, other versions, edits and tracking
+    /// Replace the agent with this id even if it looks unrelated (other title, description, capabilities, and
+    /// addresses), or if actions, forms, or security would be lost. A Thing Description then also drops the imported
+    /// original, other versions, edits, and tracking
     #[arg(long)]
     replace: bool,
-    /// Print one JSON object a file or URL
+    /// Print a line of JSON for each file or URL
     #[arg(long)]
     json: bool,
-    /// Print errors and warnings alone
+    /// Print only errors and warnings
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]

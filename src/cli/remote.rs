@@ -27,18 +27,17 @@ const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 #[derive(Args)]
 #[command(next_help_heading = "Registry")]
 pub(super) struct Remote {
-    /// The registry: a URL, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
+    /// URL of the registry, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
-    /// API key that the registry knows the caller by, or a token of its issuer; the variable doesn't show in lists of
-    /// processes [env: AGENTDEX_API_KEY]
+    /// API key, or access token of the registry's issuer. Other users of this machine can see flags, but not the
+    /// variable [env: AGENTDEX_API_KEY]
     #[arg(long, global = true, value_name = "KEY")]
     api_key: Option<String>,
-    /// PEM file with certificates to trust a registry at https:// by, beside those of the system [env: AGENTDEX_CA]
+    /// PEM file with further certificate authorities to trust at https:// [env: AGENTDEX_CA]
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// PEM file with a client certificate and its key, to prove oneself with in place of an API key [env:
-    /// AGENTDEX_CLIENT_CERT]
+    /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
 }

@@ -9,10 +9,10 @@ use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Their ids, or titles that no other agent has
+    /// Ids of the agents, or titles if no other agent has them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Remove this version alone, and the agent with its last one
+    /// Remove only this version; the agent goes with its last version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
 }

@@ -38,32 +38,32 @@ const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 when the run is done, 1 when it failed, 2 when it needs input and nobody is at a \
-    terminal (go on with --state and --answer), 130 when it was interrupted."
+    after_help = "Exit status: 0 done, 1 failed, 2 input is needed and there is no terminal (resume with --state and \
+    --answer), 130 interrupted."
 )]
 pub(super) struct Arguments {
-    /// A file with a chain or an Agent Spec Flow, in YAML or JSON (- for standard input), or the id of a registered Flow
+    /// File with a chain or an Agent Spec Flow (YAML or JSON, - for standard input), or id of a registered Flow
     #[arg(value_name = "FILE|ID")]
     what: String,
-    /// Input: JSON, or text that isn't; @FILE reads it from a file, - from standard input
+    /// Input as JSON or plain text; @FILE reads it from a file, - from standard input
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
-    /// Store the run in this file after each step, and go on with the one that it has
+    /// Save the run to this file after each step, and resume the run that the file contains
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Answer to the first question of the run that --state has
+    /// Answer to the first question of the saved run
     #[arg(long, value_name = "TEXT", requires = "state")]
     answer: Option<String>,
-    /// Print each event as JSON, one a line
+    /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Ask the guardian of this registry before and after each step; what it denies is not sent
+    /// Ask the guardian of this registry before and after each step; denied steps are not sent
     #[arg(long, value_name = "URL")]
     guardian: Option<String>,
-    /// Say which agent, binding and address each step uses, and why
+    /// Explain which agent, binding, and address each step uses
     #[arg(long)]
     explain: bool,
-    /// The most agents that the run may call
+    /// Maximum number of calls
     #[arg(long, default_value_t = 1000, value_name = "COUNT")]
     max_calls: u32,
     #[command(flatten)]

@@ -24,21 +24,21 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the instructions to append to a system prompt
+    /// Print instructions to append to a system prompt.
     Prompt {
-        /// The agent whose action declares the data of its responses; its keys are named then
+        /// Agent whose action declares the data of its responses; the instructions name its keys
         id: Option<String>,
         #[command(flatten)]
         action: Action,
     },
-    /// Read an agent's answer as SACP does and say what is wrong with it
+    /// Check whether an answer follows SACP.
     Check {
-        /// The answer as the agent wrote it; - for standard input
+        /// File with the answer of the agent, or - for standard input
         file: PathBuf,
-        /// The agent that answered: its data is checked by what its action declares
+        /// Agent that answered; its data is checked against the action's declaration
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Print the response, where it was found and what is wrong as JSON
+        /// Print the response, its position, and all faults as JSON
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -48,7 +48,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Action {
-    /// The action, if several of the agent's actions answer in SACP
+    /// Action, if several actions of the agent answer in SACP
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
 }

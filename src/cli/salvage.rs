@@ -19,17 +19,17 @@ use agentdex::{
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A copy is read, in the folder for temporary files (TMPDIR). Agents arrive private, and all keys are \
-    revoked, unless the directory has all that it is known to have had."
+    after_help = "The damaged directory is read from a copy in the folder for temporary files (TMPDIR). Unless nothing was lost, \
+    all agents become private and all keys are revoked."
 )]
 pub(super) struct Arguments {
-    /// The data directory of a registry that isn't running
+    /// Data directory of a stopped registry
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     data: PathBuf,
-    /// The data directory to make; it must not exist, or be empty
+    /// Data directory to create; it must be empty or not exist
     #[arg(long, value_name = "DIR", required_unless_present = "accept_rollback")]
     to: Option<PathBuf>,
-    /// Take the directory as it is: its files were put back on purpose
+    /// Accept the directory as it is, because its files were deliberately restored from older ones
     #[arg(long, conflicts_with = "to")]
     accept_rollback: bool,
 }

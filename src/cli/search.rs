@@ -25,42 +25,41 @@ const MAX_SIMILAR: usize = 5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Words, "phrases", +must, field:value, prefix*; after `--` also -not. Fields are title, description, id, language
-    /// and those of --facets
+    /// Words, "phrases", +required, -excluded, field:value, prefix*. Fields are title, description, id, language, and
+    /// those of --facets
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Let the meaning alone count, not the words
+    /// Rank by meaning only
     #[arg(long, conflicts_with_all = ["lexical", "jsonpath"])]
     semantic: bool,
-    /// Let the words alone count, not the meaning
+    /// Rank by words only
     #[arg(long, conflicts_with = "jsonpath")]
     lexical: bool,
     #[command(flatten)]
     filters: Filters,
-    /// Maximum number of hits; with 0 only facets are counted
+    /// Maximum number of hits; 0 prints only facets
     #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT")]
     limit: usize,
     /// Number of hits to skip
     #[arg(long, default_value_t = 0, value_name = "COUNT")]
     offset: usize,
-    /// Fields to count: capability, type, tag, vendor, protocol, security, format, status,
-    /// signature
+    /// Fields to count values of: capability, type, tag, vendor, protocol, security, format, status, signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
-    /// Search by the structure of descriptions (RFC 9535) instead, such as '$[?@.title=="Weather"].actions';
-    /// prints what is found as JSON, one result a line, and on a terminal so that it is easier to read
+    /// Search by the structure of descriptions (JSONPath, RFC 9535), such as '$[?@.title=="Weather"].actions'; prints
+    /// each result as a line of JSON
     #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit"])]
     jsonpath: Option<String>,
-    /// Search by SPARQL instead, where the registry offers it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed
-    /// as Turtle
+    /// Search with SPARQL, if the registry allows it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed as
+    /// Turtle
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "jsonpath"])]
     sparql: Option<String>,
-    /// Say how the score of each agent comes about: its words, its meaning, its title
+    /// Explain the score of each hit
     #[arg(long, conflicts_with_all = ["jsonpath", "sparql"])]
     explain: bool,
     #[command(flatten)]
     by_data: ByData,
-    /// Don't wait until everything written so far can be found
+    /// Don't wait until recent changes are indexed
     #[arg(long)]
     no_wait: bool,
     /// Print the answer as JSON
@@ -71,7 +70,7 @@ pub(super) struct Arguments {
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold, but for `--all` and `--not`.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
-    /// Only agents with this capability (id or name), also in a range of versions: billing@^1.2
+    /// Only agents with this capability (id or name), or a range of its versions, such as billing@^1.2
     #[arg(long, value_name = "CAPABILITY")]
     capability: Vec<String>,
     /// Only agents of this @type
@@ -83,49 +82,50 @@ pub(super) struct Filters {
     /// Only agents of this vendor
     #[arg(long, value_name = "VENDOR")]
     vendor: Vec<String>,
-    /// Only agents that speak this protocol
+    /// Only agents that support this protocol
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Vec<String>,
     /// Only agents with this security scheme
     #[arg(long, value_name = "SCHEME")]
     security: Vec<String>,
-    /// Only agents whose description came in this format
+    /// Only agents that were registered in this format
     #[arg(long, value_name = "FORMAT")]
     format: Vec<String>,
-    /// Only agents that support this tenant, or all
+    /// Only agents that support this tenant, or all tenants
     #[arg(long, value_name = "TENANT")]
     tenant: Vec<String>,
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
-    /// Only agents whose actions answer in this protocol: sacp
+    /// Only agents with actions that answer in this protocol: sacp
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents whose source is stale, MCP servers that their registry calls deprecated or deleted, or current ones
+    /// Only agents with a stale or current source, or MCP servers that their registry marks as deprecated or deleted
     #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
-    /// Only agents whose card has such a signature: valid, invalid, untrusted, unsigned
+    /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
     #[arg(long, value_name = "STATUS")]
     signature: Vec<String>,
-    /// Only agents in this version, or in a range as npm writes it: '>=1.2 <3'
+    /// Only agents of this version, or in a range as npm writes it: '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
-    /// Only agents that have each of these values of a field, such as capability=billing; fields are those above
+    /// Only agents that have this value, such as capability=billing; unlike the options above, repeated values must all
+    /// match
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::AllOf))]
     all: Vec<OfField>,
-    /// Only agents that don't have this value of a field, such as tag=beta
+    /// Only agents without this value, such as tag=beta
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::NoneOf))]
     not: Vec<OfField>,
-    /// Only agents that were created at this moment or later: a date, or a date-time as RFC 3339 writes it
+    /// Only agents created at or after this time (a date, or RFC 3339)
     #[arg(long, value_name = "MOMENT")]
     created_from: Option<String>,
-    /// Only agents that were created before this moment
+    /// Only agents created before this time
     #[arg(long, value_name = "MOMENT")]
     created_before: Option<String>,
-    /// Only agents that were last changed at this moment or later
+    /// Only agents last changed at or after this time
     #[arg(long, value_name = "MOMENT")]
     modified_from: Option<String>,
-    /// Only agents that were last changed before this moment
+    /// Only agents last changed before this time
     #[arg(long, value_name = "MOMENT")]
     modified_before: Option<String>,
 }

@@ -10,7 +10,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print the answer as JSON
+    /// Print the status as JSON
     #[arg(long)]
     json: bool,
 }

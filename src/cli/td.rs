@@ -30,15 +30,15 @@ use agentdex::{
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    /// JSON, YAML (.yaml, .yml), or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    #[arg(long, help = help_of_format("The format of all files"))]
+    #[arg(long, help = help_of_format("Format of all files"))]
     format: Option<Format>,
-    /// Write a file for each Thing into this folder
+    /// Write each Thing Description to a file of its own in this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Make Thing Models of agents whose address isn't known, where the format can
+    /// Create Thing Models of agents without an address, if the format allows it
     #[arg(long)]
     thing_model: bool,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Their ids, or titles that no other agent has
+    /// Ids of the agents, or titles if no other agent has them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }

@@ -28,18 +28,18 @@ use agentdex::{
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// JSON, YAML (.yaml, .yml) or JSON5 files, folders of them, or - for standard input
+    /// JSON, YAML (.yaml, .yml), or JSON5 files, folders of them, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    #[arg(long, help = help_of_format("The format of all files"))]
+    #[arg(long, help = help_of_format("Format of all files"))]
     format: Option<Format>,
-    /// Refuse what a lenient registry would fix in Thing Descriptions
+    /// Report what a lenient registry would fix in Thing Descriptions as an error
     #[arg(long)]
     strict: bool,
-    /// Print one JSON object a file
+    /// Print a line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Run the JSON Schemas of Thing Descriptions alone, without the semantic checks; fixes nothing
+    /// Check Thing Descriptions only against their JSON Schemas, and fix nothing
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]

@@ -15,26 +15,26 @@ use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only agents that this query finds, as `agentdex search` does; also tells when one begins or
-    /// ceases to match
+    /// Only agents that this query finds, as `agentdex search` does. Agents that start or stop matching are reported as
+    /// well
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Words alone: what they mean doesn't count
+    /// Match by words only
     #[arg(long, conflicts_with = "semantic")]
     lexical: bool,
-    /// The meaning alone
+    /// Match by meaning only
     #[arg(long)]
     semantic: bool,
-    /// Only this kind: created, updated, deleted, and with a query matched or unmatched
+    /// Only this kind of change: created, updated, removed, or with a query also matched, unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<MatchKind>,
-    /// Only agents that have, or had, this capability (its id; its name if it has none)
+    /// Only agents that have, or had, this capability (its id, or its name without an id)
     #[arg(long, value_name = "CAPABILITY")]
     capability: Option<String>,
     /// Start after this event instead of now
     #[arg(long, value_name = "EVENT-ID")]
     since: Option<String>,
-    /// Print one JSON object an event
+    /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
 }

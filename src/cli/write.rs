@@ -19,12 +19,12 @@ use agentdex_consumer::Affordance;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Its id, or its title if no other agent has it
+    /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// The property; without it those that there are
+    /// Property to set; without one, the properties of the agent are listed
     #[arg(requires = "value")]
     property: Option<String>,
-    /// The value as JSON; a text needs no quotes unless it is JSON itself. - for standard input
+    /// Value as JSON, or plain text, or - for standard input
     #[arg(allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]

@@ -10,6 +10,7 @@ mod damage;
 mod embedding_model;
 mod errors;
 mod guardian;
+mod help;
 mod logging;
 mod other_documents;
 mod records;

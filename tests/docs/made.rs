@@ -37,14 +37,25 @@ fn help(command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The part of a help under a heading.
+fn section<'h>(help: &'h str, heading: &str) -> Option<&'h str> {
+    let (_, rest) = help.split_once(&format!("\n{heading}:\n"))?;
+    Some(rest.split("\n\n").next().unwrap_or(rest))
+}
+
 /// The help of a command without what all commands have, and its commands.
 fn own_help(command: &[&str]) -> (String, Vec<String>) {
     let whole = help(command);
-    let (own, _) = whole.split_once("\nRegistry:\n").unwrap_or((&whole, ""));
+    let registry = section(&whole, "Registry").map(|text| format!("\nRegistry:\n{text}\n")).unwrap_or_default();
+    let own = whole.replacen(&registry, "", 1);
     let lines = own.lines().filter(|line| !line.trim_start().starts_with("-h, --help"));
-    let own = lines.collect::<Vec<_>>().join("\n").trim_end().trim_end_matches("\nOptions:").trim_end().to_owned();
-    let commands = whole.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let own = lines.collect::<Vec<_>>().join("\n").replace("\nOptions:\n\n", "\n");
+    let commands = match command {
+        [] => whole.split("\nOptions:\n").next(),
+        _ => section(&whole, "Commands"),
+    };
+    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let names = commands.into_iter().flat_map(str::lines).filter(is_name);
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     (own, names.map(str::to_owned).collect())
 }
@@ -53,10 +64,14 @@ fn describe_command(command: &[&str], text: &mut String) {
     let (own, commands) = own_help(command);
     let (about, rest) = own.split_once("\n\n").unwrap();
     let _ = write!(text, "## {}\n\n{}.\n\n", command.join(" "), about.replace('\n', " ").trim_end_matches('.'));
-    match command {
-        ["serve"] => text.push_str("Its options are the [settings](settings.md).\n\n"),
-        _ => drop(write!(text, "```text\n{}\n```\n\n", rest.replace("=]", "]"))),
-    }
+    let shown = match command {
+        ["serve"] => {
+            text.push_str("Its options are the [settings](settings.md).\n\n");
+            format!("Examples:\n{}", section(rest, "Examples").unwrap())
+        }
+        _ => rest.replace("=]", "]"),
+    };
+    let _ = write!(text, "```text\n{}\n```\n\n", shown.trim_end());
     for name in &commands {
         describe_command(&[command, &[name]].concat(), text);
     }
@@ -68,8 +83,8 @@ fn page_of_the_command_line_is_that_of_the_program() {
     assert!(commands.len() > 25, "{commands:?}");
     let mut text = String::new();
     commands.iter().for_each(|name| describe_command(&[name], &mut text));
-    let common = help(&[]);
-    let (_, common) = common.split_once("\nRegistry:\n").unwrap();
+    let status = help(&["status"]);
+    let common = section(&status, "Registry").unwrap();
     let text = format!("```text\n{}\n```\n\n{text}", common.trim_end());
     assert_made("docs/reference/command-line.md", "commands", &text);
 }
@@ -77,29 +92,32 @@ fn page_of_the_command_line_is_that_of_the_program() {
 #[test]
 fn page_of_the_settings_is_that_of_the_program() {
     let help = help(&["serve"]);
-    let (_, options) = help.split_once("\nOptions:\n").unwrap();
-    let (options, _) = options.split_once("\n\n").unwrap();
     let default = Regex::new(r"^(.*?) ?\[default: (.*)\]$").unwrap();
-    let mut text = "| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n".to_owned();
+    let heading = Regex::new(r"(?m)^([A-Z][^:\n]*):$").unwrap();
+    let mut text = String::new();
     let mut settings = 0;
-    for option in options.split("\n      --").map(|option| option.trim_start().trim_start_matches("--")) {
-        let (flag, meaning) = option.split_once('\n').unwrap();
-        let (name, value) = flag.split_once(' ').unwrap_or((flag, ""));
-        if name.starts_with('-') {
+    for heading in heading.captures_iter(&help).map(|found| found[1].to_owned()) {
+        let options = section(&help, &heading).unwrap();
+        if heading == "Options" || !options.starts_with("      --") {
             continue;
         }
-        settings += 1;
-        let meaning = cell(meaning);
-        let meaning = meaning.split(" -h, --help").next().unwrap();
-        let (meaning, default) = match default.captures(meaning) {
-            Some(found) => (found[1].to_owned(), found[2].to_owned()),
-            None => (meaning.to_owned(), if value.is_empty() { "off" } else { "–" }.to_owned()),
-        };
-        let key = name.replace('-', "_");
-        let variable = format!("AGENTDEX_{}", key.to_uppercase());
-        let key = if name == "config" { "–".to_owned() } else { format!("`{key}`") };
-        let flag = cell(format!("--{name} {value}").trim_end());
-        let _ = writeln!(text, "| `{flag}` | `{variable}` | {key} | {default} | {meaning} |");
+        let _ = write!(text, "## {heading}\n\n| flag | variable | key | default | meaning |\n|---|---|---|---|---|\n");
+        for option in options.split("\n      --").map(|option| option.trim_start().trim_start_matches("--")) {
+            settings += 1;
+            let (flag, meaning) = option.split_once("  ").or_else(|| option.split_once('\n')).unwrap();
+            let (name, value) = flag.trim().split_once(' ').unwrap_or((flag.trim(), ""));
+            let meaning = cell(meaning);
+            let (meaning, default) = match default.captures(&meaning) {
+                Some(found) => (found[1].to_owned(), found[2].to_owned()),
+                None => (meaning.to_owned(), if value.is_empty() { "off" } else { "–" }.to_owned()),
+            };
+            let key = name.replace('-', "_");
+            let variable = format!("AGENTDEX_{}", key.to_uppercase());
+            let key = if name == "config" { "–".to_owned() } else { format!("`{key}`") };
+            let flag = cell(format!("--{name} {value}").trim_end());
+            let _ = writeln!(text, "| `{flag}` | `{variable}` | {key} | {default} | {meaning} |");
+        }
+        text.push('\n');
     }
     assert!(settings > 50, "{settings} settings");
     assert_made("docs/reference/settings.md", "settings", &text);

@@ -17,19 +17,20 @@ use agentdex_client::{
 /// Options of a search by data.
 #[derive(Debug, Args)]
 pub(super) struct ByData {
-    /// Search by the data that goes in: the data schema of what you have, as JSON or a file with it
+    /// Find capabilities that accept this input: names such as 'place, days: integer', a JSON Schema, or a file with
+    /// one
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "facets", "jsonpath"])]
     have: Option<String>,
-    /// Search by the data that comes out: the data schema of what you want, as JSON or a file with it
+    /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a file with one
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "facets", "jsonpath"])]
     want: Option<String>,
-    /// Include agents for which one thing is missing, with --have or --want
+    /// Include agents for which one value is missing, with --have or --want
     #[arg(long)]
     near_misses: bool,
-    /// Find chains of capabilities that lead from --have to --want
+    /// Find chains of capabilities from --have to --want
     #[arg(long, requires = "have", requires = "want", conflicts_with = "near_misses")]
     compose: bool,
-    /// The most steps of a chain, from 1 to 4
+    /// Maximum number of steps of a chain, from 1 to 4
     #[arg(long, default_value_t = 3, value_name = "COUNT", requires = "compose")]
     max_steps: usize,
 }

@@ -1,0 +1,250 @@
+//! Examples of each command, by the names of the command and its subcommand.
+
+/// Descriptions and lines.
+type Examples = &'static [(&'static str, &'static str)];
+
+pub(super) const EXAMPLES: &[(&str, Examples)] = &[
+    (
+        "serve",
+        &[
+            ("Serve this machine, with a few example agents", "agentdex serve --examples"),
+            (
+                "Serve other machines, with API keys and TLS",
+                "agentdex serve --listen 0.0.0.0:8443 --auth --tls-cert cert.pem --tls-key key.pem",
+            ),
+            ("Read settings from a file", "agentdex serve --config /etc/agentdex.toml"),
+        ],
+    ),
+    ("demo", &[("Start a demo, and open http://127.0.0.1:8080", "agentdex demo")]),
+    (
+        "register",
+        &[
+            ("Register all descriptions in a folder", "agentdex register agents/"),
+            (
+                "Register an agent that publishes an agent card",
+                "agentdex register --url-of-agent https://agent.example",
+            ),
+            ("Register an agent for as long as the command runs", "agentdex register agent.json --ttl 60 --keep-alive"),
+            (
+                "Copy all agents to another registry",
+                "agentdex list --json | agentdex register - --url https://other.example",
+            ),
+        ],
+    ),
+    (
+        "validate",
+        &[
+            ("Check a folder, as in a CI job", "agentdex validate agents/"),
+            ("Report everything that a registry would fix", "agentdex validate agent.json --strict"),
+        ],
+    ),
+    (
+        "td",
+        &[
+            ("Print an agent card as a Thing Description", "agentdex td agent-card.json"),
+            ("Convert a folder", "agentdex td specs/ --out things/"),
+        ],
+    ),
+    (
+        "patch",
+        &[
+            ("Change the title", "agentdex patch urn:example:tides '{\"title\": \"Tide agent\"}'"),
+            ("Remove a member", "agentdex patch urn:example:tides '{\"support\": null}'"),
+            ("Read the changes from a file", "agentdex patch urn:example:tides - < changes.json"),
+        ],
+    ),
+    (
+        "remove",
+        &[
+            ("Remove an agent", "agentdex remove urn:example:tides"),
+            ("Remove one version of an agent", "agentdex remove urn:example:tides --version 1.2.0"),
+        ],
+    ),
+    ("imports", &[("List the sources that can't be fetched", "agentdex imports --status stale")]),
+    ("refresh", &[("Fetch the agent card again", "agentdex refresh urn:example:tides")]),
+    ("untrack", &[("Keep the agent as it is", "agentdex untrack urn:example:tides")]),
+    (
+        "search",
+        &[
+            ("Find agents by meaning", "agentdex search book a hotel"),
+            ("Require and exclude words", "agentdex search +weather -marine"),
+            ("Count the values of fields", "agentdex search weather --facets protocol,vendor --limit 0"),
+            (
+                "Find actions that turn a place into a summary",
+                "agentdex search --have 'place, days: integer' --want summary",
+            ),
+        ],
+    ),
+    (
+        "list",
+        &[
+            ("List the agents that can be called by A2A", "agentdex list --protocol a2a"),
+            ("List the first ten agents without a tag", "agentdex list --not tag=beta --limit 10"),
+            ("Save all descriptions", "agentdex list --json > agents.ndjson"),
+        ],
+    ),
+    (
+        "get",
+        &[
+            ("Print the description of an agent", "agentdex get 'World clock'"),
+            ("Print the highest version below 2", "agentdex get urn:example:tides --version '<2'"),
+            ("List the versions", "agentdex get urn:example:tides --versions"),
+        ],
+    ),
+    (
+        "export",
+        &[
+            ("Print an agent card", "agentdex export urn:example:tides --format a2a"),
+            ("Write an Agent Spec file", "agentdex export urn:example:tides --format agent-spec --out tides.yaml"),
+        ],
+    ),
+    (
+        "ask",
+        &[
+            ("Ask the best agent", "agentdex ask 'What time is it in Tokyo?'"),
+            ("Say separately which agent to look for", "agentdex ask 'convert units' 'How many miles are 42 km?'"),
+            ("Ask a known agent", "agentdex ask --agent 'World clock' 'What time is it in Tokyo?'"),
+        ],
+    ),
+    (
+        "chat",
+        &[
+            ("Start a conversation", "agentdex chat 'Unit converter'"),
+            ("Continue one", "agentdex chat 'Unit converter' --restore conversation.json"),
+        ],
+    ),
+    (
+        "call",
+        &[
+            ("List the actions of an agent", "agentdex call 'World clock'"),
+            ("Call an action", "agentdex call 'World clock' time --input '{\"city\": \"Tokyo\"}'"),
+        ],
+    ),
+    ("read", &[("Print a property", "agentdex read 'World clock' cities")]),
+    (
+        "write",
+        &[
+            ("Set a number", "agentdex write urn:example:thermostat target 21.5"),
+            ("Set a text", "agentdex write urn:example:thermostat mode eco"),
+        ],
+    ),
+    (
+        "events",
+        &[
+            ("Print events until Ctrl-C", "agentdex events 'World clock' hour"),
+            ("Wait for one event, at most a minute", "agentdex events 'World clock' hour --count 1 --for 60"),
+        ],
+    ),
+    (
+        "run",
+        &[
+            ("Run a chain", "agentdex run chain.json --input '{\"city\": \"Tokyo\"}'"),
+            ("Run a registered Flow", "agentdex run urn:demo:flow --input '{\"city\": \"Tokyo\"}'"),
+            ("Save the run, and answer a question later", "agentdex run chain.json --state run.json --answer yes"),
+        ],
+    ),
+    ("sacp prompt", &[("Print the instructions for an agent", "agentdex sacp prompt urn:example:tides")]),
+    ("sacp check", &[("Check an answer", "agentdex sacp check answer.txt --agent urn:example:tides")]),
+    (
+        "watch",
+        &[
+            ("Print all changes", "agentdex watch"),
+            ("Print which agents start or stop matching a query", "agentdex watch weather forecast"),
+            ("Print removed agents as JSON", "agentdex watch --type removed --json"),
+        ],
+    ),
+    ("history", &[("List the changes of an agent", "agentdex history urn:example:tides")]),
+    (
+        "changes",
+        &[
+            ("List the oldest ten changes in the log", "agentdex changes --limit 10"),
+            ("Continue after a position", "agentdex changes --since 45f23280195947d0-16"),
+        ],
+    ),
+    (
+        "status",
+        &[
+            ("Show the status of a registry", "agentdex status --url https://registry.example"),
+            ("Print it for a script", "agentdex status --json"),
+        ],
+    ),
+    (
+        "access",
+        &[
+            ("Show who can see an agent", "agentdex access urn:example:tides"),
+            ("Hide an agent from others", "agentdex access urn:example:tides --visibility private"),
+            (
+                "Share an agent with a namespace",
+                "agentdex access urn:example:tides --namespace harbor --visibility namespace",
+            ),
+        ],
+    ),
+    ("namespaces list", &[("List your namespaces", "agentdex namespaces list")]),
+    (
+        "namespaces claim",
+        &[("Share a namespace with two owners", "agentdex namespaces claim harbor --member pilots --member tugs")],
+    ),
+    ("namespaces remove", &[("Give up a namespace", "agentdex namespaces remove harbor")]),
+    (
+        "keys create",
+        &[
+            (
+                "Create the first key, before the server runs",
+                "agentdex keys create --role admin --owner ops --data ./agentdex-data",
+            ),
+            ("Create a key for a team", "agentdex keys create --role register --owner weather-team --expires 90d"),
+        ],
+    ),
+    ("keys list", &[("List all keys", "agentdex keys list")]),
+    ("keys revoke", &[("Revoke a key", "agentdex keys revoke 3f9ac2d1")]),
+    (
+        "audit",
+        &[
+            ("Print the whole trail", "agentdex audit"),
+            ("Export entries after the last exported one", "agentdex audit --json --since 1500 > audit.ndjson"),
+        ],
+    ),
+    (
+        "backup",
+        &[
+            ("Back up a running registry", "agentdex backup agents.backup"),
+            ("Back up a stopped registry", "agentdex backup agents.backup --data ./agentdex-data"),
+        ],
+    ),
+    ("restore", &[("Restore into a new directory", "agentdex restore agents.backup --data ./restored")]),
+    ("records export", &[("Write all agents to a file", "agentdex records export agents.ndjson")]),
+    (
+        "records import",
+        &[
+            ("Check a file first", "agentdex records import agents.ndjson --dry-run"),
+            (
+                "Copy all agents to another registry",
+                "agentdex records export - | agentdex records import - --url https://other.example",
+            ),
+        ],
+    ),
+    ("check", &[("Check the directory of a stopped registry", "agentdex check --data ./agentdex-data")]),
+    (
+        "salvage",
+        &[
+            ("Recover what is readable", "agentdex salvage --data ./agentdex-data --to ./salvaged"),
+            ("Accept files of a disk snapshot", "agentdex salvage --data ./agentdex-data --accept-rollback"),
+        ],
+    ),
+    ("clock accept", &[("Accept the current clock", "agentdex clock accept")]),
+    (
+        "mqtt resync",
+        &[(
+            "Republish everything",
+            "agentdex mqtt resync --data ./agentdex-data --mqtt-url mqtt://broker.example:1883",
+        )],
+    ),
+    (
+        "completions",
+        &[(
+            "Load completions in bash",
+            "agentdex completions bash > ~/.local/share/bash-completion/completions/agentdex",
+        )],
+    ),
+    ("openapi", &[("Save the document", "agentdex openapi > openapi.json")]),
+];
