@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
-    output::{indented, visible},
+    output::{print_json, visible},
     terminal::stdout,
 };
 use agentdex::access::{AccessRequest, Namespace, Owner, Visibility};
@@ -55,11 +55,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
     }
     let access = client.access(id).await?;
-    let mut out = stdout();
     if *json {
-        writeln!(out, "{}", indented(&serde_json::to_string(&access)?))?;
+        print_json(&access)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut out = stdout();
     let owner = access.owner.as_ref().map_or("nobody", Owner::as_str);
     writeln!(out, "owner:      {}", visible(owner))?;
     writeln!(out, "visibility: {}", access.visibility)?;

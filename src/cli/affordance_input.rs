@@ -2,12 +2,12 @@
 
 use std::io::{self, Read};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::anyhow;
 use clap::Args;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::output::visible;
+use super::{misuse::misuse, output::visible};
 use agentdex_consumer::{Affordance, Agent, Error, Settings};
 
 #[derive(Debug, Args)]
@@ -32,12 +32,14 @@ impl UriVariables {
         let input = owners[0].and_then(|owner| owner.get("input")?.get("properties"));
         let mut settings = Settings::new();
         for variable in &self.variables {
-            let (name, text) =
-                variable.split_once('=').ok_or_else(|| anyhow!("--variable {variable:?}: it is not NAME=VALUE"))?;
+            let (name, text) = variable
+                .split_once('=')
+                .ok_or_else(|| misuse(format!("--variable {variable:?}: it is not NAME=VALUE")))?;
             let Some((_, schema)) = declared.iter().find(|(known, _)| known == name) else {
                 let names: Vec<_> = declared.iter().map(|(name, _)| visible(name)).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                bail!("--variable: {} has no URI variable {name:?}; it has {names}", affordance.name());
+                let affordance = affordance.name();
+                return Err(misuse(format!("--variable: {affordance} has no URI variable {name:?}; it has {names}")));
             };
             // An input that is in the URL and can't be one of its variables is described there as text.
             let schema = input.and_then(|input| input.get(name)).unwrap_or(schema);
@@ -77,5 +79,6 @@ pub(super) fn input(text: &str) -> anyhow::Result<Value> {
         }
         text => text,
     };
-    serde_json::from_str(text).with_context(|| "--input is not JSON; a text is written in quotes: '\"Bonn\"'")
+    serde_json::from_str(text)
+        .map_err(|error| misuse(format!("--input is not JSON; a text is written in quotes: '\"Bonn\"': {error}")))
 }

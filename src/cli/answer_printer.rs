@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    output::{complain, complain_foreign, red_on_stderr, visible},
+    error_message::rejected_answer_of,
+    output::{complain, complain_foreign, indented, red_on_stderr, visible},
     terminal::stdout,
 };
 use agentdex_consumer::{Artifact, Content, Error, Event, Message, Part, Repair, Reply, State, Status};
@@ -187,20 +188,20 @@ pub(super) fn aside_of_data(message: &Message) -> io::Result<()> {
 }
 
 /// Prints an error of a turn, and the answer that can't be used, on standard error.
-pub(super) fn complain_of(error: &Error) -> io::Result<()> {
+pub(super) fn complain_of(error: &Error) {
     complain(&format!("{} {}", red_on_stderr("error:"), without_colors(error)));
-    rejected_answer(error)
+    if let Some(answer) = rejected_answer_of(error) {
+        complain_of_answer(answer);
+    }
 }
 
-/// Prints the answer that an error is about, on standard error.
-pub(super) fn rejected_answer(error: &Error) -> io::Result<()> {
-    let Error::InvalidAnswer { answer, .. } = error else { return Ok(()) };
+/// Prints an answer that can't be used on standard error.
+pub(super) fn complain_of_answer(answer: &Value) {
     complain("the agent answered:");
-    match answer.as_ref() {
+    match answer {
         Value::String(text) => complain_foreign(text.trim_end_matches('\n')),
-        data => complain(&serde_json::to_string_pretty(data)?),
+        data => complain(&indented(&data.to_string())),
     }
-    Ok(())
 }
 
 /// An error in which others may have written, without what would color a terminal.

@@ -1,6 +1,6 @@
 //! `agentdex ask`: finds an agent, asks it, and prints the answer.
 
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{
     agent_name::id_of,
-    answer_printer::{AnswerPrinter, exit_of, rejected_answer, report_coercions},
+    answer_printer::{AnswerPrinter, exit_of, report_coercions},
     calling::Calling,
-    output::{Style, complain, visible},
-    terminal::stdout,
+    misuse::misuse,
+    output::{Style, complain, print_json, visible},
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Agent, Consumer, Conversation, Error, Settings};
@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         ([question], None) => (Some(question), question),
         ([question], Some(_)) => (None, question),
         ([query, question], None) => (Some(query), question),
-        _ => bail!("with --agent, give the question alone"),
+        _ => return Err(misuse("with --agent, give only the question")),
     };
     let consumer = arguments.calling.consumer(client).await?;
     let mut settings = Settings::new().sacp_instructions(arguments.sacp);
@@ -80,11 +80,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 }
 
 async fn whole(agent: &Agent, question: &str, is_json: bool) -> anyhow::Result<ExitCode> {
-    let conversation = agent.process(question).await.map_err(|error| failed(error, agent))?;
+    let conversation = agent.process(question).await.map_err(|error| with_command(error, agent))?;
     match is_json {
         true => {
             report_coercions(conversation.repairs());
-            writeln!(stdout(), "{}", json_of(&conversation)?)?;
+            print_json(&json_of(&conversation)?)?;
         }
         false => AnswerPrinter::default().reply(conversation.reply())?,
     }
@@ -142,14 +142,6 @@ fn reason(error: Error, agent: &Agent) -> String {
     visible(reason.unwrap_or(&text)).into_owned()
 }
 
-/// The error of a question that failed, after the answer that can't be used.
-fn failed(error: Error, agent: &Agent) -> anyhow::Error {
-    match rejected_answer(&error) {
-        Ok(()) => with_command(error, agent),
-        Err(unprinted) => unprinted.into(),
-    }
-}
-
 /// An error about the input names the command that takes data.
 fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
     match error {
@@ -194,7 +186,7 @@ async fn stream(agent: &Agent, question: &str) -> anyhow::Result<ExitCode> {
             Ok(event) => printer.event(&event)?,
             Err(error) => {
                 printer.close()?;
-                return Err(failed(error, agent));
+                return Err(with_command(error, agent));
             }
         }
     }

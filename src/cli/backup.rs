@@ -12,11 +12,12 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::StreamExt;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
 
 use super::{
     data_directory::check_has_registry,
     keys,
-    output::{complain, yellow_on_stderr},
+    output::{complain, print_json, yellow_on_stderr},
     terminal::stdout,
 };
 use crate::settings::DEFAULT_DATA;
@@ -42,6 +43,9 @@ pub(super) struct TargetFile {
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
+    /// Print the file and its size as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +58,9 @@ pub(super) struct Restore {
     /// Don't restore API keys. Otherwise, keys revoked after the backup become valid again
     #[arg(long)]
     revoke_keys: bool,
+    /// Print what was restored as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -62,7 +69,7 @@ pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::
     while let Some(piece) = pieces.next().await {
         target.write_all(&piece?)?;
     }
-    target.finish()
+    target.finish(file.json)
 }
 
 /// The same of the data directory of a registry that isn't running.
@@ -76,7 +83,7 @@ pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<Exi
         .and_then(|mut backup| io::copy(&mut backup, &mut target).context("taking a backup"));
     registry.close();
     copied?;
-    target.finish()
+    target.finish(file.json)
 }
 
 pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
@@ -93,8 +100,21 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let restored = restored?;
     restored.warnings.iter().for_each(|warning| complain(&format!("{} {warning}", yellow_on_stderr("warning:"))));
-    print_restored(&restored, data, &mut stdout())?;
+    match arguments.json {
+        true => print_json(&restored_json(&restored, data))?,
+        false => print_restored(&restored, data, &mut stdout())?,
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was restored, as `--json` prints it.
+fn restored_json(restored: &Restored, data: &Path) -> Value {
+    let Restored { head, keys, revoked_keys, private, in_namespaces, warnings, .. } = restored;
+    let public = head.records.saturating_sub(private + in_namespaces);
+    json!({
+        "data": data.to_string_lossy(), "agents": head.records, "at": head.at, "public": public, "private": private,
+        "inNamespaces": in_namespaces, "keys": keys, "revokedKeys": revoked_keys, "warnings": warnings,
+    })
 }
 
 /// Prints what is there again, also what somebody may have revoked or narrowed since.
@@ -184,16 +204,22 @@ impl Target {
         Ok(Target { out: BufWriter::new(out), bar: progress(), written: 0, file: Some((file, partial, path.into())) })
     }
 
-    fn finish(mut self) -> anyhow::Result<ExitCode> {
+    fn finish(mut self, as_json: bool) -> anyhow::Result<ExitCode> {
         self.out.flush().context("writing the backup")?;
         self.bar.finish_and_clear();
         let mut shown = "standard output".to_owned();
+        let is_standard_output = self.file.is_none();
         if let Some((file, partial, path)) = self.file.take() {
             shown = path.display().to_string();
             let renamed = file.sync_all().and_then(|()| fs::rename(&partial, &path));
             renamed.with_context(|| format!("writing {shown}"))?;
         }
-        complain(&format!("backup written to {shown}: {}", HumanBytes(self.written)));
+        let json = json!({"file": shown, "bytes": self.written});
+        match (as_json, is_standard_output) {
+            (true, false) => print_json(&json)?,
+            (true, true) => complain(&json.to_string()),
+            (false, _) => complain(&format!("backup written to {shown}: {}", HumanBytes(self.written))),
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

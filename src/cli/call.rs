@@ -8,18 +8,18 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use futures_util::StreamExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     affordance_input::{UriVariables, input, with_flag},
     agent_name::id_of,
-    answer_printer::{AnswerPrinter, aside_of_data, exit_of, rejected_answer, report_coercions},
+    answer_printer::{AnswerPrinter, aside_of_data, exit_of, report_coercions},
     calling::Calling,
-    output::visible,
+    output::{print_json, visible},
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
-use agentdex_consumer::{Affordance, Agent, Error, Event, Reply, Settings, State};
+use agentdex_consumer::{Affordance, Agent, Event, Reply, Settings, State};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -36,8 +36,11 @@ pub(super) struct Arguments {
     #[arg(long)]
     yes: bool,
     /// Print the answer as it arrives
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     stream: bool,
+    /// Print the state, the message, and the data of the answer as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     calling: Calling,
 }
@@ -51,7 +54,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = agent.update(Settings::new().confirmed(arguments.yes || is_confirmed(&agent, action)?));
     let outcome = match arguments.stream {
         true => stream(&agent, action, input).await,
-        false => agent.invoke(action, input).await.map_err(failed).and_then(print),
+        false => agent.invoke(action, input).await.map_err(with_flag).and_then(|reply| match arguments.json {
+            true => print_answer(&reply),
+            false => print(reply),
+        }),
     };
     consumer.close().await;
     outcome
@@ -66,7 +72,7 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
             Ok(event) => event,
             Err(error) => {
                 printer.close()?;
-                return Err(failed(error));
+                return Err(error.into());
             }
         };
         printer.event(&event)?;
@@ -77,12 +83,18 @@ async fn stream(agent: &Agent, action: &str, input: Option<Value>) -> anyhow::Re
     Ok(code)
 }
 
-/// The error of a command whose call failed, after the answer that can't be used.
-fn failed(error: Error) -> anyhow::Error {
-    match rejected_answer(&error) {
-        Ok(()) => with_flag(error),
-        Err(unprinted) => unprinted.into(),
+/// Prints an answer as JSON.
+fn print_answer(reply: &Reply) -> anyhow::Result<ExitCode> {
+    report_coercions(&reply.repairs);
+    let mut answer = json!({"state": reply.state.name(), "message": reply.message});
+    let data: Vec<&Value> = reply.message.all_data().collect();
+    match data.as_slice() {
+        [] => {}
+        [data] => answer["data"] = (*data).clone(),
+        several => answer["data"] = json!(several),
     }
+    print_json(&answer)?;
+    Ok(exit_of(reply.state))
 }
 
 /// Prints the data of an answer on standard output, for programs, and what the agent says beside them on standard error.

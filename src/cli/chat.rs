@@ -4,11 +4,13 @@ use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::Context;
 use clap::Args;
+use serde_json::json;
 
 use super::{
     agent_name::id_of,
     answer_printer::{AnswerPrinter, complain_of, exit_of},
     calling::Calling,
+    error_message::to_json,
     line_editor::LineEditor,
     output::{Style, complain, red_on_stderr, visible},
     terminal::stdout,
@@ -36,6 +38,9 @@ pub(super) struct Arguments {
     action: Option<String>,
     #[command(flatten)]
     calling: Calling,
+    /// Print each answer as a line of JSON, with its state and message
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -48,12 +53,12 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         Some(file) => agent.restore_conversation(&std::fs::read_to_string(file)?)?.stream(),
         None => agent.stream(),
     };
-    let outcome = chat(&agent, dialogue).await;
+    let outcome = chat(&agent, dialogue, arguments.json).await;
     consumer.close().await;
     outcome
 }
 
-async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode> {
+async fn chat(agent: &Agent, mut dialogue: Dialogue, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut editor = LineEditor::new(COMMANDS, HISTORY);
     let is_terminal = editor.is_terminal();
     if is_terminal {
@@ -90,7 +95,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
             _ => {
                 let parts = std::iter::once(Part::text(line)).chain(attached.drain(..));
                 dialogue.send(Message::user(parts));
-                code = answer(&mut dialogue, is_terminal).await?;
+                code = answer(&mut dialogue, is_terminal, as_json).await?;
             }
         }
     }
@@ -99,7 +104,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue) -> anyhow::Result<ExitCode>
 
 /// Prints what happens until it is the user's turn, and returns the exit status that it means. An error ends the turn, not the
 /// conversation.
-async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<ExitCode> {
+async fn answer(dialogue: &mut Dialogue, is_terminal: bool, as_json: bool) -> anyhow::Result<ExitCode> {
     let mut printer = AnswerPrinter::of_conversation();
     let writer = dialogue.writer();
     loop {
@@ -113,14 +118,23 @@ async fn answer(dialogue: &mut Dialogue, is_terminal: bool) -> anyhow::Result<Ex
         };
         match event.context("the conversation has ended")? {
             Ok(event) => {
-                printer.event(&event)?;
+                if !as_json {
+                    printer.event(&event)?;
+                }
                 if let Event::Done(reply) | Event::InputRequired(reply) = &event {
+                    if as_json {
+                        let answer = json!({"state": reply.state.name(), "message": reply.message});
+                        writeln!(stdout(), "{answer}")?;
+                    }
                     return Ok(exit_of(reply.state));
                 }
             }
             Err(error) => {
                 printer.close()?;
-                complain_of(&error)?;
+                match as_json {
+                    true => writeln!(stdout(), "{}", to_json(&error.into()))?,
+                    false => complain_of(&error),
+                }
                 return Ok(ExitCode::FAILURE);
             }
         }

@@ -3,10 +3,11 @@
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use serde_json::{Value, json};
 
-use super::{damaged_store, data_directory::check_has_registry, terminal::stdout};
+use super::{damaged_store, data_directory::check_has_registry, output::print_json, terminal::stdout};
 use crate::settings::DEFAULT_DATA;
-use agentdex::registry::{Verdict, inspect};
+use agentdex::registry::{Checked, Fault, Verdict, inspect};
 
 /// The exit status for a store of which something is damaged.
 const DAMAGED: u8 = 3;
@@ -22,6 +23,9 @@ pub(super) struct Arguments {
     /// Data directory of a stopped registry
     #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA)]
     data: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -32,6 +36,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let inspection = inspect(data)?;
     let (checked, verdict) = (&inspection.checked, inspection.verdict);
+    if arguments.json {
+        print_json(&to_json(checked, verdict))?;
+        return Ok(status_of(verdict));
+    }
     let mut out = stdout();
     for fault in &checked.faults {
         writeln!(out, "{fault}")?;
@@ -63,5 +71,32 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         )?;
     }
     write!(out, "\n{}", damaged_store::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
-    Ok(ExitCode::from(if matches!(verdict, Verdict::Behind { .. }) { BEHIND } else { DAMAGED }))
+    Ok(status_of(verdict))
+}
+
+fn status_of(verdict: Verdict) -> ExitCode {
+    match verdict {
+        Verdict::InOrder => ExitCode::SUCCESS,
+        Verdict::Behind { .. } => ExitCode::from(BEHIND),
+        Verdict::Damaged | Verdict::Refused => ExitCode::from(DAMAGED),
+    }
+}
+
+fn to_json(checked: &Checked, verdict: Verdict) -> Value {
+    let listed = |faults: &[Fault]| -> Value {
+        faults.iter().map(|fault| json!({"place": fault.place, "message": fault.message})).collect()
+    };
+    let name = match verdict {
+        Verdict::InOrder => "in-order",
+        Verdict::Behind { .. } => "behind",
+        Verdict::Damaged | Verdict::Refused => "damaged",
+    };
+    let mut json = json!({
+        "verdict": name, "agents": checked.records, "changes": checked.changes, "faults": listed(&checked.faults),
+        "notes": listed(&checked.notes),
+    });
+    if let Verdict::Behind { commits, found, expected } = verdict {
+        json["behind"] = json!({"commits": commits, "found": found, "expected": expected});
+    }
+    json
 }

@@ -9,9 +9,10 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::data_directory::check_has_registry;
+use super::output::print_json;
 use super::terminal::stdout;
-use agentdex::{Timestamp, store::Store};
-use agentdex_client::RegistryClient;
+use agentdex::store::Store;
+use agentdex_client::{RegistryClient, api::ClockAccepted};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -25,27 +26,35 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
     /// Set the time of the log back to the current clock, so that changes get correct times again.
-    Accept,
+    Accept {
+        /// Print both times as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let Action::Accept = action;
-    let accepted = client.accept_clock().await?;
-    print(accepted.before, accepted.now)
+    let Action::Accept { json } = action;
+    print(&client.accept_clock().await?, *json)
 }
 
 /// The same in the data directory of a registry that is stopped.
 pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCode> {
-    let Action::Accept = action;
+    let Action::Accept { json } = action;
     check_has_registry(directory)?;
     let store = Store::open(directory, agentdex::store::Options::default())?;
     let accepted = store.accept_clock();
     store.close();
     let (before, now) = accepted?;
-    print(before, now)
+    print(&ClockAccepted { before, now }, *json)
 }
 
-fn print(before: Timestamp, now: Timestamp) -> anyhow::Result<ExitCode> {
+fn print(accepted: &ClockAccepted, as_json: bool) -> anyhow::Result<ExitCode> {
+    if as_json {
+        print_json(accepted)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ClockAccepted { before, now } = accepted;
     let mut out = stdout();
     if before > now {
         writeln!(out, "the time of the log was {before}, and is {now}")?;

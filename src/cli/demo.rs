@@ -16,8 +16,9 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use self::{
@@ -26,7 +27,11 @@ use self::{
     directory::TemporaryDirectory,
     printer::Printer,
 };
-use super::serve::{Running, start_logging};
+use super::{
+    misuse::misuse,
+    output::print_json,
+    serve::{Running, start_logging},
+};
 use crate::settings::{LogFormat, LogLevel, Settings};
 use agentdex::registry::Since;
 use agentdex_server::http;
@@ -49,24 +54,29 @@ pub(super) struct Arguments {
     auth: bool,
     #[arg(long, hide = true, num_args = 0..=1)]
     listen: Option<Option<OsString>>,
+    /// Print the addresses as JSON, and nothing after them
+    #[arg(long)]
+    json: bool,
 }
 
 impl Arguments {
     /// Refuses what a demo doesn't do.
     fn check(&self) -> anyhow::Result<()> {
         if self.data.is_some() {
-            bail!("--data: a demo keeps nothing; `agentdex serve --data DIR` runs a registry that keeps its agents");
+            return Err(misuse(
+                "--data: a demo keeps nothing; `agentdex serve --data DIR` runs a registry that keeps its agents",
+            ));
         }
         if self.auth {
-            bail!(
-                "--auth: a demo is open to everybody on this machine; `agentdex serve --auth` runs a registry with keys"
-            );
+            return Err(misuse(
+                "--auth: a demo is open to everybody on this machine; `agentdex serve --auth` runs a registry with keys",
+            ));
         }
         if self.listen.is_some() {
-            bail!(
+            return Err(misuse(
                 "--listen: a demo serves this machine alone, at --port; `agentdex serve --listen ADDRESS:PORT` runs a \
-                 registry for others"
-            );
+                 registry for others",
+            ));
         }
         Ok(())
     }
@@ -107,6 +117,12 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     agents::register(&registry, &origin).await?;
     running.wait_until_searchable().await?;
     let (http, mqtt) = running.addresses();
+    if arguments.json {
+        let mqtt = mqtt.map(|address| format!("mqtt://{address}"));
+        print_json(&json!({"http": format!("http://{http}"), "mqtt": mqtt}))?;
+        running.serve().await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     banner::print(&Addresses { http, mqtt, is_default: http.port() == 8080 }, registry.len());
     let changes = registry.subscribe(Since::Now);
     let printer = Printer::start().context("starting a thread")?;

@@ -1,10 +1,44 @@
 //! The message for a failed command: the error, its causes, and a hint if a registry refused the request.
 
+use serde_json::{Value, json};
+
 use agentdex_client as client;
+use agentdex_consumer as consumer;
 
 /// Returns an error with its causes on one line, without repeating a cause that an error names itself. For an error of the
 /// client, a hint follows on the next line.
 pub(super) fn causes(error: &anyhow::Error) -> String {
+    let (message, hint) = message_and_hint(error);
+    hint.into_iter().fold(message, |message, hint| format!("{message}\n  {hint}"))
+}
+
+/// Returns an error as `--json` prints it: the message, a hint if there is one, and the problem document of the registry.
+pub(super) fn to_json(error: &anyhow::Error) -> Value {
+    let (message, hint) = message_and_hint(error);
+    let mut object = json!({"error": message});
+    if let Some(hint) = hint {
+        object["hint"] = hint.into();
+    }
+    let problem = error.chain().find_map(|cause| cause.downcast_ref::<client::Error>()?.problem());
+    // A response without a code isn't one of a registry.
+    if let Some(problem) = problem.filter(|problem| !problem.code.is_empty()) {
+        object["problem"] = json!(problem);
+    }
+    if let Some(answer) = error.chain().find_map(rejected_answer_of) {
+        object["answer"] = answer.clone();
+    }
+    object
+}
+
+/// Returns the answer of an agent that can't be used, if an error is about one.
+pub(super) fn rejected_answer_of<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e Value> {
+    match error.downcast_ref::<consumer::Error>() {
+        Some(consumer::Error::InvalidAnswer { answer, .. }) => Some(answer),
+        _ => None,
+    }
+}
+
+fn message_and_hint(error: &anyhow::Error) -> (String, Option<&'static str>) {
     let mut said = String::new();
     for cause in error.chain() {
         // A cause may quote what others wrote, in which only a command may color.
@@ -24,10 +58,10 @@ pub(super) fn causes(error: &anyhow::Error) -> String {
         };
         if refusal.is_some() {
             // The rest is of the HTTP library.
-            return hint.into_iter().fold(said, |said, hint| format!("{said}\n  {hint}"));
+            return (said, hint);
         }
     }
-    said
+    (said, None)
 }
 
 /// Returns the message for an error of the client, and a hint what to do about it.

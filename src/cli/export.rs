@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{
     agent_name::id_of,
+    misuse::misuse,
     output::{self, complain, visible, warn},
     terminal::{is_changed, stdout},
 };
@@ -37,9 +38,11 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let format = arguments.format;
-    let Some(export) = format.export() else { bail!("`agentdex get {}` prints the Thing Description", arguments.id) };
+    let Some(export) = format.export() else {
+        return Err(misuse(format!("--format {format}: `agentdex get {}` prints the Thing Description", arguments.id)));
+    };
     let version = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
-        Err(message) => bail!("--version of the format {format}: {message}"),
+        Err(message) => return Err(misuse(format!("--version of the format {format}: {message}"))),
         Ok(version) => version,
     };
     let id = id_of(client, &arguments.id).await?;

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::{
     moments,
-    output::{self, INDENT, Style, fit, visible},
+    output::{INDENT, Style, fit, print_json, visible},
     terminal::stdout,
 };
 use agentdex_client::{RegistryClient, SourceStatus, TrackedSource};
@@ -27,11 +27,10 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let parameters: Vec<(&str, &str)> = arguments.status.iter().map(|status| ("status", status.as_str())).collect();
     let imports = client.imports(&parameters).await?;
-    let mut out = stdout();
     if arguments.json {
-        writeln!(out, "{}", output::indented(&serde_json::to_string(&imports)?))?;
+        print_json(&imports)?;
     } else {
-        print(&mut out, &imports, arguments.status.is_some())?;
+        print(&mut stdout(), &imports, arguments.status.is_some())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,15 +1,19 @@
 //! `agentdex keys`: API keys of a registry that runs, or in the directory of one that is stopped.
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::terminal::stdout;
-use super::{moments, output, remote::for_each};
+use super::{
+    moments, output,
+    remote::{Done, for_each},
+};
 use agentdex::{
     access::{ApiKey, NewKey, Owner, Role},
     registry::{self, Keys},
@@ -39,6 +43,9 @@ pub(super) enum Action {
         /// How long the key is valid, such as 90d, 12h, 30min, or 60s [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = seconds)]
         expires: Option<u64>,
+        /// Print the key and what it allows as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// List the keys, without their secrets.
     List {
@@ -51,19 +58,22 @@ pub(super) enum Action {
         /// Ids of the keys, or the keys themselves
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
+        /// Print a line of JSON for each key
+        #[arg(long)]
+        json: bool,
     },
 }
 
 pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     match action {
-        Action::Create { role, owner, expires } => {
+        Action::Create { role, owner, expires, json } => {
             let new = NewKey { role: *role, owner: owner.clone(), ttl: *expires };
-            print_new(&client.create_key(&new).await?)
+            print_new(&client.create_key(&new).await?, *json)
         }
         Action::List { json } => print_all(&client.keys().await?, *json),
-        Action::Revoke { ids } => {
+        Action::Revoke { ids, json } => {
             let ids: Vec<String> = ids.iter().map(|text| id_of(text).to_owned()).collect();
-            for_each(&ids, async |id| Ok(client.revoke_key(id).await.map(|()| format!("revoked: {id}"))?)).await
+            for_each(&ids, *json, async |id| Ok(client.revoke_key(id).await.map(|()| revoked(id))?)).await
         }
     }
 }
@@ -71,12 +81,12 @@ pub(super) async fn run(action: &Action, client: &RegistryClient) -> anyhow::Res
 /// The same in the data directory of a registry that is stopped.
 pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCode> {
     match action {
-        Action::Create { role, owner, expires } => {
+        Action::Create { role, owner, expires, json } => {
             let new = NewKey { role: *role, owner: owner.clone(), ttl: *expires };
-            print_new(&in_directory(directory, |keys| keys.create(new))?)
+            print_new(&in_directory(directory, |keys| keys.create(new))?, *json)
         }
         Action::List { json } => print_all(&in_directory(directory, |keys| Ok(keys.list()))?, *json),
-        Action::Revoke { ids } => revoke_in(directory, ids),
+        Action::Revoke { ids, json } => revoke_in(directory, ids, *json),
     }
 }
 
@@ -89,11 +99,21 @@ fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result
     Ok(done?)
 }
 
-fn print_new((key, text): &(ApiKey, String)) -> anyhow::Result<ExitCode> {
+fn print_new((key, text): &(ApiKey, String), as_json: bool) -> anyhow::Result<ExitCode> {
+    if as_json {
+        let mut json = json!(key);
+        json["key"] = text.as_str().into();
+        output::print_json(&json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
     // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
+    let place = match io::stdout().is_terminal() {
+        true => "it is shown only now:",
+        false => "it was written to standard output, and can't be shown again",
+    };
     output::complain(&format!(
-        "key {} of {} with the role {}, valid {until}; it is shown only now:",
+        "key {} of {} with the role {}, valid {until}; {place}",
         key.id,
         output::visible(key.owner.as_str()),
         key.role
@@ -103,11 +123,11 @@ fn print_new((key, text): &(ApiKey, String)) -> anyhow::Result<ExitCode> {
 }
 
 fn print_all(keys: &[ApiKey], json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = stdout();
     if json {
-        writeln!(out, "{}", output::indented(&serde_json::to_string(keys)?))?;
+        output::print_json(&keys)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut out = stdout();
     print_each(&mut out, keys)?;
     writeln!(out, "{} {}", keys.len(), if keys.len() == 1 { "key" } else { "keys" })?;
     Ok(ExitCode::SUCCESS)
@@ -137,20 +157,29 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     )
 }
 
-fn revoke_in(directory: &Path, ids: &[String]) -> anyhow::Result<ExitCode> {
+/// The result of revoking a key.
+fn revoked(id: &str) -> Done {
+    Done { text: format!("revoked: {id}"), json: json!({"id": id, "effect": "revoked"}) }
+}
+
+fn revoke_in(directory: &Path, ids: &[String], as_json: bool) -> anyhow::Result<ExitCode> {
     let ids = ids.iter().map(|text| id_of(text));
     let revoke = |keys: &Keys| ids.map(|id| Ok((id, keys.revoke(id)?))).collect::<agentdex::Result<Vec<_>>>();
     let (mut outcome, mut results) = (ExitCode::SUCCESS, output::Results::default());
     for (id, is_revoked) in in_directory(directory, revoke)? {
-        if is_revoked {
-            results.print(&format!("revoked: {id}"));
-        } else {
-            outcome = ExitCode::FAILURE;
-            let error = output::red_on_stderr("error:");
-            output::complain(&format!(
-                "{error} {}: there is no such key; `agentdex keys list` shows what there is",
-                output::visible(id)
-            ));
+        let done = revoked(id);
+        match (is_revoked, as_json) {
+            (true, true) => results.print(&done.json.to_string()),
+            (true, false) => results.print(&done.text),
+            (false, _) => outcome = ExitCode::FAILURE,
+        }
+        let unknown = "there is no such key; `agentdex keys list` shows what there is";
+        match (is_revoked, as_json) {
+            (true, _) => {}
+            (false, true) => results.print(&json!({"id": id, "error": unknown}).to_string()),
+            (false, false) => {
+                output::complain(&format!("{} {}: {unknown}", output::red_on_stderr("error:"), output::visible(id)));
+            }
         }
     }
     Ok(results.finish(outcome)?)

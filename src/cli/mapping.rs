@@ -3,12 +3,11 @@
 
 use std::{path::PathBuf, sync::LazyLock};
 
-use anyhow::bail;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser, parser::ValueSource,
 };
 
-use super::document::FileDocument;
+use super::{document::FileDocument, misuse::misuse};
 use agentdex::convert::{Format, ImportOptions, Parameter, ParameterKind};
 
 const HEADING: &str = "Documents in other formats";
@@ -154,7 +153,7 @@ impl Mapping {
     /// Refuses an id that would be given to several agents.
     pub(super) fn check_number(&self, documents: usize) -> anyhow::Result<()> {
         if self.id().is_some() && documents > 1 {
-            bail!("--id is the id of one agent, and there are {documents} documents");
+            return Err(misuse(format!("--id is the id of one agent, and there are {documents} documents")));
         }
         Ok(())
     }
@@ -171,12 +170,12 @@ impl Mapping {
             };
             if self.values.iter().any(|(given, _)| *given == name) && !takes(format) {
                 let others = Format::names(Format::ALL.iter().copied().filter(|format| takes(*format)));
-                bail!("--{name} is for {others}; a document of the format {format} {what}");
+                return Err(misuse(format!("--{name} is for {others}; a document of the format {format} {what}")));
             }
         }
         let mut options = ImportOptions::default();
         for (name, value) in self.parameters(format, false) {
-            options.set(format, name, value)?;
+            options.set(format, name, value).map_err(misuse)?;
         }
         Ok(options)
     }

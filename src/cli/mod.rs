@@ -30,6 +30,7 @@ mod keys;
 mod line_editor;
 mod list;
 mod mapping;
+mod misuse;
 mod moments;
 mod mqtt;
 mod namespaces;
@@ -52,26 +53,21 @@ mod stop;
 mod td;
 mod terminal;
 mod untrack;
+mod usage;
 mod validate;
 mod watch;
 mod write;
 
-use std::{
-    env,
-    io::{self, Write},
-    panic,
-    process::ExitCode,
-};
+use std::{env, io, panic, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{
     Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::{OsStr, Resettable},
     parser::ValueSource,
 };
 
-use self::remote::Remote;
-use crate::settings::Flags;
+use self::{misuse::misuse, remote::Remote};
 use agentdex_client::RegistryClient;
 
 /// A discovery registry for software agents: agents register what they can do, clients find them and follow changes.
@@ -87,7 +83,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run a registry server: REST, search, events, MQTT.
-    Serve(Flags),
+    Serve(serve::Arguments),
     /// Run a registry with agents that answer, to try things out.
     Demo(demo::Arguments),
     /// Check descriptions without registering them.
@@ -105,7 +101,7 @@ enum Command {
     /// Maintain the topics on an external MQTT broker.
     Mqtt(mqtt::Arguments),
     /// Print the OpenAPI document of the REST API.
-    Openapi,
+    Openapi(openapi::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
 }
@@ -179,7 +175,7 @@ enum RegistryCommand {
 impl Cli {
     async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            Command::Serve(flags) => serve::run(flags, &variables()).await,
+            Command::Serve(arguments) => serve::run(arguments, &variables()).await,
             Command::Demo(arguments) => demo::run(&arguments).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Td(arguments) => td::run(&arguments),
@@ -188,7 +184,7 @@ impl Cli {
             Command::Check(arguments) => check::run(&arguments),
             Command::Salvage(arguments) => salvage::run(&arguments),
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
-            Command::Openapi => openapi::run(),
+            Command::Openapi(arguments) => openapi::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, &mut without_unused()),
         }
     }
@@ -283,13 +279,17 @@ pub fn run() -> ExitCode {
             hook(info);
         }
     }));
-    let matches = command().get_matches();
+    let as_json = env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    let parsed = command().try_get_matches().and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return usage::report(error, as_json),
+    };
     let outcome = refuse_unused(&matches).and_then(|()| {
-        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.context("starting the runtime")?.block_on(cli.run())
     });
-    outcome.unwrap_or_else(|error| report(&error))
+    outcome.unwrap_or_else(|error| report(&error, as_json))
 }
 
 /// Refuses flags that name a registry where the command talks to none.
@@ -298,7 +298,9 @@ fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
     let flags = Remote::augment_args(clap::Command::new("registry"));
     let is_given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     match flags.get_arguments().find(is_given).and_then(Arg::get_long) {
-        Some(flag) if is_local => bail!("--{flag} is for commands that talk to a registry, and this one doesn't"),
+        Some(flag) if is_local => {
+            Err(misuse(format!("--{flag} is for commands that talk to a registry, and this one doesn't")))
+        }
         _ => Ok(()),
     }
 }
@@ -310,16 +312,32 @@ fn is_in_directory(matches: &ArgMatches) -> bool {
 }
 
 /// Says what went wrong; a reader that has gone (`agentdex list | head`) is no failure.
-fn report(error: &anyhow::Error) -> ExitCode {
+fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let is_broken_pipe = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     if error.downcast_ref::<io::Error>().is_some_and(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    // Nobody is left to tell if standard error is closed.
-    let _ = writeln!(terminal::stderr(), "{} {}", output::red_on_stderr("error:"), error_message::causes(error));
-    let Some((status, text)) = damaged_store::of(error) else { return ExitCode::FAILURE };
-    let _ = write!(terminal::stderr(), "{text}");
-    status
+    let damaged = damaged_store::of(error);
+    if as_json {
+        let mut object = error_message::to_json(error);
+        if let Some((_, text)) = &damaged {
+            object["hint"] = text.trim().into();
+        }
+        output::complain_json(&object);
+    } else {
+        output::complain(&format!("{} {}", output::red_on_stderr("error:"), error_message::causes(error)));
+        if let Some(answer) = error.chain().find_map(error_message::rejected_answer_of) {
+            answer_printer::complain_of_answer(answer);
+        }
+        if let Some((_, text)) = &damaged {
+            output::complain(text.trim_end());
+        }
+    }
+    match damaged {
+        Some((status, _)) => status,
+        None if misuse::is_misuse(error) => ExitCode::from(misuse::STATUS),
+        None => ExitCode::FAILURE,
+    }
 }
 
 #[cfg(test)]

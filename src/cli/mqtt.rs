@@ -13,9 +13,11 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Subcommand};
+use serde_json::json;
 
-use super::output::complain;
+use super::misuse;
+use super::output::{complain, print_json};
 use super::terminal::stdout;
 use crate::settings::{Flags, Settings, add_flags};
 use agentdex::{Error, Registry};
@@ -43,18 +45,25 @@ enum Command {
     Resync(Resync),
 }
 
+/// The flag that asks for JSON.
+const JSON: &str = "json";
+
 /// The settings of the server that a resync has flags for.
 const RESYNC_FLAGS: [&str; 5] = ["data", "mqtt_url", "mqtt_ca", "mqtt_prefix", "config"];
 
-struct Resync(Flags);
+struct Resync {
+    flags: Flags,
+    json: bool,
+}
 
 impl FromArgMatches for Resync {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Resync, clap::Error> {
-        Flags::from_arg_matches(matches).map(Resync)
+        Ok(Resync { flags: Flags::from_arg_matches(matches)?, json: matches.get_flag(JSON) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
+        *self = Resync::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -64,6 +73,7 @@ impl Args for Resync {
         add_flags(command, |setting| RESYNC_FLAGS.contains(&setting))
             .mut_args(|arg| arg.help_heading(None))
             .mut_arg("mqtt_url", |arg| arg.help(help))
+            .arg(Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("Print the result as JSON"))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -72,18 +82,30 @@ impl Args for Resync {
 }
 
 pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Command::Resync(Resync(flags)) = arguments.command;
-    let settings = flags.load(&|name| std::env::var_os(name))?;
+    let Command::Resync(Resync { flags, json }) = arguments.command;
+    let settings = flags.load(&|name| std::env::var_os(name)).map_err(misuse::of_settings)?;
     // An empty registry would clear everything that the broker retains.
     if !settings.data.exists() {
         bail!("{}: there is no registry in this directory; name its directory with --data", settings.data.display());
     }
-    let line = match Registry::builder(&settings.data).open() {
-        Ok(registry) => tokio::task::spawn_blocking(move || resync(&settings, &registry)).await??,
-        Err(Error::StoreInUse { .. }) => ask_server(&settings.data)?,
+    let resynced = match Registry::builder(&settings.data).open() {
+        Ok(registry) => Some(tokio::task::spawn_blocking(move || resync(&settings, &registry)).await??),
+        Err(Error::StoreInUse { .. }) => {
+            ask_server(&settings.data)?;
+            None
+        }
         Err(error) => return Err(error.into()),
     };
-    writeln!(stdout(), "{line}")?;
+    match (resynced, json) {
+        (Some(Resynced { published, cleared }), true) => {
+            print_json(&json!({"published": published, "cleared": cleared}))?
+        }
+        (Some(Resynced { published, cleared }), false) => {
+            writeln!(stdout(), "{published} descriptions published, {cleared} cleared")?;
+        }
+        (None, true) => print_json(&json!({"requested": true}))?,
+        (None, false) => writeln!(stdout(), "the running server was asked to resync; its log says when it is done")?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -96,14 +118,14 @@ pub(super) fn publisher_options(settings: &Settings) -> PublisherOptions {
     }
 }
 
-fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<String> {
+fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<Resynced> {
     let url = settings.mqtt_url.as_deref().context("no broker is named: add --mqtt-url mqtt://HOST:PORT")?;
-    let Resynced { published, cleared } = mqtt::resync(url, registry.clone(), publisher_options(settings))?;
+    let resynced = mqtt::resync(url, registry.clone(), publisher_options(settings))?;
     registry.close();
-    Ok(format!("{published} descriptions published, {cleared} cleared"))
+    Ok(resynced)
 }
 
-fn ask_server(data: &Path) -> anyhow::Result<String> {
+fn ask_server(data: &Path) -> anyhow::Result<()> {
     let request = data.join(REQUEST);
     complain(&format!("asking the server that has {} open", data.display()));
     fs::write(&request, "").with_context(|| format!("asking the server by {}", request.display()))?;
@@ -116,7 +138,7 @@ fn ask_server(data: &Path) -> anyhow::Result<String> {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Ok("the running server was asked to resync; its log says when it is done".into())
+    Ok(())
 }
 
 /// Does what is asked for by [`REQUEST`], for as long as a server runs.

@@ -3,8 +3,9 @@
 use std::{io::Write, process::ExitCode};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
-use super::output::{indented, visible};
+use super::output::{print_json, visible};
 use super::terminal::stdout;
 use agentdex::{access::Owner, registry::ClaimedNamespace};
 use agentdex_client::RegistryClient;
@@ -33,11 +34,17 @@ enum Action {
         /// Owner to share the namespace with; can be repeated
         #[arg(long = "member", value_name = "OWNER")]
         members: Vec<Owner>,
+        /// Print the namespace as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Give up a namespace. Its members can no longer see the agents in it.
     Remove {
         /// Name of the namespace
         name: String,
+        /// Print the effect as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -45,20 +52,25 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     match &arguments.action {
         Action::List { json } => {
             let namespaces = client.namespaces().await?;
-            let mut out = stdout();
             if *json {
-                writeln!(out, "{}", indented(&serde_json::to_string(&namespaces)?))?;
+                print_json(&namespaces)?;
             } else {
-                namespaces.iter().try_for_each(|namespace| writeln!(out, "{}", line(namespace)))?;
+                namespaces.iter().try_for_each(|namespace| writeln!(stdout(), "{}", line(namespace)))?;
             }
         }
-        Action::Claim { name, members } => {
+        Action::Claim { name, members, json } => {
             let claimed = client.claim_namespace(name, members).await?;
-            writeln!(stdout(), "{}", line(&claimed))?;
+            match json {
+                true => print_json(&claimed)?,
+                false => writeln!(stdout(), "{}", line(&claimed))?,
+            }
         }
-        Action::Remove { name } => {
+        Action::Remove { name, json } => {
             client.give_up_namespace(name).await?;
-            writeln!(stdout(), "removed {}", visible(name))?;
+            match json {
+                true => print_json(&json!({"name": name, "effect": "removed"}))?,
+                false => writeln!(stdout(), "removed {}", visible(name))?,
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,11 +1,20 @@
-//! `agentdex openapi`: prints the OpenAPI description of the REST API.
+//! `agentdex openapi`: prints the OpenAPI document of the REST API.
 
 use std::{
     io::{self, Write},
     process::ExitCode,
 };
 
-pub(super) fn run() -> anyhow::Result<ExitCode> {
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Print JSON, as without this option
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(Arguments { json: _ }: &Arguments) -> anyhow::Result<ExitCode> {
     io::stdout().write_all(agentdex_server::http::openapi_document()?.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,8 @@ use std::{
 };
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::terminal::{acts, stderr, stdout};
 use agentdex::td::Violation;
@@ -85,6 +87,12 @@ pub(super) fn complain_foreign(text: &str) {
     let _ = stderr().write_foreign(&format!("{text}\n"));
 }
 
+/// Prints an object on standard error: on one line, and indented on a terminal.
+pub(super) fn complain_json(object: &Value) {
+    let json = object.to_string();
+    complain(&if io::stderr().is_terminal() { indented(&json) } else { json });
+}
+
 /// Standard output of a command that changes something with each line: it goes on where a line can't be printed.
 #[derive(Debug, Default)]
 pub(super) struct Results {
@@ -110,6 +118,17 @@ impl Results {
             _ => Ok(outcome),
         }
     }
+}
+
+/// Prints a value as JSON: on one line, and indented on a terminal.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let json = serde_json::to_string(value)?;
+    let mut out = stdout();
+    match out.is_terminal() {
+        true => writeln!(out, "{}", indented(&json))?,
+        false => writeln!(out, "{json}")?,
+    }
+    Ok(out.flush()?)
 }
 
 /// See <https://no-color.org>.

@@ -6,10 +6,11 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::json;
 
 use super::{
     agent_name::id_of,
-    output::{visible, warn},
+    output::{print_json, visible, warn},
     terminal::stdout,
 };
 use agentdex_client::{Effect, RegistryClient};
@@ -21,6 +22,9 @@ pub(super) struct Arguments {
     /// Changes as a JSON merge patch (RFC 7396), such as '{"title": "New", "support": null}', or - for standard input
     #[arg(value_name = "PATCH")]
     patch: String,
+    /// Print the effect as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -31,6 +35,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     }
     let id = id_of(client, &arguments.id).await?;
     let written = client.patch(&id, patch).await?;
+    if arguments.json {
+        print_json(&json!({"id": written.id, "effect": written.effect, "warnings": written.warnings}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
     writeln!(stdout(), "{verb} {}", visible(&written.id))?;
     warn(&written.id, &written.warnings);

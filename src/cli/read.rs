@@ -11,6 +11,7 @@ use super::{
     agent_name::{id_of, which_of},
     answer_printer::{AnswerPrinter, aside, exit_of},
     calling::Calling,
+    output::print_json,
     terminal::stdout,
 };
 use agentdex_client::RegistryClient;
@@ -44,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         return Ok(exit_of(reply.state));
     }
     match (arguments.json, reply.message.data()) {
-        (true, _) => writeln!(stdout(), "{}", value(&reply.message)?)?,
+        (true, _) => print_json(&value(&reply.message)?)?,
         (false, Some(data)) => writeln!(stdout(), "{}", serde_json::to_string_pretty(data)?)?,
         (false, None) => AnswerPrinter::default().reply(reply)?,
     }

@@ -10,11 +10,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use futures_util::StreamExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     document::is_standard_input,
-    output::{complain, visible},
+    output::{complain, print_json, visible},
     terminal::stdout,
 };
 use agentdex::registry::Effect;
@@ -45,6 +45,9 @@ enum Action {
         /// Append to an existing file after its last complete line
         #[arg(long)]
         resume: bool,
+        /// Print the file and the number of agents as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Register all agents of an exported file.
     #[command(after_help = "Unchanged agents are skipped, so an interrupted import can be repeated.")]
@@ -54,21 +57,27 @@ enum Action {
         /// Check the file without writing anything
         #[arg(long)]
         dry_run: bool,
+        /// Print a line of JSON for each failed line of the file, and the totals as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::Export { file, resume } => export(file, *resume, client).await,
-        Action::Import { file, dry_run } => import(file, *dry_run, client).await,
+        Action::Export { file, resume, json } => export(file, *resume, *json, client).await,
+        Action::Import { file, dry_run, json } => import(file, *dry_run, *json, client).await,
     }
 }
 
-async fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let shown = path.display();
     if is_standard_input(path) {
         let mut out = stdout();
-        receive(client, None, &mut out).await?;
+        let agents = receive(client, None, &mut out).await?;
+        if as_json {
+            complain(&json!({"file": "-", "agents": agents}).to_string());
+        }
         return Ok(ExitCode::SUCCESS);
     }
     if path.exists() && !resume {
@@ -89,7 +98,11 @@ async fn export(path: &Path, resume: bool, client: &RegistryClient) -> anyhow::R
     let synced = out.flush().and_then(|()| file.sync_all());
     let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
     synced.with_context(|| format!("writing {shown}"))?;
-    complain(&format!("{} agents in {shown}", written.lines + more));
+    let agents = written.lines + more;
+    match as_json {
+        true => print_json(&json!({"file": path.to_string_lossy(), "agents": agents}))?,
+        false => complain(&format!("{agents} agents in {shown}")),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,7 +147,7 @@ fn written_so_far(file: &File) -> anyhow::Result<SoFar> {
     Ok(so_far)
 }
 
-async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
+async fn import(path: &Path, dry_run: bool, as_json: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let shown = path.display();
     let input: Box<dyn BufRead> = if is_standard_input(path) {
         Box::new(BufReader::new(io::stdin()))
@@ -149,15 +162,23 @@ async fn import(path: &Path, dry_run: bool, client: &RegistryClient) -> anyhow::
         }
         let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
         for result in client.write_records(text, dry_run).await? {
-            tally.add(before, &result);
+            tally.add(before, &result, as_json)?;
         }
         before += count;
     }
     let Tally { created, changed, unchanged, failed } = tally;
+    let outcome = if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    if as_json {
+        let totals = json!({
+            "created": created, "updated": changed, "unchanged": unchanged, "failed": failed, "dryRun": dry_run,
+        });
+        print_json(&totals)?;
+        return Ok(outcome);
+    }
     let would = if dry_run { "would be " } else { "" };
     let failed_too = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     writeln!(stdout(), "{created} {would}created, {changed} {would}replaced, {unchanged} unchanged{failed_too}")?;
-    Ok(if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(outcome)
 }
 
 /// Numbers of lines by their result.
@@ -171,11 +192,15 @@ struct Tally {
 
 impl Tally {
     /// Counts the result of a line and prints why it failed; `before` is the number of lines of earlier requests.
-    fn add(&mut self, before: u64, result: &BatchResult) {
+    fn add(&mut self, before: u64, result: &BatchResult, as_json: bool) -> io::Result<()> {
         match (&result.problem, result.effect) {
             (Some(problem), _) => {
                 self.failed += 1;
                 let detail = problem.detail.as_deref().unwrap_or(&problem.title);
+                if as_json {
+                    let line = json!({"line": before + result.line, "error": detail, "problem": problem});
+                    return writeln!(stdout(), "{line}");
+                }
                 complain(&format!("line {}: {}", before + result.line, visible(detail)));
                 for error in &problem.validation_errors {
                     complain(&format!("  {}: {}", visible(&error.field), visible(&error.description)));
@@ -185,6 +210,7 @@ impl Tally {
             (None, Some(Effect::Unchanged)) => self.unchanged += 1,
             (None, _) => self.changed += 1,
         }
+        Ok(())
     }
 }
 

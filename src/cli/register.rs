@@ -16,7 +16,6 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::bail;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
@@ -25,8 +24,9 @@ use self::{answer::Answer, lines::Content, tally::Tally};
 use super::{
     conflicts,
     document::{self, FileDocument},
-    error_message::causes,
+    error_message::{causes, to_json},
     mapping::{Mapping, help_of_format},
+    misuse::misuse,
     output::{Results, complain, red_on_stderr, visible, warn},
 };
 use agentdex::{convert::Format, td};
@@ -165,7 +165,9 @@ fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<
 fn not_urls(files: &[PathBuf]) -> anyhow::Result<&[PathBuf]> {
     let is_url = |file: &&str| ["http://", "https://"].iter().any(|scheme| file.starts_with(scheme));
     match files.iter().filter_map(|file| file.to_str()).find(is_url) {
-        Some(url) => bail!("{url} is a URL, not a file; use --url-of-agent {url} to have the registry fetch it"),
+        Some(url) => {
+            Err(misuse(format!("{url} is a URL, not a file; use --url-of-agent {url} to have the registry fetch it")))
+        }
         None => Ok(files),
     }
 }
@@ -294,11 +296,11 @@ impl Registration<'_> {
     async fn register_agent(&self, url: &str) -> anyhow::Result<(Registered, Answer)> {
         if let Some(format) = self.arguments.format.filter(|format| format.tracking().is_none()) {
             let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
-            bail!(
+            return Err(misuse(format!(
                 "documents of the format {format} are registered from files; what a registry fetches and tracks is {}, or \
                  without --format whichever is found",
                 Format::names(tracked)
-            );
+            )));
         }
         let imported = self.import_url(url).await?;
         Ok((Registered::Tracked { ids: imported.ids.clone(), url: url.to_owned() }, Answer::Imported(imported)))
@@ -346,7 +348,7 @@ fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registe
     if arguments.json {
         let mut line = match outcome {
             Ok((_, answer)) => answer.to_json(),
-            Err(error) => serde_json::json!({"error": causes(error)}),
+            Err(error) => to_json(error),
         };
         let kind = match place {
             Place::File(_) | Place::Line(..) => "file",

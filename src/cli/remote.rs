@@ -2,11 +2,13 @@
 
 use std::{env, ffi::OsString, fs, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
+use serde_json::Value;
 
 use super::{
-    error_message::causes,
+    error_message::{causes, to_json},
+    misuse::misuse,
     output::{Results, complain, red_on_stderr},
 };
 use agentdex_client::RegistryClient;
@@ -68,7 +70,7 @@ impl Remote {
 
 /// A flag, or else the text of its variable.
 fn given_or_variable(flag: &Option<String>, name: &str) -> anyhow::Result<Option<String>> {
-    let text = |value: OsString| value.into_string().map_err(|_| anyhow!("{name} is not UTF-8"));
+    let text = |value: OsString| value.into_string().map_err(|_| misuse(format!("{name} is not UTF-8")));
     flag.clone().map(Ok).or_else(|| variable(name).map(text)).transpose()
 }
 
@@ -77,16 +79,30 @@ fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// The result for one agent: a line for people, and its JSON.
+pub(super) struct Done {
+    pub(super) text: String,
+    pub(super) json: Value,
+}
+
 /// Does something with one agent after the other, and prints the result for each. What fails with one doesn't stop the
 /// others.
 pub(super) async fn for_each(
     ids: &[String],
-    act: impl AsyncFn(&str) -> anyhow::Result<String>,
+    as_json: bool,
+    act: impl AsyncFn(&str) -> anyhow::Result<Done>,
 ) -> anyhow::Result<ExitCode> {
     let (mut outcome, mut results) = (ExitCode::SUCCESS, Results::default());
     for id in ids {
         match act(id).await {
-            Ok(done) => results.print(&done),
+            Ok(done) if as_json => results.print(&done.json.to_string()),
+            Ok(done) => results.print(&done.text),
+            Err(error) if as_json => {
+                outcome = ExitCode::FAILURE;
+                let mut line = to_json(&error);
+                line["id"] = id.as_str().into();
+                results.print(&line.to_string());
+            }
             Err(error) => {
                 outcome = ExitCode::FAILURE;
                 complain(&format!("{} {id}: {}", red_on_stderr("error:"), causes(&error)));

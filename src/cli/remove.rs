@@ -3,8 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
-use super::{agent_name::id_of, output::visible, remote::for_each};
+use super::{
+    agent_name::id_of,
+    output::visible,
+    remote::{Done, for_each},
+};
 use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
@@ -15,22 +20,30 @@ pub(super) struct Arguments {
     /// Remove only this version; the agent goes with its last version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
+    /// Print a line of JSON for each agent
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    for_each(&arguments.ids, async |name| {
+    for_each(&arguments.ids, arguments.json, async |name| {
         let id = &id_of(client, name).await?;
-        let (removed, warnings) = match &arguments.version {
+        let (effect, warnings) = match &arguments.version {
             Some(version) => {
                 let written = client.remove_version(id, version).await?;
-                let is_last = written.effect == Effect::Removed;
-                let last = if is_last { ", its last one" } else { "" };
-                (format!("{id} {}{last}", visible(version)), written.warnings)
+                (written.effect, written.warnings)
             }
-            None => (id.clone(), client.remove(id).await?),
+            None => (Effect::Removed, client.remove(id).await?),
         };
-        let warnings = warnings.iter().map(|warning| format!("\n  warning: {}", visible(&warning.message)));
-        Ok(format!("removed {removed}{}", warnings.collect::<String>()))
+        let mut json = json!({"id": id, "effect": effect, "warnings": warnings});
+        let mut text = format!("removed {id}");
+        if let Some(version) = &arguments.version {
+            json["version"] = version.as_str().into();
+            let last = if effect == Effect::Removed { ", its last one" } else { "" };
+            text.push_str(&format!(" {}{last}", visible(version)));
+        }
+        text.extend(warnings.iter().map(|warning| format!("\n  warning: {}", visible(&warning.message))));
+        Ok(Done { text, json })
     })
     .await
 }

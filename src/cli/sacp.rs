@@ -9,9 +9,9 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::output::{complain, red_on_stderr};
+use super::output::{complain, print_json, red_on_stderr};
 use super::terminal::stdout;
 use agentdex::sacp::{self, DataContract, Expected, Found, Given};
 use agentdex_client::RegistryClient;
@@ -30,6 +30,9 @@ enum Command {
         id: Option<String>,
         #[command(flatten)]
         action: Action,
+        /// Print the instructions as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Check whether an answer follows SACP.
     Check {
@@ -59,9 +62,13 @@ pub(super) async fn run(
     registry: impl FnOnce() -> anyhow::Result<RegistryClient>,
 ) -> anyhow::Result<ExitCode> {
     match &arguments.command {
-        Command::Prompt { id, action } => {
+        Command::Prompt { id, action, json } => {
             let contract = action.contract(id.as_deref(), registry).await?;
-            write!(stdout(), "{}", sacp::instructions(contract.as_ref()))?;
+            let instructions = sacp::instructions(contract.as_ref());
+            match json {
+                true => print_json(&json!({"instructions": instructions}))?,
+                false => write!(stdout(), "{instructions}")?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::Check { file, agent, json, action } => {
@@ -86,7 +93,7 @@ fn check(text: &str, contract: Option<DataContract>, as_json: bool) -> anyhow::R
     let answer = sacp::read_answer(&Given::text(text), &Expected::response(contract));
     let mut out = stdout();
     if as_json {
-        writeln!(out, "{}", serde_json::json!(answer.report()))?;
+        print_json(&answer.report())?;
     } else {
         writeln!(out, "{}: {}", answer.response.status, answer.response.message)?;
         match answer.found() {

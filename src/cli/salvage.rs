@@ -8,8 +8,10 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::data_directory::check_has_registry;
+use super::output::print_json;
 use super::terminal::stdout;
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
@@ -32,19 +34,26 @@ pub(super) struct Arguments {
     /// Accept the directory as it is, because its files were deliberately restored from older ones
     #[arg(long, conflicts_with = "to")]
     accept_rollback: bool,
+    /// Print what was recovered as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
     check_has_registry(data)?;
     match &arguments.to {
-        Some(to) => salvage_to(data, to),
-        None => accept(data),
+        Some(to) => salvage_to(data, to, arguments.json),
+        None => accept(data, arguments.json),
     }
 }
 
-fn accept(data: &Path) -> anyhow::Result<ExitCode> {
+fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let revoked = accept_rollback(data)?;
+    if as_json {
+        print_json(&json!({"data": data.to_string_lossy(), "revokedKeys": revoked}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = stdout();
     revoked_keys(&mut out, &revoked)?;
     writeln!(
@@ -57,7 +66,7 @@ fn accept(data: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn salvage_to(data: &Path, to: &Path) -> anyhow::Result<ExitCode> {
+fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let salvaged = match salvage(data, to) {
         Err(Error::StoreDamaged { path: _, found }) => bail!(
             "{}: {found}; make a directory of the last backup: agentdex restore FILE --data {}",
@@ -66,8 +75,17 @@ fn salvage_to(data: &Path, to: &Path) -> anyhow::Result<ExitCode> {
         ),
         salvaged => salvaged?,
     };
-    let mut out = stdout();
     let Salvaged { records, changes, lost, is_proven, revoked, .. } = &salvaged;
+    if as_json {
+        let lost: Vec<Value> =
+            lost.iter().map(|fault| json!({"place": fault.place, "message": fault.message})).collect();
+        print_json(&json!({
+            "data": to.to_string_lossy(), "agents": records, "changes": changes, "lost": lost, "private": !is_proven,
+            "revokedKeys": revoked,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = stdout();
     for fault in lost {
         writeln!(out, "lost: {fault}")?;
     }

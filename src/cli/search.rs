@@ -230,7 +230,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let json = json?;
     let mut out = stdout();
     if arguments.json {
-        writeln!(out, "{json}")?;
+        match out.is_terminal() {
+            true => writeln!(out, "{}", output::indented(&json))?,
+            false => writeln!(out, "{}", json.trim_end())?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let answer: SearchAnswer = serde_json::from_str(&json)

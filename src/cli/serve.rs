@@ -18,13 +18,14 @@ use std::{
 };
 
 use anyhow::Context;
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 
 use self::exposure::{check_mqtt_exposure, report_access};
 pub(super) use self::logging::start as start_logging;
 use super::{
-    examples,
+    examples, misuse,
     mqtt::{publisher_options, resync_on_request},
     stop,
 };
@@ -39,16 +40,28 @@ use agentdex_server::{http, mqtt};
 /// Maximum time to wait for a rebuild of the search index before the server reports that it is ready.
 const SHORT_REBUILD: Duration = Duration::from_secs(1);
 
+#[derive(Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    flags: Flags,
+    /// Print the addresses as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs the server; `variables` are those of the other commands, which are known too.
-pub(super) async fn run(flags: Flags, variables: &[String]) -> anyhow::Result<ExitCode> {
-    let settings = flags.load(&|name| env::var_os(name))?;
+pub(super) async fn run(arguments: Arguments, variables: &[String]) -> anyhow::Result<ExitCode> {
+    let settings = arguments.flags.load(&|name| env::var_os(name)).map_err(misuse::of_settings)?;
     start_logging(settings.log_format, settings.log_level);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     unknown_variables(names, variables).iter().for_each(|line| tracing::warn!("{line}"));
     let running = Running::start(settings, None, None).await?;
     running.wait_until_searchable().await?;
     let (http, mqtt) = running.addresses();
-    banner::print(&running.settings, http, mqtt);
+    match arguments.json {
+        true => banner::print_json(&running.settings, http, mqtt),
+        false => banner::print(&running.settings, http, mqtt),
+    }
     running.serve().await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,11 +17,11 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let status = client.status().await?;
-    let mut out = stdout();
     if arguments.json {
-        writeln!(out, "{}", output::indented(&serde_json::to_string(&status)?))?;
+        output::print_json(&status)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut out = stdout();
     let style = Style::stdout();
     let number = |number: Option<u64>| number.map_or_else(|| "?".into(), |number| number.to_string());
     writeln!(out, "{} at {}", style.green("ready"), client.url())?;

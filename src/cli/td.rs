@@ -13,12 +13,13 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
+use serde_json::{json, value::RawValue};
 use uuid::Uuid;
 
 use super::{
     conflicts,
     document::{self, FileDocument},
-    error_message::causes,
+    error_message::{causes, to_json},
     mapping::{Mapping, help_of_format},
     output::{complain, indented, red_on_stderr, visible, warn},
     terminal::stdout,
@@ -43,12 +44,15 @@ pub(super) struct Arguments {
     thing_model: bool,
     #[command(flatten)]
     mapping: Mapping,
+    /// Print JSON on one line; with --out, a line with the name of each file
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let components = arguments.mapping.read_components()?;
     let mut target = match &arguments.out {
-        Some(folder) => Target::Folder { folder, written: HashSet::new() },
+        Some(folder) => Target::Folder { folder, written: HashSet::new(), as_json: arguments.json },
         None => Target::StandardOutput(Vec::new()),
     };
     let files = document::files(&arguments.files)?;
@@ -63,10 +67,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         });
         if let Err(error) = made {
             failed = true;
-            complain(&format!("{} {}: {}", red_on_stderr("error:"), path.display(), causes(&error)));
+            if arguments.json {
+                let mut line = to_json(&error);
+                line["file"] = path.to_string_lossy().into();
+                complain(&line.to_string());
+            } else {
+                complain(&format!("{} {}: {}", red_on_stderr("error:"), path.display(), causes(&error)));
+            }
         }
     }
-    target.finish()?;
+    target.finish(arguments.json)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -98,7 +108,7 @@ const LONGEST_PART: usize = 80;
 /// Destination of the descriptions.
 enum Target<'a> {
     StandardOutput(Vec<String>),
-    Folder { folder: &'a Path, written: HashSet<PathBuf> },
+    Folder { folder: &'a Path, written: HashSet<PathBuf>, as_json: bool },
 }
 
 impl Target<'_> {
@@ -107,7 +117,7 @@ impl Target<'_> {
             Target::StandardOutput(descriptions) => {
                 descriptions.extend(things.into_iter().map(|thing| thing.description.text().to_owned()));
             }
-            Target::Folder { folder, written } => {
+            Target::Folder { folder, written, as_json } => {
                 fs::create_dir_all(*folder).with_context(|| format!("creating {}", folder.display()))?;
                 for (index, thing) in things.iter().enumerate() {
                     let path = folder.join(file_name(source, thing, index == 0));
@@ -119,7 +129,10 @@ impl Target<'_> {
                     }
                     let text = format!("{}\n", indented(thing.description.text()));
                     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-                    writeln!(stdout(), "{}", path.display())?;
+                    match *as_json {
+                        true => writeln!(stdout(), "{}", json!({"file": path.to_string_lossy(), "id": thing.id}))?,
+                        false => writeln!(stdout(), "{}", path.display())?,
+                    }
                 }
             }
         }
@@ -127,13 +140,16 @@ impl Target<'_> {
     }
 
     /// Prints what was gathered.
-    fn finish(self) -> io::Result<()> {
+    fn finish(self, on_one_line: bool) -> io::Result<()> {
         let Target::StandardOutput(descriptions) = self else { return Ok(()) };
-        let mut out = stdout();
-        match descriptions.as_slice() {
-            [] => Ok(()),
-            [description] => writeln!(out, "{}", indented(description)),
-            several => writeln!(out, "{}", indented(&format!("[{}]", several.join(",")))),
+        let text = match descriptions.as_slice() {
+            [] => return Ok(()),
+            [description] => description.clone(),
+            several => format!("[{}]", several.join(",")),
+        };
+        match serde_json::from_str::<Box<RawValue>>(&text) {
+            Ok(json) if on_one_line => writeln!(stdout(), "{}", serde_json::to_string(&json)?),
+            _ => writeln!(stdout(), "{}", indented(&text)),
         }
     }
 }

@@ -7,12 +7,13 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     affordance_input::{UriVariables, takes_text},
     agent_name::{id_of, which_of},
     calling::Calling,
+    output::print_json,
 };
 use agentdex_client::RegistryClient;
 use agentdex_consumer::Affordance;
@@ -31,6 +32,9 @@ pub(super) struct Arguments {
     variables: UriVariables,
     #[command(flatten)]
     calling: Calling,
+    /// Print the property and the value as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -42,7 +46,10 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let affordance = Affordance::Property(property.clone());
     let value = parse_value(value, agent.description().find(&affordance))?;
     let agent = agent.update(arguments.variables.settings(&agent, &affordance)?);
-    agent.write(property, value).await?;
+    agent.write(property, value.clone()).await?;
+    if arguments.json {
+        print_json(&json!({"id": agent.id(), "property": property, "value": value}))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

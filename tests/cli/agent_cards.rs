@@ -136,7 +136,7 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
         ("register", &[description.as_str()], "of the format td has its id in it"),
     ] {
         let output = run(&[&[command, "--id", "urn:test:a"], arguments].concat());
-        assert_eq!(output.status.code(), Some(1), "{command}");
+        assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(stderr(&output).contains(words), "{command}: {}", stderr(&output));
     }
     let secured = run(&["register", &file, "--security", "bearer"]);
@@ -183,7 +183,7 @@ fn registered_card_is_had_back_in_each_version() {
     let newer: Value = serde_json::from_str(&stdout(&export(&["--version", "1.0"]))).unwrap();
     assert_eq!(newer["supportedInterfaces"][0]["url"], "https://recipes.larder.example/a2a");
     let unknown = export(&["--version", "7"]);
-    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("known are 1.0, 0.3"), "{}", stderr(&unknown));
     let missing = run(&["export", "--format", "a2a", "urn:test:none", "--url", server.url()]);
     assert!(stderr(&missing).contains("agentdex list"), "{}", stderr(&missing));
@@ -202,7 +202,7 @@ fn registered_capability_file_is_had_back() {
     let export = |flags: &[&str]| run(&[&["export", id.as_str(), "--url", server.url()], flags].concat());
     assert_eq!(stdout(&export(&["--format", "lmos-capabilities"])), text);
     let versioned = export(&["--format", "lmos-capabilities", "--version", "1.0"]);
-    assert_eq!(versioned.status.code(), Some(1));
+    assert_eq!(versioned.status.code(), Some(2));
     assert!(stderr(&versioned).contains("there is one version only"), "{}", stderr(&versioned));
     let card = export(&["--format", "a2a"]);
     assert_eq!((card.status.code(), stdout(&card).as_str()), (Some(1), ""));

@@ -164,6 +164,6 @@ fn registry_is_named_before_or_after_the_command_and_without_a_scheme() {
         assert!(text.starts_with("ready at http://") && text.contains("agents    1"), "{text}{}", stderr(&status));
     }
     let refused = run(&["--url", address, "openapi"]);
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("--url"), "{}", stderr(&refused));
 }

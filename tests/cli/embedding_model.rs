@@ -98,7 +98,7 @@ fn a_directory_without_a_model_ends_the_start() {
         "--embedding-model",
         empty,
     ]);
-    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains(empty) && stderr(&output).contains("config.json"), "{}", stderr(&output));
     assert!(!data.exists(), "a start that failed left something behind");
 }

@@ -18,7 +18,7 @@ fn url_that_is_none_is_explained() {
         [("ftp://registry.example", "neither http:// nor https://"), ("not a url", "not the URL of a registry")]
     {
         let output = run(&["list", "--url", url]);
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
     }
 }

@@ -52,6 +52,17 @@ fn commands_are_in_groups_and_each_has_examples() {
 }
 
 #[test]
+fn every_command_has_json() {
+    let commands = commands();
+    let has_subcommands =
+        |command: &[String]| commands.iter().any(|other| other.len() > command.len() && other.starts_with(command));
+    for command in commands.iter().filter(|command| !has_subcommands(command)) {
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        assert!(help(&command).contains("--json"), "{command:?}");
+    }
+}
+
+#[test]
 fn options_of_the_server_are_under_headings() {
     let shown = help(&["serve"]);
     let headings: Vec<&str> = shown.lines().filter(|line| !line.starts_with(' ') && line.ends_with(':')).collect();

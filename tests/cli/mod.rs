@@ -11,6 +11,7 @@ mod embedding_model;
 mod errors;
 mod guardian;
 mod help;
+mod json;
 mod logging;
 mod other_documents;
 mod records;

@@ -133,7 +133,7 @@ fn structure_and_statements_are_searched() {
     let statements = search(&server, &["--sparql", &format!("CONSTRUCT {{ ?thing <urn:p> ?title }} {named}")]);
     assert!(statements.contains("\"Geocoder\""), "{statements}");
     let refused = run(&["search", "--url", server.url(), "--sparql", "SELECT"]);
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("1:7") || stderr(&refused).contains("expected"), "{}", stderr(&refused));
     let refused = run(&["search", "--url", server.url(), "--jsonpath", "$[?@.title ==]"]);
     assert!(stderr(&refused).contains("character 11"), "{}", stderr(&refused));

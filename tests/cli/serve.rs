@@ -112,7 +112,7 @@ fn settings_come_from_file_and_variables() {
 
     fs::write(file, "lisen = \"127.0.0.1:0\"").unwrap();
     let output = agentdex().arg("serve").env("AGENTDEX_CONFIG", file).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`lisen`") && stderr(&output).contains("`listen`"), "{}", stderr(&output));
 }
 
@@ -188,7 +188,7 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
     ] {
         let fixed = ["serve", "--data", data.to_str().unwrap(), "--no-mqtt", "--listen", "127.0.0.1:0"];
         let output = run(&[&fixed[..], &[flag, value]].concat());
-        assert_eq!(output.status.code(), Some(1), "{flag} {value}");
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}");
         assert!(stderr(&output).contains(words), "{flag} {value}: {}", stderr(&output));
         assert!(!data.exists(), "{flag} {value} left something behind");
     }

@@ -15,7 +15,7 @@ fn refused(toml: &str, arguments: &[&str], variables: &[(&str, &str)]) -> String
     let mut command = agentdex();
     command.current_dir(directory.path()).arg("serve").args(arguments).envs(variables.iter().copied());
     let output: Output = command.output().unwrap();
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{toml} {variables:?}");
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{toml} {variables:?}");
     assert!(!directory.path().join("agentdex-data").exists(), "{toml} {variables:?} left something behind");
     stderr(&output)
 }
@@ -149,7 +149,7 @@ fn variables_that_name_a_registry_count_where_one_is_asked_and_nowhere_else() {
     assert!(broken(&["sacp", "prompt"]).status.success());
     assert!(stderr(&broken(&["list"])).contains("\"::\""));
     // As without the variable.
-    assert!(stderr(&broken(&[])).contains("Commands:"), "{}", stderr(&broken(&[])));
+    assert!(stderr(&broken(&[])).contains("Administer:"), "{}", stderr(&broken(&[])));
     let usage = stderr(&broken(&["history"]));
     assert!(usage.contains("Usage: agentdex history") && !usage.contains("--url <URL> <ID>"), "{usage}");
 }

@@ -161,7 +161,7 @@ fn source_that_fails_becomes_stale_and_is_found_by_that() {
     let none = run(&["imports", "--status", "current", "--url", server.url()]);
     assert_eq!(stdout(&none), "No source matches.\n");
     let unknown = run(&["imports", "--status", "rotten", "--url", server.url()]);
-    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("stale"), "{}", stderr(&unknown));
 }
 
@@ -307,7 +307,7 @@ fn signature_that_is_required_must_be_by_a_trusted_key() {
 #[test]
 fn url_among_the_files_is_told_what_it_needs() {
     let output = run(&["register", "https://agents.example"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--url-of-agent https://agents.example"), "{}", stderr(&output));
 }
 

@@ -23,7 +23,7 @@ fn what_a_demo_does_not_do_is_refused_with_a_sentence() {
         let temporary = tempfile::tempdir().unwrap();
         let output = agentdex().arg("demo").args(arguments).env("TMPDIR", temporary.path()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}: {said}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}: {said}");
         assert!(said.starts_with(&format!("error: {expected}")), "{said}");
         assert!(DemoProcess::temporary_names(temporary.path()).is_empty());
     }

@@ -5,6 +5,8 @@ use std::{
     net::SocketAddr,
 };
 
+use serde_json::json;
+
 use crate::settings::Settings;
 
 /// Prints the version, data directory and settings file; one line for each bound address, in a form that programs can
@@ -23,6 +25,17 @@ pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAd
     }
     // A server whose standard output nobody reads, or whose disk is full, goes on all the same.
     let _ = writeln!(io::stdout(), "{}", lines.join("\n"));
+}
+
+/// Prints the data directory and the bound addresses as JSON.
+pub(super) fn print_json(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) {
+    let secure = if settings.encrypts() { "s" } else { "" };
+    let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
+    let addresses = json!({
+        "data": data.to_string_lossy(), "http": format!("http{secure}://{http}"),
+        "mqtt": mqtt.map(|address| format!("mqtt{secure}://{address}")),
+    });
+    let _ = writeln!(io::stdout(), "{addresses}");
 }
 
 fn examples(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAddr>) -> Vec<String> {

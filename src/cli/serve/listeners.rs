@@ -1,13 +1,14 @@
 //! The listeners of the server, and what they are set to.
 
-use std::{net::TcpListener, time::Duration};
+use std::{io, net::TcpListener, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::{
     descriptors,
     exposure::{check_exposure, rules},
 };
+use crate::cli::misuse::misuse;
 use crate::settings::{DEFAULT_MQTT_LISTEN, MqttListener, Settings};
 use agentdex::{Error, Registry, access::RoleMapping};
 use agentdex_server::{
@@ -82,12 +83,17 @@ pub(super) fn http_options(
 pub(super) fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
     let address = settings.listen.as_str();
     if !address.contains(':') {
-        bail!(
-            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for example 127.0.0.1:8080"
-        );
+        return Err(misuse(format!(
+            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for \
+             example 127.0.0.1:8080"
+        )));
     }
     let hint = "choose another address with --listen; port 0 takes a free one";
-    let socket = TcpListener::bind(address).with_context(|| format!("no HTTP on {address} ({hint})"))?;
+    let socket = TcpListener::bind(address).map_err(|error| match error.kind() {
+        // Such as a port above 65535.
+        io::ErrorKind::InvalidInput => misuse(format!("--listen {address}: {error}; for example 127.0.0.1:8080")),
+        _ => anyhow::Error::new(error).context(format!("no HTTP on {address} ({hint})")),
+    })?;
     socket.set_nonblocking(true)?;
     check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080")?;
     Ok(socket)
@@ -114,12 +120,18 @@ pub(super) fn start_endpoint(
     let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
     let endpoint = match settings.mqtt() {
         MqttListener::Off => return Ok(None),
-        MqttListener::At(address) if !address.contains(':') => bail!(
-            "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \
-             agentdex.toml); for example 127.0.0.1:1884"
-        ),
-        MqttListener::At(address) => mqtt::Endpoint::bind(address, registry.clone(), options)
-            .with_context(|| format!("no MQTT on {address} ({hint})"))?,
+        MqttListener::At(address) if !address.contains(':') => {
+            return Err(misuse(format!(
+                "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \
+                 agentdex.toml); for example 127.0.0.1:1884"
+            )));
+        }
+        MqttListener::At(address) => match mqtt::Endpoint::bind(address, registry.clone(), options) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => {
+                return Err(misuse(format!("--mqtt-listen {address}: {source}; for example 127.0.0.1:1884")));
+            }
+            bound => bound.with_context(|| format!("no MQTT on {address} ({hint})"))?,
+        },
         MqttListener::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
             Err(error @ Error::Io { .. }) => {
                 tracing::warn!("running without MQTT: {error} ({hint})");
