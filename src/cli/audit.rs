@@ -4,7 +4,7 @@ use std::{io::Write, process::ExitCode};
 
 use clap::Args;
 
-use super::output::visible;
+use super::output::{complain, visible};
 use super::terminal::stdout;
 use agentdex::{
     access::Owner,
@@ -27,8 +27,10 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let (mut since, mut out) = (arguments.since, stdout());
+    let mut is_empty = true;
     loop {
         let audited = client.audit(since, AT_ONCE).await?;
+        is_empty &= audited.entries.is_empty();
         for entry in &audited.entries {
             match arguments.json {
                 true => writeln!(out, "{}", serde_json::to_string(entry)?)?,
@@ -37,8 +39,23 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
         match audited.entries.last() {
             Some(last) if last.number < audited.last => since = last.number,
-            _ => return Ok(ExitCode::SUCCESS),
+            _ => break,
         }
+    }
+    if is_empty && !arguments.json {
+        let message = if arguments.since > 0 { "No entries after that number." } else { "No entries." };
+        complain(&with_advice(client, message).await);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a message about nothing, with the reason if the registry doesn't authenticate its clients.
+pub(super) async fn with_advice(client: &RegistryClient, message: &str) -> String {
+    match client.about().await {
+        Ok(about) if !about.access.authentication => {
+            format!("{message} This registry runs without --auth, so it doesn't know who its clients are.")
+        }
+        _ => message.to_owned(),
     }
 }
 

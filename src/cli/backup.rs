@@ -5,19 +5,19 @@ use std::{
     io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
 };
 
 use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::StreamExt;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar};
 use serde_json::{Value, json};
 
 use super::{
     data_directory::check_has_registry,
     keys,
     output::{complain, print_json, yellow_on_stderr},
+    progress,
     terminal::stdout,
 };
 use crate::settings::DEFAULT_DATA;
@@ -88,7 +88,8 @@ pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<Exi
 
 pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
     let data = &arguments.data;
-    let bar = progress();
+    let total = fs::metadata(&arguments.file).ok().filter(|file| file.is_file()).map(|file| file.len());
+    let bar = progress::of_bytes(total);
     let options = RestoreOptions { revoke_keys: arguments.revoke_keys };
     let restored = if arguments.file == Path::new("-") {
         restore_into(bar.wrap_read(io::stdin().lock()), data, options)
@@ -163,13 +164,6 @@ fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> an
     restored
 }
 
-fn progress() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {bytes} ({bytes_per_sec})");
-    let bar = ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
 /// A file that is complete, or isn't there: it gets its name at the end.
 struct Target {
     out: BufWriter<Box<dyn Write>>,
@@ -201,7 +195,12 @@ impl Target {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&partial).with_context(|| format!("creating {}", partial.display()))?;
         let out: Box<dyn Write> = Box::new(file.try_clone()?);
-        Ok(Target { out: BufWriter::new(out), bar: progress(), written: 0, file: Some((file, partial, path.into())) })
+        Ok(Target {
+            out: BufWriter::new(out),
+            bar: progress::of_bytes(None),
+            written: 0,
+            file: Some((file, partial, path.into())),
+        })
     }
 
     fn finish(mut self, as_json: bool) -> anyhow::Result<ExitCode> {

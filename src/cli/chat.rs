@@ -67,6 +67,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue, as_json: bool) -> anyhow::R
     let mut attached: Vec<Part> = Vec::new();
     // The exit status is that of the last turn, for scripts; at a terminal, the user has seen it.
     let mut code = ExitCode::SUCCESS;
+    let mut is_silent = true;
     loop {
         // Connections to the agent go on while a line is typed.
         let read = tokio::task::spawn_blocking(move || {
@@ -94,10 +95,14 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue, as_json: bool) -> anyhow::R
             },
             _ => {
                 let parts = std::iter::once(Part::text(line)).chain(attached.drain(..));
+                is_silent = false;
                 dialogue.send(Message::user(parts));
                 code = answer(&mut dialogue, is_terminal, as_json).await?;
             }
         }
+    }
+    if is_silent && !is_terminal {
+        complain("note: standard input has no message, so nothing was sent");
     }
     Ok(if is_terminal { ExitCode::SUCCESS } else { code })
 }

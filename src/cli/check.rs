@@ -5,9 +5,9 @@ use std::{io::Write, path::PathBuf, process::ExitCode};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{damaged_store, data_directory::check_has_registry, output::print_json, terminal::stdout};
+use super::{damaged_store, data_directory::check_has_registry, output::print_json, progress, terminal::stdout};
 use crate::settings::DEFAULT_DATA;
-use agentdex::registry::{Checked, Fault, Verdict, inspect};
+use agentdex::registry::{Checked, Fault, InspectionStep, Verdict, inspect_with};
 
 /// The exit status for a store of which something is damaged.
 const DAMAGED: u8 = 3;
@@ -34,7 +34,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !data.join("witness").exists() {
         check_has_registry(data)?;
     }
-    let inspection = inspect(data)?;
+    let bar = progress::of_steps(InspectionStep::ALL.len() as u64);
+    let inspected = inspect_with(data, |step| {
+        bar.set_message(step.to_string());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    let inspection = inspected?;
     let (checked, verdict) = (&inspection.checked, inspection.verdict);
     if arguments.json {
         print_json(&to_json(checked, verdict))?;

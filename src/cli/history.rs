@@ -10,7 +10,7 @@ use super::{
     output::{INDENT, Style, complain, fit, visible},
     terminal::stdout,
 };
-use agentdex::{Change, ChangeKind, Cursor, Position, Seq};
+use agentdex::{Change, ChangeKind, Cursor, DeletionReason, Position, Seq};
 use agentdex_client::RegistryClient;
 
 /// Number of changes in each request.
@@ -119,10 +119,11 @@ fn print(out: &mut impl Write, change: &Change, with_id: bool, as_json: bool) ->
     let kind = match change.kind {
         ChangeKind::Created => style.green("created"),
         ChangeKind::Updated => style.yellow("updated"),
-        ChangeKind::Deleted => style.red("deleted"),
+        ChangeKind::Deleted => style.red("removed"),
     };
     let id = if with_id { format!(" {}", style.bold(&change.id)) } else { String::new() };
-    let reason = change.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = change.reason.filter(|reason| *reason != DeletionReason::Removed);
+    let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     writeln!(out, "{:>6}  {kind}{reason}{id} {}", change.seq, style.dim(&moments::shown(change.at)))?;
     if let Some(patch) = &change.patch {
         writeln!(out, "{INDENT}{}", fit(patch.get(), INDENT.len()))?;

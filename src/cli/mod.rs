@@ -37,6 +37,7 @@ mod namespaces;
 mod openapi;
 mod output;
 mod patch;
+mod progress;
 mod read;
 mod records;
 mod refresh;

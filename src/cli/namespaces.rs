@@ -5,7 +5,8 @@ use std::{io::Write, process::ExitCode};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::output::{print_json, visible};
+use super::audit::with_advice;
+use super::output::{complain, print_json, visible};
 use super::terminal::stdout;
 use agentdex::{access::Owner, registry::ClaimedNamespace};
 use agentdex_client::RegistryClient;
@@ -54,6 +55,8 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             let namespaces = client.namespaces().await?;
             if *json {
                 print_json(&namespaces)?;
+            } else if namespaces.is_empty() {
+                complain(&with_advice(client, "No namespaces. `agentdex namespaces claim NAME` claims one.").await);
             } else {
                 namespaces.iter().try_for_each(|namespace| writeln!(stdout(), "{}", line(namespace)))?;
             }

@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         print_json(&json!({"id": written.id, "effect": written.effect, "warnings": written.warnings}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "changed" };
+    let verb = if written.effect == Effect::Unchanged { "unchanged" } else { "updated" };
     writeln!(stdout(), "{verb} {}", visible(&written.id))?;
     warn(&written.id, &written.warnings);
     Ok(ExitCode::SUCCESS)

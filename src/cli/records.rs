@@ -1,7 +1,7 @@
 //! `agentdex records`: all agents with all that is stored of each, as lines of JSON, out of one registry and into another.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{
     document::is_standard_input,
     output::{complain, print_json, visible},
+    progress,
     terminal::stdout,
 };
 use agentdex::registry::Effect;
@@ -74,7 +75,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
     let shown = path.display();
     if is_standard_input(path) {
         let mut out = stdout();
-        let agents = receive(client, None, &mut out).await?;
+        let agents = receive(client, &SoFar::default(), &mut out).await?;
         if as_json {
             complain(&json!({"file": "-", "agents": agents}).to_string());
         }
@@ -94,7 +95,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
         .and_then(|()| file.seek(SeekFrom::End(0)))
         .with_context(|| format!("writing {shown}"))?;
     let mut out = BufWriter::new(&file);
-    let more = receive(client, written.last_id.as_deref(), &mut out).await;
+    let more = receive(client, &written, &mut out).await;
     let synced = out.flush().and_then(|()| file.sync_all());
     let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
     synced.with_context(|| format!("writing {shown}"))?;
@@ -107,15 +108,21 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
 }
 
 /// Writes what the registry sends, and says how many lines that is.
-async fn receive(client: &RegistryClient, after: Option<&str>, out: &mut impl Write) -> anyhow::Result<usize> {
-    let mut pieces = client.records(after).await?;
+async fn receive(client: &RegistryClient, so_far: &SoFar, out: &mut impl Write) -> anyhow::Result<usize> {
+    // The number is for the bar alone.
+    let bar = progress::of_count(client.count(&[]).await.ok(), "agents");
+    bar.set_position(so_far.lines as u64);
+    let mut pieces = client.records(so_far.last_id.as_deref()).await?;
     let mut lines = 0;
     while let Some(piece) = pieces.next().await {
         let piece = piece?;
-        lines += piece.iter().filter(|byte| **byte == b'\n').count();
+        let more = piece.iter().filter(|byte| **byte == b'\n').count();
+        lines += more;
+        bar.inc(more as u64);
         out.write_all(&piece)?;
     }
     out.flush()?;
+    bar.finish_and_clear();
     Ok(lines)
 }
 
@@ -149,10 +156,14 @@ fn written_so_far(file: &File) -> anyhow::Result<SoFar> {
 
 async fn import(path: &Path, dry_run: bool, as_json: bool, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let shown = path.display();
-    let input: Box<dyn BufRead> = if is_standard_input(path) {
-        Box::new(BufReader::new(io::stdin()))
+    let (input, bar): (Box<dyn BufRead>, _) = if is_standard_input(path) {
+        let bar = progress::of_bytes(None);
+        (Box::new(BufReader::new(bar.wrap_read(io::stdin()))), bar)
     } else {
-        Box::new(BufReader::new(File::open(path).with_context(|| format!("opening {shown}"))?))
+        let file = File::open(path).with_context(|| format!("opening {shown}"))?;
+        let total = file.metadata().ok().filter(fs::Metadata::is_file).map(|file| file.len());
+        let bar = progress::of_bytes(total);
+        (Box::new(BufReader::new(bar.wrap_read(file))), bar)
     };
     let (mut lines, mut tally, mut before) = (Lines::new(input), Tally::default(), 0);
     loop {
@@ -162,10 +173,11 @@ async fn import(path: &Path, dry_run: bool, as_json: bool, client: &RegistryClie
         }
         let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
         for result in client.write_records(text, dry_run).await? {
-            tally.add(before, &result, as_json)?;
+            bar.suspend(|| tally.add(before, &result, as_json))?;
         }
         before += count;
     }
+    bar.finish_and_clear();
     let Tally { created, changed, unchanged, failed } = tally;
     let outcome = if failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     if as_json {
@@ -177,7 +189,7 @@ async fn import(path: &Path, dry_run: bool, as_json: bool, client: &RegistryClie
     }
     let would = if dry_run { "would be " } else { "" };
     let failed_too = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    writeln!(stdout(), "{created} {would}created, {changed} {would}replaced, {unchanged} unchanged{failed_too}")?;
+    writeln!(stdout(), "{created} {would}created, {changed} {would}updated, {unchanged} unchanged{failed_too}")?;
     Ok(outcome)
 }
 

@@ -17,7 +17,7 @@ use std::{
 };
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::Value;
 
 use self::{answer::Answer, lines::Content, tally::Tally};
@@ -28,6 +28,7 @@ use super::{
     mapping::{Mapping, help_of_format},
     misuse::misuse,
     output::{Results, complain, red_on_stderr, visible, warn},
+    progress,
 };
 use agentdex::{convert::Format, td};
 use agentdex_client::{self as client, Imported, RegistryClient};
@@ -37,8 +38,8 @@ fn seconds(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "a number of seconds above 0 is expected, such as 3600".to_owned())
 }
 
-/// As many agents as get a progress bar.
-const MANY: usize = 20;
+/// Number of documents above which a terminal shows a progress bar and the totals, instead of a line for each document.
+const MANY: u64 = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -74,6 +75,9 @@ pub(super) struct Arguments {
     /// Print only errors and warnings
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
+    /// Print a line for each agent. Without this option, more than 20 agents are only counted on a terminal
+    #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
+    verbose: bool,
     #[command(flatten)]
     mapping: Mapping,
 }
@@ -181,6 +185,8 @@ struct Done {
     registered: Vec<Registered>,
     /// True if the registry could not be reached.
     is_unreachable: bool,
+    /// True if only failures are printed, and the rest is counted.
+    is_counted: bool,
 }
 
 /// True if the registry can't be reached, so that no other description could be registered.
@@ -191,8 +197,12 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 impl Registration<'_> {
     /// Registers one description after the other, until the registry can't be reached.
     async fn register_all(&self, places: &[Place]) -> Done {
-        let bar = progress_bar(places.len());
-        let mut done = Done::default();
+        let total = total(places);
+        let is_many = total.is_none_or(|total| total > MANY);
+        let bar = if is_many { progress::of_count(total, "documents") } else { ProgressBar::hidden() };
+        let is_terminal = io::stdout().is_terminal();
+        let is_counted = is_many && is_terminal && !self.arguments.verbose && !self.arguments.json;
+        let mut done = Done { is_counted, ..Done::default() };
         let mut tried = 0;
         for place in places {
             match place {
@@ -200,12 +210,14 @@ impl Registration<'_> {
                     Content::One(document) => {
                         let outcome = self.register_document(path, document, true).await;
                         bar.suspend(|| self.take(&mut done, place, outcome));
+                        bar.inc(1);
                     }
                     Content::Lines(lines) => {
                         for (number, document) in lines {
                             let outcome = self.register_document(path, document, false).await;
                             let place = Place::Line(path.clone(), number);
                             bar.suspend(|| self.take(&mut done, &place, outcome));
+                            bar.inc(1);
                             if done.is_unreachable {
                                 break;
                             }
@@ -216,9 +228,9 @@ impl Registration<'_> {
                 Place::Agent(url) => {
                     let outcome = self.register_agent(url).await;
                     bar.suspend(|| self.take(&mut done, place, outcome));
+                    bar.inc(1);
                 }
             }
-            bar.inc(1);
             tried += 1;
             if done.is_unreachable {
                 break;
@@ -233,7 +245,10 @@ impl Registration<'_> {
 
     /// Prints the result for one description, and counts it.
     fn take(&self, done: &mut Done, place: &Place, outcome: anyhow::Result<(Registered, Answer)>) {
-        print(self.arguments, place, &outcome, &mut done.results);
+        match &outcome {
+            Ok((_, answer)) if done.is_counted => done.tally.warnings += answer.warnings().len(),
+            outcome => print(self.arguments, place, outcome, &mut done.results),
+        }
         done.tally.add(&place.to_string(), outcome.as_ref().map(|(_, answer)| answer));
         match outcome {
             Ok((agent, _)) if self.arguments.keep_alive => done.registered.push(agent),
@@ -373,10 +388,12 @@ fn print(arguments: &Arguments, place: &Place, outcome: &anyhow::Result<(Registe
     }
 }
 
-fn progress_bar(places: usize) -> ProgressBar {
-    if places < MANY || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}, {per_sec}, {eta} left");
-    ProgressBar::new(places as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+/// Returns the number of documents in all places, or `None` if standard input has them.
+fn total(places: &[Place]) -> Option<u64> {
+    let documents = |place: &Place| match place {
+        Place::File(path) if document::is_standard_input(path) => None,
+        Place::File(path) if lines::has_lines(path) => Some(lines::count(path)),
+        _ => Some(1),
+    };
+    places.iter().map(documents).sum()
 }

@@ -1,6 +1,10 @@
 //! `agentdex watch`: prints what changes, as it changes.
 
-use std::{collections::HashMap, io::Write, process::ExitCode};
+use std::{
+    collections::HashMap,
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -40,9 +44,10 @@ pub(super) struct Arguments {
 }
 
 fn kind(name: &str) -> Result<MatchKind, String> {
+    let name = if name == "removed" { "deleted" } else { name };
     let full = if name.starts_with("thing_") { name.to_owned() } else { format!("thing_{name}") };
     MatchKind::from_name(&full)
-        .ok_or_else(|| "it is one of `created`, `updated`, `deleted`, `matched`, `unmatched`".into())
+        .ok_or_else(|| "it is one of `created`, `updated`, `removed`, `matched`, `unmatched`".into())
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
@@ -62,13 +67,22 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let mut events = client.subscribe(filter, arguments.since.clone());
     // What never answered is more likely a wrong address than a registry that restarts.
     events.connect().await?;
+    if io::stderr().is_terminal() {
+        complain(&format!("watching {}; Ctrl-C ends", client.url()));
+    }
     let mut titles = Titles::default();
     let mut interrupted = false;
     loop {
         let event = match events.connect().await {
             Ok(()) => {
                 if std::mem::take(&mut interrupted) {
-                    complain("connected again; nothing was missed");
+                    complain(match events.start() {
+                        Some(_) => "connected again; nothing was missed",
+                        // The first event says so as well.
+                        None => {
+                            "connected again, but changes in between are lost; `agentdex list` shows what there is now"
+                        }
+                    });
                 }
                 events.next().await
             }
@@ -120,7 +134,7 @@ impl Titles {
         let kind = match event.kind.as_str() {
             "thing_created" => style.green("created"),
             "thing_updated" => style.yellow("updated"),
-            "thing_deleted" => style.red("deleted"),
+            "thing_deleted" => style.red("removed"),
             "thing_matched" => style.green("matched"),
             "thing_unmatched" => style.red("unmatched"),
             other => visible(other).into_owned(),
@@ -130,9 +144,10 @@ impl Titles {
             None => self.find(client, id, event.kind == "thing_deleted").await,
         };
         let time = event.at.map(moments::shown_as_time).unwrap_or_default();
-        let reason = event.reason.as_deref().map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
-        // Ids stay whole, so that they can be copied: in a line that is too long, that of the event goes first, then the title
-        // gets shorter, with three spaces and perhaps `…`.
+        // An agent is removed by somebody unless something else is said.
+        let reason = event.reason.as_deref().filter(|reason| *reason != "removed");
+        let reason = reason.map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
+        // Ids stay whole, so that they can be copied: in a line that is too long, the title gets shorter.
         let word = event.kind.trim_start_matches("thing_");
         let others: usize = [&time, word, &reason, id].iter().map(|text| text.chars().count()).sum();
         let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(others + 3));
@@ -140,9 +155,6 @@ impl Titles {
         let mut line = format!("{}{kind}{reason} {}", style.dim(&time), style.bold(id));
         if !title_shown.is_empty() {
             line = format!("{line} {}", output::shorten(&title_shown, room));
-        }
-        if title_shown.chars().count() + event.id.chars().count() < room {
-            line = format!("{line} {}", style.dim(&event.id));
         }
         let mut out = stdout();
         writeln!(out, "{line}")?;

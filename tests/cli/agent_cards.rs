@@ -153,7 +153,7 @@ fn documents_of_all_formats_are_registered_side_by_side() {
         run(&[&["register", "--url", server.url()], everything.as_slice(), flags].concat())
     };
     let first = register(&[]);
-    assert!(stdout(&first).ends_with("6 created, 0 replaced, 0 unchanged, 0 failed\n"), "{}", stdout(&first));
+    assert!(stdout(&first).ends_with("6 created, 0 updated, 0 unchanged, 0 failed\n"), "{}", stdout(&first));
     assert!(stdout(&first).contains("created urn:example:agents:tariffs\n"), "{}", stdout(&first));
     let again = json_lines(&register(&["--json"]));
     assert!(again.iter().filter(|line| line["ids"].is_array()).all(|line| line["updated"] == json!([])), "{again:#?}");
@@ -234,7 +234,7 @@ fn own_export_changes_nothing_and_a_lesser_one_replaces_an_agent_only_when_asked
     }
     assert_eq!(stdout(&export("a2a")), card);
     let replaced = run(&["register", &file, "--replace", "--url", server.url()]);
-    assert_eq!(stdout(&replaced), "replaced urn:test:recipes\n", "{}", stderr(&replaced));
+    assert_eq!(stdout(&replaced), "updated urn:test:recipes\n", "{}", stderr(&replaced));
     assert_eq!(export("a2a").status.code(), Some(1));
 }
 
@@ -290,7 +290,7 @@ fn edited_files_of_which_no_id_is_made_replace_their_agents() {
     assert!(first.iter().all(|(verb, _)| verb == "created") && first[0].1 != first[1].1, "{first:?}");
     (file["supportedChannels"], relative["name"]) = (json!(["app"]), json!("Welcomer"));
     let again = [register("capabilities.json", &file), register("card.json", &relative)];
-    let replaced = first.map(|(_, id)| ("replaced".to_owned(), id));
+    let replaced = first.map(|(_, id)| ("updated".to_owned(), id));
     assert_eq!(again, replaced);
 }
 

@@ -244,7 +244,7 @@ fn configurations_and_descriptions_are_registered_side_by_side() {
     let path = folder.path().to_str().unwrap();
     let output = run(&["register", path, "--url", server.url()]);
     assert!(
-        stdout(&output).ends_with("3 created, 0 replaced, 0 unchanged, 0 failed\n"),
+        stdout(&output).ends_with("3 created, 0 updated, 0 unchanged, 0 failed\n"),
         "{}{}",
         stdout(&output),
         stderr(&output)
@@ -436,7 +436,7 @@ fn edited_file_without_an_id_replaces_its_agent() {
     let mut edited = json.clone();
     (edited["name"], edited["description"]) = (json!("Edited"), json!("Answers other questions"));
     write(folder.path(), "a.json", &edited);
-    assert_eq!(register(&server, &[&file]), format!("replaced {id}\n"));
+    assert_eq!(register(&server, &[&file]), format!("updated {id}\n"));
     assert_eq!(ids(&server), [id.as_str()]);
     // The document stays as it is in the file.
     let export = ["export", "--format", "agent-spec", &id, "--url", server.url()];
@@ -446,9 +446,9 @@ fn edited_file_without_an_id_replaces_its_agent() {
     // Another file is another agent, also with the same content and in one call; YAML is no different.
     let (copy, other) = (write(folder.path(), "b.json", &edited), write(folder.path(), "c.yaml", &yaml));
     let copies = register(&server, &[&file, &copy, &other]);
-    assert!(copies.ends_with("2 created, 0 replaced, 1 unchanged, 0 failed\n"), "{copies}");
+    assert!(copies.ends_with("2 created, 0 updated, 1 unchanged, 0 failed\n"), "{copies}");
     write(folder.path(), "c.yaml", yaml.replace("name: Weather", "name: Climate"));
-    assert!(register(&server, &[&other]).starts_with("replaced urn:uuid:"));
+    assert!(register(&server, &[&other]).starts_with("updated urn:uuid:"));
     assert_eq!(ids(&server).len(), 3);
     // A new one if that is asked for, or the one that is given.
     assert!(register(&server, &["--new-id", &file]).starts_with("created urn:uuid:"));

@@ -39,7 +39,7 @@ fn list_of_one_registry_is_registered_with_another() {
 
     let (_data, second) = server();
     let copied = run_with_input(&["register", "-", "--url", second.url()], &list);
-    assert!(stdout(&copied).ends_with("3 created, 0 replaced, 0 unchanged, 0 failed\n"), "{}", stdout(&copied));
+    assert!(stdout(&copied).ends_with("3 created, 0 updated, 0 unchanged, 0 failed\n"), "{}", stdout(&copied));
     assert_eq!(descriptions(&second), descriptions(&first));
 
     // A file by its ending; a bad line spoils nothing but itself, and is repeated at the end.
@@ -49,7 +49,7 @@ fn list_of_one_registry_is_registered_with_another() {
     let file = file.to_str().unwrap();
     let again = run(&["register", file, "--url", second.url()]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(stdout(&again).ends_with("0 created, 0 replaced, 2 unchanged, 1 failed\n"), "{}", stdout(&again));
+    assert!(stdout(&again).ends_with("0 created, 0 updated, 2 unchanged, 1 failed\n"), "{}", stdout(&again));
     let failed = stderr(&again);
     assert_eq!(failed.matches(&format!("{file}:2: ")).count(), 2, "{failed}");
 
@@ -106,7 +106,7 @@ fn commands_about_one_agent_take_its_title() {
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     };
-    assert_eq!(done(&["patch", "Alpha agent", r#"{"description": "New"}"#]), "changed urn:test:a\n");
+    assert_eq!(done(&["patch", "Alpha agent", r#"{"description": "New"}"#]), "updated urn:test:a\n");
     assert!(done(&["history", "alpha agent"]).contains("updated"));
     let unnamed = run(&["export", "Alpha", "--format", "a2a", "--url", server.url()]);
     assert!(stderr(&unnamed).contains("there is no agent \"Alpha\""), "{}", stderr(&unnamed));
@@ -115,7 +115,7 @@ fn commands_about_one_agent_take_its_title() {
     let again = run(&["remove", "Beta agent", "--url", server.url()]);
     assert!(stderr(&again).contains("there is no agent \"Beta agent\""), "{}", stderr(&again));
     // What the log still has of an agent that is gone is found by its id.
-    assert!(done(&["history", "urn:test:b"]).contains("deleted"));
+    assert!(done(&["history", "urn:test:b"]).contains("removed"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn changes_are_told_of_one_agent_and_of_all() {
     register(&server, "urn:test:a", "A");
     register(&server, "urn:test:b", "B");
     let patch = |patch: &str| stdout(&run(&["patch", "urn:test:a", patch, "--url", server.url()]));
-    assert_eq!(patch(r#"{"title": "New"}"#), "changed urn:test:a\n");
+    assert_eq!(patch(r#"{"title": "New"}"#), "updated urn:test:a\n");
     assert_eq!(patch(r#"{"title": "New"}"#), "unchanged urn:test:a\n");
     assert!(run(&["delete", "urn:test:b", "--url", server.url()]).status.success());
 

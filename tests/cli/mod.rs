@@ -14,6 +14,7 @@ mod help;
 mod json;
 mod logging;
 mod other_documents;
+mod progress;
 mod records;
 mod remote;
 mod resync;

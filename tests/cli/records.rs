@@ -36,12 +36,12 @@ fn records_move_to_another_registry_and_an_export_that_broke_off_goes_on() {
     let dry = import(&["--dry-run"]);
     assert_eq!(
         stdout(&dry),
-        format!("{count} would be created, 0 would be replaced, 0 unchanged\n"),
+        format!("{count} would be created, 0 would be updated, 0 unchanged\n"),
         "{}",
         stderr(&dry)
     );
-    assert_eq!(stdout(&import(&[])), format!("{count} created, 0 replaced, 0 unchanged\n"));
-    assert_eq!(stdout(&import(&[])), format!("0 created, 0 replaced, {count} unchanged\n"));
+    assert_eq!(stdout(&import(&[])), format!("{count} created, 0 updated, 0 unchanged\n"));
+    assert_eq!(stdout(&import(&[])), format!("0 created, 0 updated, {count} unchanged\n"));
     let listed = |server: &ServerProcess| {
         let mut things = json_lines(&run(&["list", "--json", "--url", server.url()]));
         things.iter_mut().for_each(|thing| {
@@ -58,5 +58,5 @@ fn records_move_to_another_registry_and_an_export_that_broke_off_goes_on() {
     let broken = import(&[]);
     assert_eq!(broken.status.code(), Some(1));
     assert!(stderr(&broken).starts_with("line 1: this line is no record"), "{}", stderr(&broken));
-    assert_eq!(stdout(&broken), format!("0 created, 0 replaced, {count} unchanged, 1 failed\n"));
+    assert_eq!(stdout(&broken), format!("0 created, 0 updated, {count} unchanged, 1 failed\n"));
 }

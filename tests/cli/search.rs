@@ -216,7 +216,7 @@ fn watch_with_a_query_prints_what_matches() {
     };
     let lines: Vec<String> = lines.map(|line| told(line.unwrap())).collect();
     let expected =
-        ["created urn:test:rain", "matched urn:test:billing", "unmatched urn:test:rain", "deleted urn:test:billing"];
+        ["created urn:test:rain", "matched urn:test:billing", "unmatched urn:test:rain", "removed urn:test:billing"];
     assert_eq!(lines, expected);
     watch.kill().unwrap();
     watch.wait().unwrap();

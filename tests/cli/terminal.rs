@@ -29,7 +29,7 @@ const ACTING: [char; 11] = [
 ];
 
 /// What a command writes on a terminal; none without the program `script`, which makes one.
-fn on_terminal(registry: &TestRegistry, arguments: &[&str]) -> Option<String> {
+pub(super) fn on_terminal(registry: &TestRegistry, arguments: &[&str]) -> Option<String> {
     let program = agentdex();
     let mut command = Command::new("script");
     for (name, value) in program.get_envs() {

@@ -110,7 +110,7 @@ fn patch_of_a_tracked_agent_stays_when_its_source_changes() {
     assert!(run(&["register", "--url-of-agent", &agent.url(), "--id", ID, "--url", server.url()]).status.success());
     let patch = || run(&["patch", ID, r#"{"title": "Mine"}"#, "--url", server.url()]);
     let patched = patch();
-    assert_eq!((stdout(&patched), stderr(&patched)), (format!("changed {ID}\n"), String::new()));
+    assert_eq!((stdout(&patched), stderr(&patched)), (format!("updated {ID}\n"), String::new()));
     agent.serve(&card("Greets in verse"));
     assert_eq!(stdout(&run(&["refresh", ID, "--url", server.url()])), format!("updated {ID}\n"));
     let thing = stdout(&run(&["get", ID, "--url", server.url()]));
@@ -132,7 +132,7 @@ fn patch_of_a_tracked_agent_stays_when_its_source_changes() {
     let refused = run(&["register", path, "--url", server.url()]);
     assert!(stderr(&refused).contains("--replace"), "{}", stderr(&refused));
     let replaced = run(&["register", "--replace", path, "--url", server.url()]);
-    assert_eq!(stdout(&replaced), format!("replaced {ID}\n"), "{}", stderr(&replaced));
+    assert_eq!(stdout(&replaced), format!("updated {ID}\n"), "{}", stderr(&replaced));
     assert_eq!(imports(&server, "current"), Vec::<Value>::new());
 }
 
@@ -197,7 +197,7 @@ fn several_agents_are_registered_and_a_failed_one_does_not_stop_the_rest() {
         ["register", file.to_str().unwrap(), "--ttl", "3600", "--url", server.url()].into_iter().chain(flags).collect();
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).ends_with("3 created, 0 replaced, 0 unchanged, 1 failed\n"), "{}", stdout(&output));
+    assert!(stdout(&output).ends_with("3 created, 0 updated, 0 unchanged, 1 failed\n"), "{}", stdout(&output));
     assert!(stderr(&output).starts_with(&format!("error: {}: ", none.url())), "{}", stderr(&output));
     let list = json_lines(&run(&["list", "--json", "--url", server.url()]));
     let ttls: Vec<_> = list.iter().map(|thing| &thing["registration"]["ttl"]).collect();
@@ -328,7 +328,7 @@ fn url_that_is_tracked_is_registered_once_whatever_its_card_is_called() {
     let mut renamed = card("Greets");
     renamed["name"] = json!("Welcomer");
     agent.serve(&renamed);
-    assert_eq!(stdout(&register()), format!("replaced {id}\n"));
+    assert_eq!(stdout(&register()), format!("updated {id}\n"));
     assert_eq!(stdout(&register()), format!("unchanged {id}\n"));
     let sources = imports(&server, "current");
     let ids: Vec<_> = sources.iter().map(|source| &source["id"]).collect();

@@ -58,6 +58,8 @@ pub struct Events {
     last_id: Option<String>,
     pause: Duration,
     attempted: bool,
+    /// The position that the connection starts after.
+    start: Option<String>,
     connection: Option<Connection>,
 }
 
@@ -110,7 +112,16 @@ impl Events {
         after: Option<String>,
     ) -> Events {
         let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Events { client, path, parameters, last_id: after, pause: FIRST_PAUSE, attempted: false, connection: None }
+        Events {
+            client,
+            path,
+            parameters,
+            last_id: after,
+            pause: FIRST_PAUSE,
+            attempted: false,
+            start: None,
+            connection: None,
+        }
     }
 
     /// Returns the next event. After a [transient](Error::is_transient) error, call it again: it waits, reconnects,
@@ -174,14 +185,21 @@ impl Events {
             request = request.header("last-event-id", id);
         }
         let response = self.client.send(request).await?;
+        let start = response.headers().get("last-event-id").and_then(|id| id.to_str().ok());
+        self.start = start.map(str::to_owned);
         if self.last_id.is_none() {
-            // Where the stream starts: a connection that breaks before the first event resumes there.
-            let start = response.headers().get("last-event-id").and_then(|id| id.to_str().ok());
-            self.last_id = start.map(str::to_owned);
+            // A connection that breaks before the first event resumes there.
+            self.last_id.clone_from(&self.start);
         }
         let body = Box::pin(response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec())));
         self.connection = Some(Connection { body, parser: Parser::default() });
         Ok(())
+    }
+
+    /// The position after which the current connection started. `None` means that the position to resume from isn't available
+    /// any more, or is one of another registry: events may have been missed, and the first one is `resync`.
+    pub fn start(&self) -> Option<&str> {
+        self.start.as_deref()
     }
 
     fn broke(&mut self, source: Option<reqwest::Error>) -> Error {

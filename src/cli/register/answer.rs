@@ -62,7 +62,7 @@ impl Answer {
                     Effect::Created => "created",
                     Effect::Unchanged => "unchanged",
                     Effect::VersionsUpdated => "version stored",
-                    _ => "replaced",
+                    _ => "updated",
                 };
                 format!("{verb} {id}")
             }
@@ -71,7 +71,7 @@ impl Answer {
             }) => {
                 let verb = |id: &String| match id {
                     id if created.contains(id) => "created",
-                    id if updated.contains(id) => "replaced",
+                    id if updated.contains(id) => "updated",
                     id if original_updated.contains(id) => "original updated",
                     id if versions_updated.contains(id) => "version stored",
                     _ => "unchanged",

@@ -21,12 +21,32 @@ pub(super) enum Content {
     Lines(Lines),
 }
 
+/// True if a file has a document a line, by its name.
+pub(super) fn has_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "ndjson" || ending == "jsonl")
+}
+
+/// The number of lines of a file that aren't empty; 0 if it can't be read, which is reported when it is its turn.
+pub(super) fn count(path: &Path) -> u64 {
+    let Ok(file) = File::open(path) else { return 0 };
+    let mut input = BufReader::new(file);
+    let (mut lines, mut is_open) = (0, false);
+    while let Ok(bytes @ [_, ..]) = input.fill_buf() {
+        for byte in bytes {
+            lines += u64::from(!is_open && !byte.is_ascii_whitespace());
+            is_open = *byte != b'\n' && (is_open || !byte.is_ascii_whitespace());
+        }
+        let length = bytes.len();
+        input.consume(length);
+    }
+    lines
+}
+
 /// Reads a file, or as much of it as says whether it has one document or many.
 pub(super) fn read(path: &Path) -> Content {
     if !document::is_standard_input(path) {
-        let is_lines = path.extension().is_some_and(|ending| ending == "ndjson" || ending == "jsonl");
         return match File::open(path) {
-            Ok(file) if is_lines => Content::Lines(Lines { input: Box::new(BufReader::new(file)), number: 0 }),
+            Ok(file) if has_lines(path) => Content::Lines(Lines { input: Box::new(BufReader::new(file)), number: 0 }),
             _ => Content::One(FileDocument::read(path)),
         };
     }

@@ -19,6 +19,8 @@ pub(super) struct Tally {
     created: usize,
     replaced: usize,
     unchanged: usize,
+    /// Number of warnings that weren't printed.
+    pub warnings: usize,
     failures: Vec<String>,
 }
 
@@ -45,7 +47,13 @@ impl Tally {
     pub(super) fn print(&self, not_tried: usize, results: &mut Results) {
         let Tally { created, replaced, unchanged, failed, .. } = self;
         let left = if not_tried > 0 { format!(", {not_tried} not tried") } else { String::new() };
-        results.print(&format!("{created} created, {replaced} replaced, {unchanged} unchanged, {failed} failed{left}"));
+        let warnings = match self.warnings {
+            0 => String::new(),
+            count => format!(", {count} warnings (--verbose prints them)"),
+        };
+        results.print(&format!(
+            "{created} created, {replaced} updated, {unchanged} unchanged, {failed} failed{left}{warnings}"
+        ));
         if self.documents > self.failed && self.failed > 0 {
             complain(&red_on_stderr("failed:"));
             self.failures.iter().for_each(|failure| complain(&format!("  {failure}")));

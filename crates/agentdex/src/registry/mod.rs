@@ -90,7 +90,7 @@ pub use self::builder::followed;
 pub use self::issuer::IssuerOptions;
 pub use self::{
     backup::{RestoreOptions, Restored, restore, restore_with},
-    salvage::{accept_rollback, inspect, salvage},
+    salvage::{InspectionStep, accept_rollback, inspect, inspect_with, salvage},
 };
 pub use self::{
     builder::Builder,

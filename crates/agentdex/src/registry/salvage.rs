@@ -1,6 +1,6 @@
 //! Salvage: data directories whose files are damaged, or were replaced by older ones.
 
-use std::{path::Path, thread, time::Duration};
+use std::{fmt, path::Path, thread, time::Duration};
 
 use super::Registry;
 use crate::{
@@ -29,7 +29,44 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`]; [`Error::DiskFull`] where there is no room for the copy;
 /// [`Error::Io`].
 pub fn inspect(directory: &Path) -> Result<Inspection> {
+    inspect_with(directory, |_| {})
+}
+
+/// A step of an inspection, for progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InspectionStep {
+    /// Copying the data directory.
+    Copy,
+    /// Reading the store.
+    Read,
+    /// Comparing the search index with the store.
+    Compare,
+}
+
+impl InspectionStep {
+    /// All steps, in order.
+    pub const ALL: [InspectionStep; 3] = [InspectionStep::Copy, InspectionStep::Read, InspectionStep::Compare];
+}
+
+impl fmt::Display for InspectionStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            InspectionStep::Copy => "copying the data directory",
+            InspectionStep::Read => "reading the store",
+            InspectionStep::Compare => "comparing the search index with the store",
+        })
+    }
+}
+
+/// Like [`inspect`], and calls `progress` at the beginning of each step. Blocks.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_with(directory: &Path, progress: impl Fn(InspectionStep)) -> Result<Inspection> {
+    progress(InspectionStep::Copy);
     let copy = CopiedDirectory::of(directory)?;
+    progress(InspectionStep::Read);
     let inspected = store::inspect(&copy).map_err(|error| match error {
         // The copy is gone when that is read.
         Error::UnsupportedStoreFormat { found, supported, .. } => {
@@ -41,6 +78,7 @@ pub fn inspect(directory: &Path) -> Result<Inspection> {
     if !matches!(inspection.verdict, Verdict::InOrder | Verdict::Damaged) {
         return Ok(inspection);
     }
+    progress(InspectionStep::Compare);
     let registry = match Registry::open(copy.path()) {
         Err(Error::StoreBehind { commits, found, expected, .. }) => {
             inspection.verdict = Verdict::Behind { commits, found, expected };
