@@ -437,7 +437,7 @@ fn whole_number(text: &str) -> Result<u64, String> {
 }
 
 /// Reads whole numbers that are within a range.
-fn number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+pub fn number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let number = whole_number(text)?;
         let within = Some(number).filter(|number| range.contains(number)).and_then(|number| T::try_from(number).ok());

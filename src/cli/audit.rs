@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::output::{complain, visible};
 use super::terminal::stdout;
+use crate::settings::number;
 use agentdex::{
     access::Owner,
     registry::{AuditEntry, AuditedState},
@@ -18,7 +19,7 @@ const AT_ONCE: usize = 1000;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Print only entries after this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = number::<u64>(0..=u64::MAX))]
     since: u64,
     /// Print each entry as a line of JSON, for export
     #[arg(long)]

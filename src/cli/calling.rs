@@ -5,6 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use clap::Args;
 
 use super::output::complain;
+use crate::settings::number;
 use agentdex::fetch::{self, AllowList};
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Consumer, PassTrace, Sacp, Settings};
@@ -15,7 +16,7 @@ pub(super) struct Calling {
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
     /// Maximum duration of a call in seconds
-    #[arg(long, default_value_t = 120, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
     timeout: u64,
     /// Use only this binding: a2a, http, mcp, mqtt, or lmos-websocket
     #[arg(long, value_name = "NAME")]

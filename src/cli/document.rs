@@ -44,6 +44,8 @@ pub(super) enum ReadError {
     File(io::Error),
     #[error(transparent)]
     Document(#[from] Error),
+    #[error("it is neither JSON nor YAML ({0}); descriptions are in files such as agent.json and agent.yaml")]
+    Unknown(String),
 }
 
 impl FileDocument {
@@ -67,6 +69,14 @@ impl FileDocument {
             "yaml" | "yml" => true,
             _ => !ENDINGS.contains(&ending) && !starts_like_json(&bytes),
         };
+        if is_yaml && !matches!(ending, "yaml" | "yml") {
+            // Nothing but the content says that it is YAML, and any prose is: as one text.
+            match Syntax::Yaml.to_json(&bytes) {
+                Ok(json) if json.starts_with('{') || json.starts_with('[') => {}
+                Ok(_) => return Err(ReadError::Unknown("a text".to_owned())),
+                Err(error) => return Err(ReadError::Unknown(error.to_string())),
+            }
+        }
         if is_yaml {
             return Ok(FileDocument { bytes, syntax: Syntax::Yaml, not_json: None });
         }

@@ -70,6 +70,8 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
         client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
             Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
         }
+        // The reason says what to do.
+        client::Error::Unreachable { reason, .. } if reason.contains("doesn't speak") => None,
         client::Error::Unreachable { .. } => {
             Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
         }
@@ -81,6 +83,9 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             401 | 403 if !problem.code.is_empty() => None,
             401 | 403 => {
                 Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
+            }
+            501 if problem.code == "query-language-not-offered" => {
+                Some("a registry that is started with `agentdex serve --sparql` offers it; --jsonpath works without")
             }
             404 if problem.code == "no-such-key" => Some("`agentdex keys list` shows what there is"),
             404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
@@ -98,6 +103,10 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
         _ => None,
     };
     let what = match error.problem().filter(|problem| !problem.validation_errors.is_empty()) {
+        // Its detail names the routes of the REST API.
+        None if error.problem().is_some_and(|problem| problem.code == "query-language-not-offered") => {
+            "this registry doesn't offer SPARQL".to_owned()
+        }
         Some(problem) => {
             let what = match problem.code.as_str() {
                 "invalid-document" => "the document is not valid",

@@ -16,6 +16,7 @@ use super::{
     stop,
     terminal::stdout,
 };
+use crate::settings::number;
 use agentdex_client::RegistryClient;
 use agentdex_consumer::{Affordance, Content, Event, Notification};
 
@@ -31,10 +32,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     variables: UriVariables,
     /// Stop after this number of events
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = number::<u64>(1..=u64::MAX))]
     count: Option<u64>,
     /// Stop after this time; with --count, fail if fewer events have arrived
-    #[arg(long = "for", value_name = "SECONDS")]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
     duration: Option<u64>,
     /// Print each event as a line of JSON
     #[arg(long)]

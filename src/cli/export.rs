@@ -2,11 +2,11 @@
 
 use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 
 use super::{
-    agent_name::id_of,
+    agent_name::{id_of, no_agent},
     misuse::misuse,
     output::{self, complain, visible, warn},
     terminal::{is_changed, stdout},
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let names_json = arguments.out.as_ref().is_some_and(|path| path.extension().is_some_and(|name| name == "json"));
     let media_type = (arguments.json || names_json).then(|| Syntax::Json.media_type());
     let Some(exported) = client.export_with_warnings(&id, export.path, &parameters, media_type).await? else {
-        bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
+        return Err(no_agent(client, &id).await);
     };
     let ExportedDocument { media_type, document, warnings } = exported;
     let supply = export.supply(document.as_bytes(), &media_type)?;

@@ -2,11 +2,10 @@
 
 use std::{io::Write, process::ExitCode};
 
-use anyhow::bail;
 use clap::Args;
 
 use super::{
-    agent_name::id_of,
+    agent_name::{id_of, no_agent},
     output::{indented, visible},
     terminal::stdout,
 };
@@ -37,7 +36,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         None => client.find(&id).await?,
     };
     let Some(thing) = found else {
-        bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
+        return Err(no_agent(client, &id).await);
     };
     let mut out = stdout();
     if arguments.json {

@@ -10,6 +10,7 @@ use super::{
     output::{INDENT, Style, complain, fit, visible},
     terminal::stdout,
 };
+use crate::settings::number;
 use agentdex::{Change, ChangeKind, Cursor, DeletionReason, Position, Seq};
 use agentdex_client::RegistryClient;
 
@@ -33,7 +34,7 @@ pub(super) struct OfAll {
     #[arg(long, value_name = "POSITION", value_parser = since)]
     since: Option<Since>,
     /// Maximum number of changes [default: all]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     limit: Option<usize>,
     /// Print each change as a line of JSON
     #[arg(long)]

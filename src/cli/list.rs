@@ -7,9 +7,10 @@ use futures_util::StreamExt;
 
 use super::{
     output::{INDENT, Style, fit},
-    search::Filters,
+    search::{Filters, print_similar},
     terminal::stdout,
 };
+use crate::settings::number;
 use agentdex_client::{RegistryClient, Summary};
 
 #[derive(Debug, Args)]
@@ -17,10 +18,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
     /// Maximum number of agents [default: all]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     limit: Option<usize>,
     /// Number of agents to skip
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     offset: Option<usize>,
     /// Print each description as a line of JSON, as `agentdex register -` reads them
     #[arg(long)]
@@ -52,6 +53,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             false => None,
         };
         print(&mut out, &summaries, total, is_filtered)?;
+        if summaries.is_empty() && is_filtered {
+            print_similar(&mut out, client, &arguments.filters).await?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     parameters.push(("format", "ndjson"));

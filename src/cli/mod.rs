@@ -180,7 +180,9 @@ impl Cli {
             Command::Demo(arguments) => demo::run(&arguments).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Td(arguments) => td::run(&arguments),
-            Command::OfRegistry(command) => command.run(|| self.remote.client()).await,
+            Command::OfRegistry(command) => {
+                command.run(|| self.remote.client()).await.map_err(|error| self.remote.explain_path(error))
+            }
             Command::Restore(arguments) => backup::restore(&arguments),
             Command::Check(arguments) => check::run(&arguments),
             Command::Salvage(arguments) => salvage::run(&arguments),

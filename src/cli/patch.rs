@@ -6,10 +6,11 @@ use std::{
 };
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     agent_name::id_of,
+    misuse::misuse,
     output::{print_json, visible, warn},
     terminal::stdout,
 };
@@ -33,6 +34,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         patch.clear();
         io::stdin().lock().read_to_string(&mut patch)?;
     }
+    check(&patch)?;
     let id = id_of(client, &arguments.id).await?;
     let written = client.patch(&id, patch).await?;
     if arguments.json {
@@ -43,4 +45,20 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     writeln!(stdout(), "{verb} {}", visible(&written.id))?;
     warn(&written.id, &written.warnings);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what is not a JSON object, with an object that was probably meant.
+fn check(patch: &str) -> anyhow::Result<()> {
+    let error = match serde_json::from_str::<Value>(patch) {
+        Ok(Value::Object(_)) => return Ok(()),
+        Ok(_) => "it is not an object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let example = match patch.split_once('=') {
+        Some((name, value)) if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "@:_-".contains(c)) => {
+            json!({name: value}).to_string()
+        }
+        _ => r#"{"title": "New"}"#.to_owned(),
+    };
+    Err(misuse(format!("the patch is a JSON object, such as '{example}': {error}")))
 }

@@ -11,7 +11,7 @@ use super::{
     misuse::misuse,
     output::{Results, complain, red_on_stderr},
 };
-use agentdex_client::RegistryClient;
+use agentdex_client::{self as client, RegistryClient};
 
 const URL: &str = "AGENTDEX_URL";
 const API_KEY: &str = "AGENTDEX_API_KEY";
@@ -66,6 +66,45 @@ impl Remote {
             None => Ok(client),
         }
     }
+
+    /// Says that the URL names a resource rather than the registry, if a registry has refused a request.
+    pub(super) fn explain_path(&self, error: anyhow::Error) -> anyhow::Error {
+        let is_refused = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(client::Error::Refused(_))));
+        let url = given_or_variable(&self.url, URL).ok().flatten().filter(|_| is_refused);
+        match url.as_deref().and_then(without_resource) {
+            Some((base, resource)) => {
+                let error = causes(&error);
+                misuse(format!("the URL ends in a resource; leave out /{resource}: --url {base}\n  ({error})"))
+            }
+            None => error,
+        }
+    }
+}
+
+/// Resources of a registry. A URL with one of them was probably copied from a browser or from an example with curl.
+const RESOURCES: [&str; 16] = [
+    "things",
+    "search",
+    "events",
+    "changes",
+    "docs",
+    "queries",
+    "import",
+    "imports",
+    "health",
+    "records",
+    "keys",
+    "namespaces",
+    "audit",
+    "metrics",
+    "openapi.json",
+    "agent",
+];
+
+/// The URL without the resource that it ends in, and that resource.
+fn without_resource(url: &str) -> Option<(&str, &str)> {
+    let (base, last) = url.trim_end_matches('/').rsplit_once('/')?;
+    RESOURCES.contains(&last).then_some((base, last))
 }
 
 /// A flag, or else the text of its variable.

@@ -19,6 +19,7 @@ use super::{
     output::{Style, complain, fit, red_on_stderr, visible},
     terminal::{Screen, stderr, stdout},
 };
+use crate::settings::number;
 use agentdex::{
     convert::{
         Syntax,
@@ -64,7 +65,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     explain: bool,
     /// Maximum number of calls
-    #[arg(long, default_value_t = 1000, value_name = "COUNT")]
+    #[arg(long, default_value_t = 1000, value_name = "COUNT", value_parser = number::<u32>(0..=u32::MAX.into()))]
     max_calls: u32,
     #[command(flatten)]
     calling: Calling,

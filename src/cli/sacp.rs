@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::agent_name::no_agent;
 use super::output::{complain, print_json, red_on_stderr};
 use super::terminal::stdout;
 use agentdex::sacp::{self, DataContract, Expected, Found, Given};
@@ -124,7 +125,7 @@ impl Action {
         let Some(id) = id else { return Ok(None) };
         let client = registry()?;
         let Some(thing) = client.find(id).await? else {
-            bail!("there is no agent {id:?} at {}\n  `agentdex list` shows what there is", client.url());
+            return Err(no_agent(&client, id).await);
         };
         let thing: Value = serde_json::from_str(&thing).context("reading its description")?;
         let actions = thing["actions"].as_object().into_iter().flatten();

@@ -15,6 +15,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use self::by_data::ByData;
 use super::output::{self, INDENT, Style, complain};
 use super::terminal::stdout;
+use crate::settings::number;
 use agentdex::search::{Condition, Explanation, FacetCount, FacetField, FilterField};
 use agentdex_client::{self as client, MatchingCapability, RegistryClient, SearchAnswer, api::Correction};
 
@@ -27,7 +28,7 @@ const MAX_SIMILAR: usize = 5;
 pub(super) struct Arguments {
     /// Words, "phrases", +required, -excluded, field:value, prefix*. Fields are title, description, id, language, and
     /// those of --facets
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
     /// Rank by meaning only
     #[arg(long, conflicts_with_all = ["lexical", "jsonpath"])]
@@ -38,10 +39,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
     /// Maximum number of hits; 0 prints only facets
-    #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT")]
+    #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     limit: usize,
     /// Number of hits to skip
-    #[arg(long, default_value_t = 0, value_name = "COUNT")]
+    #[arg(long, default_value_t = 0, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     offset: usize,
     /// Fields to count values of: capability, type, tag, vendor, protocol, security, format, status, signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
@@ -65,6 +66,14 @@ pub(super) struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Reads a word of a query, such as `-marine`. What starts with two hyphens is a misspelled option.
+pub(super) fn word(text: &str) -> Result<String, String> {
+    match text.starts_with("--") {
+        true => Err("there is no such option; `--help` lists the options".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }
 
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold, but for `--all` and `--not`.
@@ -149,6 +158,22 @@ fn of_field(condition: Condition) -> impl Fn(&str) -> Result<OfField, String> + 
 }
 
 impl Filters {
+    /// The values of fields that a search can count.
+    fn counted(&self) -> impl Iterator<Item = (FacetField, &str)> {
+        let fields: [(FacetField, &[String]); 9] = [
+            (FacetField::Capability, &self.capability),
+            (FacetField::Type, &self.type_),
+            (FacetField::Tag, &self.tag),
+            (FacetField::Vendor, &self.vendor),
+            (FacetField::Protocol, &self.protocol),
+            (FacetField::Security, &self.security),
+            (FacetField::Format, &self.format),
+            (FacetField::Status, &self.status),
+            (FacetField::Signature, &self.signature),
+        ];
+        fields.into_iter().flat_map(|(field, values)| values.iter().map(move |value| (field, value.as_str())))
+    }
+
     /// As query parameters.
     pub(super) fn parameters(&self) -> Vec<(&str, &str)> {
         let fields: [(&str, &[String]); 13] = [
@@ -238,14 +263,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     }
     let answer: SearchAnswer = serde_json::from_str(&json)
         .map_err(|error| client::Error::UnexpectedAnswer { expected: "a search answer", reason: error.to_string() })?;
-    if answer.hits.is_empty() && !arguments.filters.capability.is_empty() {
-        print(&mut out, &answer, arguments.offset, !query.is_empty())?;
-        let near = similar_capabilities(client, &arguments.filters.capability).await;
-        if !near.is_empty() {
-            writeln!(out, "Capabilities that are spelled alike: {}", output::visible(&near.join(", ")))?;
-        }
-    } else {
-        print(&mut out, &answer, arguments.offset, !query.is_empty())?;
+    print(&mut out, &answer, arguments.offset, !query.is_empty())?;
+    if answer.total == 0 {
+        print_similar(&mut out, client, &arguments.filters).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -268,18 +288,47 @@ fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
     }
 }
 
-/// Returns existing capability keys with a similar spelling.
-async fn similar_capabilities(client: &RegistryClient, asked: &[String]) -> Vec<String> {
-    let Ok(mut answer) = client.search(&[("limit", "1"), ("facets", "capability")]).await else { return Vec::new() };
-    let known = answer.facets.remove(&FacetField::Capability).unwrap_or_default();
-    let is_similar = |known: &str| {
-        asked.iter().any(|asked| {
-            let asked = asked.split('@').next().unwrap_or_default().to_lowercase();
-            let known = known.to_lowercase();
-            strsim::jaro_winkler(&asked, &known) > 0.9 || (asked.len() > 3 && known.contains(&asked))
-        })
-    };
-    known.into_iter().map(|known| known.value).filter(|known| is_similar(known)).take(MAX_SIMILAR).collect()
+/// Prints existing values with a similar spelling, for filters whose value no agent has.
+pub(super) async fn print_similar(
+    out: &mut impl Write,
+    client: &RegistryClient,
+    filters: &Filters,
+) -> anyhow::Result<()> {
+    let asked: Vec<(FacetField, &str)> = filters.counted().collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let fields: Vec<&str> = asked.iter().map(|(field, _)| field.name()).collect();
+    let parameters = [("limit", "0"), ("facets", &fields.join(","))];
+    let Ok(answer) = client.search(&parameters).await else { return Ok(()) };
+    for (field, asked) in asked {
+        let known: Vec<&str> =
+            answer.facets.get(&field).into_iter().flatten().map(|known| known.value.as_str()).collect();
+        let asked_name = asked.split('@').next().unwrap_or_default().to_lowercase();
+        if known.iter().any(|known| known.to_lowercase() == asked_name) {
+            continue;
+        }
+        let similar: Vec<_> = known
+            .into_iter()
+            .filter(|known| is_similar(&known.to_lowercase(), &asked_name))
+            .take(MAX_SIMILAR)
+            .collect();
+        let meant = match similar.as_slice() {
+            [] => continue,
+            similar => {
+                similar.iter().map(|value| format!("`{}`", output::visible(value))).collect::<Vec<_>>().join(", ")
+            }
+        };
+        writeln!(out, "No agent has the {} `{}`; did you mean {meant}?", field.name(), output::visible(asked))?;
+    }
+    Ok(())
+}
+
+fn is_similar(known: &str, asked: &str) -> bool {
+    let is_longer = asked.len() > 3 && known.contains(asked);
+    is_longer
+        || strsim::jaro_winkler(asked, known) > 0.9
+        || (asked.len() > 2 && strsim::osa_distance(asked, known) == 1)
 }
 
 /// Without words there are no scores.

@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use serde_json::json;
 
-use super::output::complain_json;
+use super::{misuse, output::complain_json};
 
 /// Prints an error of the command line, or the help or version that was asked for.
-pub(super) fn report(error: clap::Error, as_json: bool) -> ExitCode {
-    let status = u8::try_from(error.exit_code()).unwrap_or(super::misuse::STATUS);
+pub(super) fn report(mut error: clap::Error, as_json: bool) -> ExitCode {
+    suggest_nearest(&mut error);
+    let status = u8::try_from(error.exit_code()).unwrap_or(misuse::STATUS);
     match as_json && error.use_stderr() {
         true => {
             let text = error.render().to_string();
@@ -20,4 +22,14 @@ pub(super) fn report(error: clap::Error, as_json: bool) -> ExitCode {
         false => drop(error.print()),
     }
     ExitCode::from(status)
+}
+
+/// Leaves the commands that are nearest to the one that was typed, of all that clap suggests, worst first.
+fn suggest_nearest(error: &mut clap::Error) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let Some(ContextValue::Strings(suggested)) = error.get(ContextKind::SuggestedSubcommand) else { return };
+    let distance = |name: &str| strsim::osa_distance(typed, name);
+    let Some(least) = suggested.iter().map(|name| distance(name)).min() else { return };
+    let nearest = suggested.iter().filter(|name| distance(name) == least).cloned().collect();
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
 }

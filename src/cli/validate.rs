@@ -46,6 +46,9 @@ pub(super) struct Arguments {
     reading: Reading,
 }
 
+/// The rule that a file without a document breaks.
+const UNREADABLE: &str = "unreadable";
+
 /// The result for a file, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Verdict<'a> {
@@ -107,8 +110,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Option<Format>, Report) {
     let document = match FileDocument::read(path) {
         Ok(document) => document,
-        Err(ReadError::File(error)) => return (arguments.format, refused("unreadable", error.to_string())),
+        Err(ReadError::File(error)) => return (arguments.format, refused(UNREADABLE, error.to_string())),
         Err(ReadError::Document(error)) => return (arguments.format, report_of(error)),
+        Err(error @ ReadError::Unknown(_)) => return (arguments.format, refused(UNREADABLE, error.to_string())),
     };
     let format = match document.format(arguments.format) {
         Ok(format) => format,
@@ -162,6 +166,11 @@ fn refused(rule: &'static str, message: String) -> Report {
 }
 
 fn print(out: &mut impl Write, style: Style, file: &str, format: Option<Format>, report: &Report) -> io::Result<()> {
+    if let [violation] = report.violations.as_slice()
+        && violation.rule == UNREADABLE
+    {
+        return writeln!(out, "{}: {}: {}", style.bold(file), style.red(UNREADABLE), visible(&violation.message));
+    }
     let version = match (report.version, format) {
         (Some(Version::V1_0), _) => " (TD 1.0)".to_owned(),
         (Some(Version::V1_1), _) => " (TD 1.1)".to_owned(),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     moments,
     output::{self, Style, complain, red_on_stderr, visible},
+    search::word,
     terminal::stdout,
 };
 use agentdex::registry::MatchKind;
@@ -21,7 +22,7 @@ use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
 pub(super) struct Arguments {
     /// Only agents that this query finds, as `agentdex search` does. Agents that start or stop matching are reported as
     /// well
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
     words: Vec<String>,
     /// Match by words only
     #[arg(long, conflicts_with = "semantic")]

@@ -13,6 +13,7 @@ mod guardian;
 mod help;
 mod json;
 mod logging;
+mod messages;
 mod other_documents;
 mod progress;
 mod records;

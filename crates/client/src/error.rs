@@ -54,7 +54,7 @@ impl Error {
         while let Some(next) = innermost.source() {
             innermost = next;
         }
-        Error::Unreachable { url, reason: innermost.to_string(), source: source.into() }
+        Error::Unreachable { url, reason: reason_of(&innermost.to_string()), source: source.into() }
     }
 
     /// Returns the problem document, or `None` if the registry sent none.
@@ -78,6 +78,17 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Returns the reason why no connection was made, in words that say what to do where the libraries don't.
+fn reason_of(innermost: &str) -> String {
+    if innermost.contains("InvalidContentType") {
+        return "it doesn't speak TLS; write http:// instead of https://".to_owned();
+    }
+    if innermost.starts_with("invalid HTTP version") || innermost.starts_with("invalid HTTP header") {
+        return format!("it doesn't speak HTTP ({innermost}); check the port");
+    }
+    innermost.to_owned()
 }
 
 /// Reads a body; one that is not a problem document becomes the detail.

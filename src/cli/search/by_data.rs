@@ -1,13 +1,19 @@
 //! `agentdex search --have --want`: finds capabilities, and chains of them, by the data that goes in and comes out.
 
-use std::{fs, io::Write, process::ExitCode};
+use std::{
+    fs,
+    io::{self, Write},
+    process::ExitCode,
+};
 
-use anyhow::Context;
+use anyhow::anyhow;
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use crate::cli::misuse::misuse;
 use crate::cli::output::{self, INDENT, Style};
 use crate::cli::terminal::stdout;
+use crate::settings::number;
 use agentdex::search::compatible::MAX_STEPS;
 use agentdex_client::{
     RegistryClient,
@@ -31,7 +37,7 @@ pub(super) struct ByData {
     #[arg(long, requires = "have", requires = "want", conflicts_with = "near_misses")]
     compose: bool,
     /// Maximum number of steps of a chain, from 1 to 4
-    #[arg(long, default_value_t = 3, value_name = "COUNT", requires = "compose")]
+    #[arg(long, default_value_t = 3, value_name = "COUNT", requires = "compose", value_parser = number::<usize>(1..=MAX_STEPS as u64))]
     max_steps: usize,
 }
 
@@ -51,7 +57,7 @@ impl ByData {
         as_json: bool,
     ) -> anyhow::Result<ExitCode> {
         let schema = |name: &str, given: &Option<String>| given.as_deref().map(|given| read(name, given)).transpose();
-        let (have, want) = (schema("--have", &self.have)?, schema("--want", &self.want)?);
+        let (have, want) = (schema(HAVE, &self.have)?, schema("--want", &self.want)?);
         let query = Some(words.to_owned()).filter(|query| !query.trim().is_empty());
         let mut out = stdout();
         match (self.compose, &have, &want) {
@@ -78,15 +84,55 @@ impl ByData {
     }
 }
 
-/// Reads a schema: JSON itself, or a file with it.
-fn read(name: &str, given: &str) -> anyhow::Result<Value> {
-    let is_json = given.trim_start().starts_with('{');
-    let text = match is_json {
-        true => given.to_owned(),
-        false => fs::read_to_string(given)
-            .with_context(|| format!("{name} {given}: neither JSON nor a file that can be read"))?,
-    };
-    serde_json::from_str(&text).with_context(|| format!("{name}: not the JSON of a data schema"))
+/// The types of values in names such as `days: integer`.
+const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "object"];
+/// The option whose values are all there.
+const HAVE: &str = "--have";
+
+/// Reads a schema: JSON itself, a file with it, or names of values.
+fn read(option: &str, given: &str) -> anyhow::Result<Value> {
+    if given.trim_start().starts_with('{') {
+        return parse(option, given);
+    }
+    match fs::read_to_string(given) {
+        Ok(text) => parse(option, &text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_path(given) => of_names(option, given),
+        Err(error) => Err(anyhow!(error).context(format!("{option} {given}"))),
+    }
+}
+
+fn parse(option: &str, json: &str) -> anyhow::Result<Value> {
+    serde_json::from_str(json).map_err(|error| misuse(format!("{option}: not the JSON of a data schema: {error}")))
+}
+
+/// True if a text was meant to be the name of a file.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\']) || [".json", ".yaml", ".yml"].iter().any(|ending| text.ends_with(ending))
+}
+
+/// Reads `place, days: integer` as a schema. A name without a type is a text.
+fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
+    let mut properties = Map::new();
+    for part in names.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, kind) = part.split_once(':').map_or((part, "string"), |(name, kind)| (name.trim(), kind.trim()));
+        let is_name = !name.is_empty() && !name.contains(['{', '}', '[', ']', '"']);
+        if !is_name || !TYPES.contains(&kind) {
+            return Err(misuse(format!(
+                "{option}: {part:?} is not a name, or a name and a type ({}); for example 'place, days: integer'",
+                TYPES.join(", ")
+            )));
+        }
+        properties.insert(name.to_owned(), json!({"type": kind}));
+    }
+    if properties.is_empty() {
+        return Err(misuse(format!("{option}: it names no value; for example 'place, days: integer'")));
+    }
+    let mut schema = json!({"type": "object"});
+    if option == HAVE {
+        schema["required"] = properties.keys().map(String::as_str).collect();
+    }
+    schema["properties"] = properties.into();
+    Ok(schema)
 }
 
 fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
@@ -145,4 +191,21 @@ fn shown(links: &[ChainLink]) -> String {
     };
     let listed: Vec<String> = links.iter().map(link).collect();
     if listed.is_empty() { "nothing".to_owned() } else { listed.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_a_schema() {
+        let expected = json!({"type": "object", "required": ["place", "days"], "properties": {
+            "place": {"type": "string"}, "days": {"type": "integer"}}});
+        assert_eq!(read(HAVE, "place, days: integer").unwrap(), expected);
+        assert_eq!(read("--want", "summary").unwrap()["required"], Value::Null);
+        assert_eq!(read("--want", r#" {"type": "object"}"#).unwrap(), json!({"type": "object"}));
+        for wrong in ["", ",", "days: int", ": integer", "[1]", "{", "missing.json", "./missing"] {
+            assert!(read(HAVE, wrong).is_err(), "{wrong}");
+        }
+    }
 }
