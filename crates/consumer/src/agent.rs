@@ -29,7 +29,7 @@ use crate::{
     td::internal::origin_variable,
 };
 
-/// An agent of a directory. Cloning is cheap.
+/// An agent found in a directory, with its settings. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Agent {
     context: Arc<Context>,
@@ -45,18 +45,19 @@ pub struct Agent {
     rank: Option<(f32, bool)>,
 }
 
-/// A dry run of a message, with reasons: agent, action, binding, target and credentials. See [`Agent::explain`].
+/// Result of a dry run of a message: the agent, action, binding, target, and credentials, with reasons. See
+/// [`Agent::explain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Why this agent.
+    /// Reasons why the agent was chosen.
     pub agent: Vec<String>,
-    /// The action that is called, and why.
+    /// Affordance to be called and, after a colon, the reason for the choice.
     pub affordance: String,
-    /// The name of the binding.
+    /// Name of the binding.
     pub binding: String,
-    /// The target of the form, without secrets.
+    /// Target of the form, without secrets.
     pub target: String,
-    /// The security schemes that credentials are sent for; empty where none is.
+    /// Names of the security schemes for which credentials are sent. Empty if the agent requires no credentials.
     pub credentials: Vec<String>,
 }
 
@@ -92,93 +93,95 @@ impl Agent {
         self
     }
 
-    /// Its id.
+    /// Returns the id of the agent.
     pub fn id(&self) -> &str {
         self.description.id()
     }
 
-    /// Its title, or its id.
+    /// Returns the title of the agent, or its id if it has no title.
     pub fn title(&self) -> &str {
         self.description.title()
     }
 
-    /// Its description.
+    /// Returns the agent's description.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Why this agent was chosen.
+    /// Returns the reasons why the agent was chosen.
     pub fn why(&self) -> &[String] {
         &self.why
     }
 
-    /// The relevance by which a search ranked it; none if it was named.
+    /// Returns the relevance score from the search, or `None` if the agent wasn't found by a search.
     pub fn score(&self) -> Option<f32> {
         self.rank.map(|(score, _)| score)
     }
 
-    /// True if a search found it, and the directory doubts that it is what was asked for.
+    /// True if the agent was found by a search and the directory reports low confidence in the match.
     pub fn is_doubtful(&self) -> bool {
         self.rank.is_some_and(|(_, is_doubtful)| is_doubtful)
     }
 
-    /// The same agent with further settings; a new one, `self` stays what it is. Credentials among them are for this
-    /// agent, also where they name no origin.
+    /// Returns a copy of the agent with further settings; `self` is unchanged. Credentials in `changes` may be sent
+    /// to this agent even if they name no origin.
     pub fn update(&self, changes: Settings) -> Agent {
         Agent { settings: Arc::new(self.settings.update(changes.for_agent())), ..self.clone() }
     }
 
-    /// Queries the status of an action; `task` is that of [`Continuation::task`](super::Continuation::task).
+    /// Queries the status of an action. `task` is a value of [`Continuation::task`](super::Continuation::task).
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn query(&self, action: &str, task: Option<String>) -> Result<Reply> {
         let exchange = self.request(Affordance::Action(action.to_owned()), Request::Query { task }).await?;
         self.collect_any(exchange).await
     }
 
-    /// Cancels an action.
+    /// Cancels an action. `task` is a value of [`Continuation::task`](super::Continuation::task).
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn cancel(&self, action: &str, task: Option<String>) -> Result<Reply> {
         let exchange = self.request(Affordance::Action(action.to_owned()), Request::Cancel { task }).await?;
         self.collect_any(exchange).await
     }
 
-    /// The tasks that the agent has, as a list of `{id, context, state}`.
+    /// Lists the agent's tasks, as an array of `{id, context, state}`. With `context`, lists the tasks of that
+    /// conversation only.
     ///
     /// # Errors
-    /// As [`Agent::ask`]; [`Error::Unsupported`] where its protocol can't list them.
+    /// Same as [`Agent::ask`], and [`Error::Unsupported`] if the agent's protocol can't list tasks.
     pub async fn tasks(&self, context: Option<String>) -> Result<Value> {
         let (affordance, _) = self.message_action(self.settings())?;
         let reply = self.collect(self.request(affordance, Request::Tasks { context }).await?).await?;
         Ok(reply.message.data().cloned().unwrap_or_else(|| Value::Array(Vec::new())))
     }
 
-    /// The events of a task from now on, after the connection to it broke.
+    /// Receives the events of a running task again, for example after a connection broke. Earlier events are not
+    /// repeated.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn resume(&self, task: &str) -> Result<Exchange> {
         let (affordance, _) = self.message_action(self.settings())?;
         self.request(affordance, Request::Resume { task: task.to_owned() }).await
     }
 
-    /// The value of a property. [`Agent::read_reply`] also has binary content.
+    /// Reads the value of a property. Use [`Agent::read_reply`] for binary content.
     ///
     /// # Errors
-    /// As [`Agent::ask`]; [`Error::NoForm`] also for a property that is `writeOnly`.
+    /// Same as [`Agent::ask`], and [`Error::NoForm`] if the property is `writeOnly`.
     pub async fn read(&self, property: &str) -> Result<Value> {
         let reply = self.read_reply(property).await?;
         let text = || Value::String(reply.message.text());
         Ok(reply.message.data().cloned().unwrap_or_else(|| if reply.message.is_empty() { Value::Null } else { text() }))
     }
 
-    /// The value of a property as the agent sent it: data, text, or binary content.
+    /// Reads a property and returns its value as sent by the agent: data, text, or binary content.
     ///
     /// # Errors
-    /// As [`Agent::read`].
+    /// Same as [`Agent::read`].
     pub async fn read_reply(&self, property: &str) -> Result<Reply> {
         let affordance = Affordance::Property(property.to_owned());
         self.refuse_if(&affordance, "writeOnly")?;
@@ -197,10 +200,10 @@ impl Agent {
         }
     }
 
-    /// Writes a property.
+    /// Writes a property, after checking the value against the property's schema.
     ///
     /// # Errors
-    /// As [`Agent::call`]; [`Error::NoForm`] also for a property that is `readOnly`.
+    /// Same as [`Agent::call`], and [`Error::NoForm`] if the property is `readOnly`.
     pub async fn write(&self, property: &str, value: impl Into<Value>) -> Result<()> {
         let (affordance, value) = (Affordance::Property(property.to_owned()), value.into());
         self.refuse_if(&affordance, "readOnly")?;
@@ -223,29 +226,29 @@ impl Agent {
         }
     }
 
-    /// Subscribes to an event and returns its notifications. Dropping them ends the subscription.
+    /// Subscribes to an event and returns its notifications. Dropping the stream ends the subscription.
     ///
     /// # Errors
-    /// As [`Agent::call`].
+    /// Same as [`Agent::call`].
     pub async fn subscribe(&self, event: &str, input: impl Into<Option<Value>>) -> Result<Events> {
         let affordance = Affordance::Event(event.to_owned());
         Ok(self.request(affordance, Request::Subscribe { input: input.into() }).await?.events)
     }
 
-    /// The changes of a property, until the events are dropped.
+    /// Observes a property and returns its changes. Dropping the stream ends the observation.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn observe(&self, property: &str) -> Result<Events> {
         let affordance = Affordance::Property(property.to_owned());
         Ok(self.request(affordance, Request::Subscribe { input: None }).await?.events)
     }
 
-    /// Explains, without sending it, which action, binding, target and credentials a message would use, and why.
-    /// Credentials are resolved, for which a token may be fetched.
+    /// Explains which action, binding, target, and credentials a message would use, and why. No message is sent, but
+    /// credentials are resolved, so an OAuth 2.0 token may be fetched.
     ///
     /// # Errors
-    /// As [`Agent::ask`], as far as it is known before anything is sent.
+    /// Same as [`Agent::ask`], for failures before a message is sent.
     pub async fn explain(&self) -> Result<Explanation> {
         let settings = self.settings();
         let (affordance, why) = self.message_action(settings)?;
@@ -270,11 +273,11 @@ impl Agent {
         Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
     }
 
-    /// Checks without sending anything that this message can be sent, as far as the description tells: that there is an action
-    /// and a form for it, and that the input has a place for what it says.
+    /// Checks, without sending it, whether a message can be sent according to the description: the agent must have an
+    /// action for messages, a usable form, and an input with room for the message's content.
     ///
     /// # Errors
-    /// [`Error::NoForm`], [`Error::Setting`], [`Error::InvalidInput`], [`Error::Unconfirmed`]
+    /// [`Error::NoForm`], [`Error::Setting`], [`Error::InvalidInput`], [`Error::Unconfirmed`].
     pub fn check_message(&self, message: impl Into<Message>) -> Result<()> {
         let settings = self.settings();
         let (affordance, _) = self.message_action(settings)?;

@@ -1,8 +1,8 @@
 //! The interface of protocol bindings: a form and a checked request in, events out.
 //!
-//! A binding knows how its protocol sends a request and what the answers mean. Everything else is done before it is
-//! called: the affordance and the form are chosen, the input is checked against the action's schema, credentials are
-//! resolved (an OAuth 2.0 token is fetched), and the whole is bounded by time. So a binding is one type:
+//! A binding knows how its protocol sends a request and how to read the answers. The caller has already chosen the
+//! affordance and the form, checked the input against the action's schema, and resolved the credentials (including
+//! fetching an OAuth 2.0 token); it also enforces the time limits. That makes a binding a single type:
 //!
 //! ```
 //! use agentdex_consumer::{Binding, Call, Error, Event, Exchange, Fit, Form, Operation, Pending, Reply};
@@ -30,7 +30,7 @@
 //! }
 //! ```
 //!
-//! [`Consumer::with_binding`](super::Consumer::with_binding) adds one of your own; those that come with agentdex are
+//! Use [`Consumer::with_binding`](super::Consumer::with_binding) to add a custom binding. The built-in bindings are
 //! listed in `bindings.rs`.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
@@ -47,155 +47,157 @@ pub use crate::td::Operation;
 /// A boxed future that resolves to a value or an [`Error`].
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// The events of a call, one after another. The stream ends after [`Event::Done`], after [`Event::InputRequired`] or an
-/// error; a subscription ends when either side ends it. Dropping it drops the request.
+/// Stream of the events of a call. It ends after [`Event::Done`], [`Event::InputRequired`], or an error. The stream
+/// of a subscription ends when either side ends the subscription. Dropping the stream drops the request.
 pub type Events = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
-/// A protocol that agents are called by.
+/// A protocol for calling agents.
 pub trait Binding: fmt::Debug + Send + Sync {
-    /// Its name in explanations and errors, such as `a2a`.
+    /// Returns the binding's name for explanations and errors, such as `a2a`.
     fn name(&self) -> &'static str;
 
-    /// Returns the [`Fit`] of the binding for an operation by a form; none if it can't perform it. The form is one of
-    /// the affordance in question, but need not list the operation: a form that invokes an action may be all that a
-    /// description has, and a binding knows by it how the action's status is asked for. See [`Form::has_operation`].
+    /// Returns the [`Fit`] of this binding for an operation by a form, or `None` if it can't perform the operation.
+    /// The form belongs to the affordance but need not list the operation: a description may have no form except for
+    /// invoking the action, from which the binding derives how to query the action's status. See
+    /// [`Form::has_operation`].
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit>;
 
-    /// Returns the description that the form of a call refers to, such as the agent's card, with the form to use there.
-    /// `None`, the default, where the form itself says how the agent is called.
+    /// Returns the description referred to by the form, such as the agent's card, together with the form to use from
+    /// it. The default is `None`: the form itself is complete.
     ///
-    /// The call has the credentials that its own description asks for by name. Those that the returned one requires are
-    /// resolved before [`Binding::start`] is given both.
+    /// `call` contains the credentials required by its own description. Credentials required by the returned
+    /// description are resolved before both are passed to [`Binding::start`].
     ///
     /// # Errors
-    /// As [`Binding::start`].
+    /// Same as [`Binding::start`].
     fn find_description<'a>(&'a self, call: &'a Call) -> Pending<'a, Option<(Description, Form)>> {
         let _ = call;
         Box::pin(async { Ok(None) })
     }
 
-    /// Sends the request. Resolves once it is sent and the first answer is known to be one of the protocol; what
-    /// follows comes through [`Exchange::events`]. The caller stops polling at the deadline of the call, so a binding
-    /// needs no timers, but must not detach work that outlives the events.
+    /// Sends the request. Resolves once the request is sent and the first answer is known to follow the protocol;
+    /// further answers arrive through [`Exchange::events`]. The caller stops polling at the deadline of the call, so
+    /// a binding needs no timers, but it must not spawn work that outlives the events.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Protocol`], [`Error::Agent`], [`Error::Status`] and other variants that say
-    /// whose fault it is.
+    /// [`Error::Unreachable`], [`Error::Protocol`], [`Error::Agent`], [`Error::Status`], and other variants that tell
+    /// which side is at fault.
     fn start(&self, call: Call) -> Pending<'_, Exchange>;
 
-    /// Ends what the binding keeps open between calls, such as calls that wait for the answer of a user.
+    /// Closes connections and cancels work kept between calls, such as calls waiting for an answer of the user.
     ///
     /// # Errors
-    /// None in the bindings that come with agentdex.
+    /// The built-in bindings return no errors.
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// The suitability of a binding for a form: its rank, and the features that it supports.
+/// Suitability of a binding for a form: its rank and its supported features.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// Of several that fit, the one with the highest rank is taken: 30 for a protocol made for agents, 20 for one with
-    /// a subprotocol of agents, 10 for a plain transport.
+    /// Rank; the highest among the bindings that fit is used. Protocols made for agents have 30, transports with a
+    /// subprotocol for agents have 20, plain transports have 10.
     pub rank: u8,
-    /// True if it sends whole messages ([`Request::Message`]). Otherwise a message is turned into the input of the
-    /// action first, and comes as [`Request::Invoke`].
+    /// True if the binding sends whole messages ([`Request::Message`]). Otherwise a message is first converted to the
+    /// input of the action, and arrives as [`Request::Invoke`].
     pub takes_messages: bool,
-    /// True if an answer to a question continues the action that asked, by the [`Continuation`] of the request. Otherwise the
-    /// answer comes with the conversation before it, if the action takes one.
+    /// True if the answer to a question can continue the action that asked it, by the [`Continuation`] of the
+    /// request. Otherwise the answer is sent as a new call, together with the preceding conversation if the action
+    /// accepts it.
     pub continues: bool,
-    /// True if it sends earlier turns as messages of their own ([`Request::Message`]). Otherwise an agent that doesn't know them
-    /// gets them as a text, if its action takes one.
+    /// True if the binding sends earlier turns as separate messages ([`Request::Message`]). Otherwise they are sent
+    /// as text to agents that don't know them, if the action accepts text.
     pub takes_history: bool,
-    /// True if an answer can come in pieces.
+    /// True if answers can be streamed.
     pub streams: bool,
 }
 
-/// One call of an agent, ready to be sent.
+/// A single call of an agent, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The description that the form is from.
+    /// Description that contains the form.
     pub description: Arc<Description>,
-    /// The form that is called, with its affordance.
+    /// Form to call, with its affordance.
     pub form: Form,
-    /// The operation to perform, with its input.
+    /// Operation to perform, with its input.
     pub request: Request,
-    /// The values of the form's URI variables (`uriVariables`), checked against their schemas.
+    /// Values of the form's URI variables (`uriVariables`), checked against their schemas.
     pub variables: Map<String, Value>,
-    /// Credentials, each with its place; empty where nothing is required.
+    /// Credentials, each with its place in the request. Empty if the agent requires none.
     pub authorization: Vec<Authorization>,
-    /// Headers that the caller sets, for protocols that have headers.
+    /// Headers set by the caller, for protocols with headers.
     pub headers: Vec<(String, String)>,
-    /// The trace that the call belongs to, to be passed on where the protocol can.
+    /// Trace of the call, to be propagated if the protocol supports it.
     pub trace: Option<Trace>,
-    /// The bounds.
+    /// Limits of time and size.
     pub limits: Limits,
-    /// Connections: every URL from a description is opened through it.
+    /// Network access, through which every connection to a URL of a description is opened.
     pub network: Network,
 }
 
-/// An operation that a caller requests of an agent, with its input.
+/// Operation requested by a caller, with its input.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Request {
     /// A message to an agent, for bindings that take messages.
     Message {
-        /// The message; service messages are in it.
+        /// The message, including its service parts.
         message: Box<Message>,
-        /// Earlier turns that the agent doesn't know, for bindings that take them ([`Fit::takes_history`]).
+        /// Earlier turns unknown to the agent, for bindings that send them ([`Fit::takes_history`]).
         history: Vec<Message>,
-        /// The conversation it belongs to.
+        /// Conversation of the message.
         continuation: Continuation,
-        /// True if the answer may come in pieces.
+        /// True if the answer may be streamed.
         stream: bool,
-        /// The JSON Schema that the answer should satisfy.
+        /// JSON Schema for the answer.
         schema: Option<Value>,
     },
     /// Invoke an action with input that satisfies its schema.
     Invoke {
-        /// The input, if the action takes some.
+        /// Input, if the action takes any.
         input: Option<Value>,
-        /// Binary input, in place of `input`, for forms whose content is not JSON.
+        /// Binary input for forms with a content type other than JSON, in place of `input`.
         parts: Vec<Part>,
-        /// The conversation that the input continues, for bindings that do so ([`Fit::continues`]).
+        /// Conversation continued by the input, for bindings that can do so ([`Fit::continues`]).
         continuation: Continuation,
-        /// True if the answer may come in pieces.
+        /// True if the answer may be streamed.
         stream: bool,
     },
-    /// Ask how an action goes.
+    /// Query the status of an action.
     Query {
-        /// Its task, as [`Continuation::task`] has it.
+        /// Task to query, a value of [`Continuation::task`].
         task: Option<String>,
     },
     /// Cancel an action.
     Cancel {
-        /// Its task.
+        /// Task to cancel, a value of [`Continuation::task`].
         task: Option<String>,
     },
-    /// Receive the events of a task again, after the connection broke.
+    /// Receive the events of a task again after the connection broke.
     Resume {
-        /// The task.
+        /// Id of the task.
         task: String,
     },
     /// List the tasks of the agent.
     Tasks {
-        /// Only those of this conversation.
+        /// Conversation whose tasks are listed; `None` lists all tasks.
         context: Option<String>,
     },
     /// Read a property.
     Read,
     /// Write a property.
     Write(Value),
-    /// Receive an event, or the changes of a property, until the events are dropped. They come as
+    /// Receive an event, or the changes of a property, until the events are dropped. They arrive as
     /// [`Event::Notification`].
     Subscribe {
-        /// The input of the subscription (`subscription` of the event), if it takes some.
+        /// Input of the subscription (`subscription` of the event), if it takes any.
         input: Option<Value>,
     },
 }
 
 impl Request {
-    /// The operation of the description that this is.
+    /// Returns the operation of this request in terms of the Thing Description.
     pub fn operation(&self) -> Operation {
         match self {
             Request::Message { .. } | Request::Invoke { .. } => Operation::InvokeAction,
@@ -208,7 +210,7 @@ impl Request {
         }
     }
 
-    /// The data that is sent, if any.
+    /// Returns the data to send, if any.
     pub fn data(&self) -> Option<&Value> {
         match self {
             Request::Invoke { input, .. } | Request::Subscribe { input } => input.as_ref(),
@@ -217,7 +219,7 @@ impl Request {
         }
     }
 
-    /// True if repeating it changes nothing.
+    /// True if repeating the request has no effect on the agent.
     pub fn is_safe(&self) -> bool {
         matches!(
             self,
@@ -230,39 +232,40 @@ impl Request {
     }
 }
 
-/// The bounds of a call. The caller enforces both times around [`Binding::start`] and each event; bindings use them
-/// where they can do so sooner or say more.
+/// Limits of a call. The caller enforces both times around [`Binding::start`] and each event. A binding may enforce
+/// them itself to fail sooner or with a better message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// When everything must be over; none for subscriptions.
+    /// Time at which the call is aborted. `None` for subscriptions.
     pub deadline: Option<Instant>,
-    /// The longest pause between two events; none for subscriptions.
+    /// Maximum pause between two events. `None` for subscriptions.
     pub idle: Option<Duration>,
-    /// The most bytes of one answer, and of one event of a stream. The caller applies it to what it gathers of a stream.
+    /// Maximum number of bytes of an answer, and of each event of a stream. The caller also applies it to answers
+    /// assembled from a stream.
     pub max_bytes: usize,
 }
 
-/// A call that was sent.
+/// A call in progress.
 pub struct Exchange {
-    /// The events of the call, in order.
+    /// Events of the call, in order.
     pub events: Events,
-    /// Control of the call while it runs; none where the protocol has one answer and nothing else.
+    /// Control of the running call. `None` if the protocol supports only a single request and its answer.
     pub control: Option<Arc<dyn Control>>,
 }
 
 impl Exchange {
-    /// One that is over with its first answer.
+    /// Creates an exchange that consists of a complete reply.
     pub fn reply(reply: Reply) -> Exchange {
         let events = reply.events().into_iter().map(Ok);
         Exchange { events: stream::iter(events.collect::<Vec<_>>()).boxed(), control: None }
     }
 
-    /// One whose events are to come.
+    /// Creates an exchange from a stream of events.
     pub fn new(events: impl Stream<Item = Result<Event>> + Send + 'static) -> Exchange {
         Exchange { events: events.boxed(), control: None }
     }
 
-    /// With what can be done about it.
+    /// Adds a control for the running call.
     pub fn with_control(self, control: impl Control + 'static) -> Exchange {
         Exchange { control: Some(Arc::new(control)), ..self }
     }
@@ -274,20 +277,20 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Control of a call under way: further messages, cancel, pause and resume. Each is refused unless the protocol
-/// can do it.
+/// Control of a running call: further messages, cancel, pause, and resume. By default each operation fails with
+/// [`Error::Unsupported`].
 pub trait Control: fmt::Debug + Send + Sync {
-    /// Sends a further message, or further input, while the answers come.
+    /// Sends a further message or further input while answers arrive.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the protocol has one request a call.
+    /// [`Error::Unsupported`] if the protocol allows only one request per call.
     fn send(&self, message: Message) -> Pending<'_, ()> {
         drop(message);
         unsupported("a further message during a call")
     }
 
-    /// The task that the agent works on, once it has said so: its events can be received again after a break
-    /// ([`Request::Resume`]), and its state can be queried ([`Request::Query`]).
+    /// Returns the agent's task once the agent has reported it. With it, events can be received again after a break
+    /// ([`Request::Resume`]) and the state can be queried ([`Request::Query`]).
     fn task(&self) -> Option<String> {
         None
     }
@@ -295,23 +298,23 @@ pub trait Control: fmt::Debug + Send + Sync {
     /// Asks the agent to stop.
     ///
     /// # Errors
-    /// [`Error::Unsupported`], and what the agent refuses.
+    /// [`Error::Unsupported`], and the error of an agent that refuses.
     fn cancel(&self) -> Pending<'_, ()> {
         unsupported("cancelling a call")
     }
 
-    /// Asks the agent to wait.
+    /// Asks the agent to pause.
     ///
     /// # Errors
-    /// As [`Control::cancel`].
+    /// Same as [`Control::cancel`].
     fn pause(&self) -> Pending<'_, ()> {
         unsupported("pausing a call")
     }
 
-    /// Asks the agent to continue.
+    /// Asks the agent to continue after a pause.
     ///
     /// # Errors
-    /// As [`Control::cancel`].
+    /// Same as [`Control::cancel`].
     fn resume(&self) -> Pending<'_, ()> {
         unsupported("resuming a call")
     }

@@ -6,29 +6,32 @@ use serde_json::Value;
 use super::{Affordance, Agent, Continuation, Exchange, Reply, Request, Result, agent::Intent, turn::Turn};
 
 impl Agent {
-    /// Invokes an action with data and returns its output. Members of the data that are URI variables of the action
-    /// go into the URL.
+    /// Invokes an action with data and returns its output. Members of `data` that are URI variables of the action are
+    /// moved into the URL.
     ///
     /// # Errors
-    /// As [`Agent::ask`]; [`Error::InvalidInput`](super::Error::InvalidInput) and [`Error::Unconfirmed`](super::Error::Unconfirmed) before anything is sent,
-    /// [`Error::InvalidAnswer`](super::Error::InvalidAnswer) where the output is not what the description says.
+    /// Same as [`Agent::ask`]; [`Error::InvalidInput`](super::Error::InvalidInput) and
+    /// [`Error::Unconfirmed`](super::Error::Unconfirmed) before anything is sent;
+    /// [`Error::InvalidAnswer`](super::Error::InvalidAnswer) if the output violates the schema of the description.
     pub async fn call(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
         self.invocation(action, data.into(), false).finish().await?.into_result()
     }
 
-    /// Invokes an action with data. A failure that the agent reports is a reply as well, with its state, text, and data.
+    /// Invokes an action with data. Unlike [`Agent::call`], returns a failure reported by the agent as a reply, with
+    /// its state, text, and data.
     ///
     /// # Errors
-    /// As [`Agent::call`], but for [`Error::Failed`](super::Error::Failed).
+    /// Same as [`Agent::call`], except [`Error::Failed`](super::Error::Failed).
     pub async fn invoke(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Reply> {
         Ok(self.invocation(action, data.into(), false).finish().await?.reply)
     }
 
-    /// Invokes an action and returns the answers as they come, however many. The message at the end is empty if the answer is longer
-    /// than 256 KiB. A failure that the agent reports is an end as well, with its state.
+    /// Invokes an action and returns its answers as they arrive, without a limit on their number. The message of the
+    /// last event is empty if the answer is longer than 256 KiB. A failure reported by the agent is a final event
+    /// with the state of the failure.
     ///
     /// # Errors
-    /// As [`Agent::call`], but for the schema of the output, which pieces don't satisfy.
+    /// Same as [`Agent::call`], but the output is not checked against its schema, since it arrives in pieces.
     pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
         let mut turn = self.invocation(action, data.into(), true).forwarding();
         turn.begin().await?;

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::sacp::{DataContract, Repair, inject};
 
-/// The messages between a caller and an agent. Each turn returns a new conversation and leaves the one before
-/// unchanged, so that a conversation can go on from any of its turns. An agent whose protocol has no conversations is
-/// sent the history with each message.
+/// Messages exchanged between a caller and an agent. Each turn returns a new conversation and leaves the previous one
+/// unchanged, so a conversation can be continued from any of its turns. If the agent's protocol has no conversations,
+/// the history is sent with each message.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     agent: Agent,
@@ -43,38 +43,39 @@ struct Stored {
 }
 
 impl Agent {
-    /// Sends a message and returns what the agent answers: its result, a question, a failure, or that it is still at work
-    /// ([`Conversation::state`]).
+    /// Sends a message and returns the conversation with the agent's answer: a result, a question, a failure, or a
+    /// notice that the work is still in progress ([`Conversation::state`]).
     ///
     /// # Errors
-    /// Those of [`Error`] that a call may have. A failure that the agent itself reports is one after
+    /// Any [`Error`] of a call. A failure reported by the agent itself is not an error here; see
     /// [`Conversation::into_result`].
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
         Conversation::new(self.clone()).ask(message).await
     }
 
-    /// The same with other settings for this call alone.
+    /// Like [`Agent::ask`], with other settings for this call only.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn ask_with(&self, message: impl Into<Message>, changes: Settings) -> Result<Conversation> {
         let conversation = self.update(changes).ask(message).await?;
         Ok(conversation.continued_by(self.clone()))
     }
 
-    /// Sends a message and waits until the agent is done or needs input: work that it goes on with by itself is
+    /// Sends a message and waits until the agent is done or needs input. Work that continues in the background is
     /// polled.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn process(&self, message: impl Into<Message>) -> Result<Conversation> {
         Conversation::new(self.clone()).process(message).await
     }
 
-    /// A conversation that was stored with [`Conversation::to_json`].
+    /// Restores a conversation stored with [`Conversation::to_json`]. If it was held with another agent, its history
+    /// is sent to this agent with the next message.
     ///
     /// # Errors
-    /// [`Error::InvalidHistory`]
+    /// [`Error::InvalidHistory`] if `stored` is not a stored conversation.
     pub fn restore_conversation(&self, stored: &str) -> Result<Conversation> {
         Conversation::restore(self.clone(), stored)
     }
@@ -108,23 +109,23 @@ impl Conversation {
         Conversation { agent, ..self }
     }
 
-    /// The agent.
+    /// Returns the agent of the conversation.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// The last answer; empty before the first.
+    /// Returns the agent's last answer. The message is empty before the first answer.
     pub fn message(&self) -> &Message {
         static NOTHING: Message = Message { role: Role::Agent, parts: Vec::new(), id: None };
         self.stored.history.iter().rev().find(|message| message.role == Role::Agent).unwrap_or(&NOTHING)
     }
 
-    /// Returns what had to be repaired in the last answer, or coerced to what the action declares. It is not stored.
+    /// Returns the repairs and coercions applied to the last answer. They are not stored.
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }
 
-    /// All that was said, in order.
+    /// Returns all messages of both sides, in order.
     pub fn history(&self) -> &[Message] {
         &self.stored.history
     }
@@ -134,7 +135,7 @@ impl Conversation {
         self.stored.state
     }
 
-    /// Returns the ids by which the protocol continues the conversation.
+    /// Returns the ids used by the agent's protocol to continue the conversation.
     pub fn continuation(&self) -> &Continuation {
         &self.stored.continuation
     }
@@ -144,14 +145,14 @@ impl Conversation {
         &self.stored.cost
     }
 
-    /// The last answer as a reply.
+    /// Returns the last answer as a reply.
     pub fn reply(&self) -> Reply {
         let Stored { state, continuation, .. } = &self.stored;
         let (state, continuation, repairs) = (*state, continuation.clone(), self.repairs.clone());
         Reply { state, continuation, repairs, ..Reply::message(self.message().clone()) }
     }
 
-    /// The conversation, or the error of one whose last turn ended without success.
+    /// Returns the conversation, or an error if the last turn ended without success.
     ///
     /// # Errors
     /// [`Error::Failed`]
@@ -159,41 +160,41 @@ impl Conversation {
         self.reply().into_result().map(|_| self)
     }
 
-    /// The next message, and the answer to it. See [`Agent::ask`].
+    /// Sends the next message and returns the conversation with the answer. See [`Agent::ask`].
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
         self.turn(message.into(), None, false).await
     }
 
-    /// The next message, and the end of the work on it. See [`Agent::process`].
+    /// Sends the next message and waits until the agent is done or needs input. See [`Agent::process`].
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn process(&self, message: impl Into<Message>) -> Result<Conversation> {
         self.turn(message.into(), None, true).await
     }
 
-    /// The same conversation with another history. The agent's own memory of it is left behind: it is given the
-    /// history with the next message.
+    /// Returns a conversation with another history. The agent's own memory of the conversation is no longer used; the
+    /// new history is sent with the next message.
     pub fn with_history(&self, history: impl IntoIterator<Item = Message>) -> Conversation {
         let history = history.into_iter().collect();
         let stored = Stored { history, continuation: Continuation::default(), input: None, ..self.stored.clone() };
         Conversation { agent: self.agent.clone(), stored, repairs: Vec::new() }
     }
 
-    /// The same conversation with its history summarized by another agent, or the same.
+    /// Returns a conversation with its history summarized by an agent, which may be the same agent.
     ///
     /// # Errors
-    /// As [`Agent::ask`].
+    /// Same as [`Agent::ask`].
     pub async fn summarized_by(&self, agent: &Agent) -> Result<Conversation> {
         let request = format!("Summarize the following conversation.\n\n{}", transcript(self.history()));
         let summary = agent.process(request).await?.into_result()?;
         Ok(self.with_history([Message::agent([Part::text(summary.message().text())])]))
     }
 
-    /// The conversation as JSON, to be stored. See [`Agent::restore_conversation`].
+    /// Serializes the conversation as JSON for storage. See [`Agent::restore_conversation`].
     pub fn to_json(&self) -> String {
         // Strings, numbers and lists have a JSON form.
         serde_json::to_string(&self.stored).unwrap_or_default()

@@ -4,17 +4,17 @@ use std::fmt;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-/// A text that is not shown.
+/// A secret text, hidden in `Debug` output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// The text, to be sent.
+    /// Returns the text, to be sent.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -26,7 +26,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A credential for a security scheme, and where it may be sent.
+/// A credential for a security scheme, with its allowed origins.
 ///
 /// ```
 /// use agentdex_consumer::Credential;
@@ -36,8 +36,9 @@ impl fmt::Debug for Secret {
 /// assert!(!format!("{token:?} {user:?}").contains("s3cret"));
 /// ```
 ///
-/// One without an origin is sent to agents that the caller names, and to the origin of their forms; never to an agent
-/// that only a search found: anybody can register a description that asks for it by its name.
+/// A credential without an origin is sent only to agents named by the caller, and only to the origin of their forms.
+/// It is never sent to an agent found by a search, since anyone can register a description that requests a credential
+/// by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
     pub(super) secret: Secret,
@@ -47,30 +48,32 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// A token or key; for `basic`, `user:password`; for the client credentials of OAuth 2.0, `id:secret`.
+    /// Creates a credential from a token or key. The format is `user:password` for `basic`, and `id:secret` for the
+    /// client credentials of OAuth 2.0.
     pub fn new(secret: impl Into<String>) -> Credential {
         Credential { secret: Secret::new(secret), origins: Vec::new(), is_for_agent: false }
     }
 
-    /// A user and a password, or the id and secret of a client.
+    /// Creates a credential from a user and a password, or from the id and secret of an OAuth 2.0 client.
     pub fn pair(user: &str, password: &str) -> Credential {
         Credential::new(format!("{user}:{password}"))
     }
 
-    /// Allows it to be sent to an origin, such as `https://agents.example`, and no longer to others. Of OAuth 2.0,
-    /// both the origin of the agent and that of the token endpoint must be allowed.
+    /// Adds an allowed origin, such as `https://agents.example`. A credential with allowed origins is sent to no
+    /// other origin. OAuth 2.0 client credentials need both the origin of the agent and the origin of the token
+    /// endpoint.
     pub fn for_origin(mut self, origin: impl Into<String>) -> Credential {
         self.origins.push(origin.into());
         self
     }
 }
 
-/// A resolved credential for one call, with the place where it is sent.
+/// A resolved credential for a call, with its place in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {
-    /// The name of the security definition.
+    /// Name of the security definition.
     pub scheme: String,
-    /// The credential to send, and its place.
+    /// Credential to send, with its place.
     pub grant: Grant,
 }
 
@@ -78,38 +81,38 @@ pub struct Authorization {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
-    /// A user and a password (RFC 7617).
+    /// User and password (RFC 7617).
     Basic {
-        /// The user.
+        /// User name.
         user: String,
-        /// The password.
+        /// Password.
         password: Secret,
-        /// Where, and under which name.
+        /// Location and name in the request.
         place: Place,
     },
-    /// A token (RFC 6750), also one of OAuth 2.0.
+    /// Bearer token (RFC 6750), including OAuth 2.0 access tokens.
     Bearer {
-        /// The token.
+        /// Token to send.
         token: Secret,
-        /// Where, and under which name.
+        /// Location and name in the request.
         place: Place,
     },
-    /// A key.
+    /// API key.
     ApiKey {
-        /// The key.
+        /// Key to send.
         key: Secret,
-        /// Where, and under which name.
+        /// Location and name in the request.
         place: Place,
     },
 }
 
-/// The place of a credential in a request, with its name there.
+/// Location of a credential in a request, with its name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// A header, or what the protocol has for it: user and password of MQTT's CONNECT.
+    /// A header, or its counterpart in other protocols, such as the user name and password of an MQTT CONNECT packet.
     Header(String),
-    /// A parameter of the query.
+    /// A query parameter.
     Query(String),
     /// A cookie.
     Cookie(String),
@@ -134,23 +137,24 @@ pub(super) fn parts(grant: &Grant) -> (String, &Place) {
     }
 }
 
-/// The trace that a call belongs to (W3C Trace Context).
+/// Trace context of a call (W3C Trace Context).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// `traceparent`
+    /// Value of the header `traceparent`.
     pub parent: String,
-    /// `tracestate`
+    /// Value of the header `tracestate`.
     pub state: Option<String>,
 }
 
 impl Trace {
-    /// A new trace, sampled.
+    /// Starts a new, sampled trace.
     pub fn new() -> Trace {
         let (trace, span) = (uuid::Uuid::new_v4().simple(), span_id());
         Trace { parent: format!("00-{trace}-{span}-01"), state: None }
     }
 
-    /// The same trace with a span of its own for one call. A `traceparent` that is none begins a new trace.
+    /// Returns the same trace with a new span for a call. Starts a new trace if `parent` is not a valid
+    /// `traceparent`.
     pub fn child(&self) -> Trace {
         match self.parent.split('-').collect::<Vec<_>>().as_slice() {
             [version, trace, _, flags] => {

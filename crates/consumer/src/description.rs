@@ -8,39 +8,40 @@ use crate::td::Operation;
 
 type Object = Map<String, Value>;
 
-/// A Thing Description, read for calling.
+/// A Thing Description, parsed for calling the agent.
 #[derive(Debug, Clone)]
 pub struct Description {
     id: String,
     value: Value,
 }
 
-/// The target of a call: an affordance of a Thing, or the Thing itself.
+/// Target of a call: an affordance of a Thing, or the Thing itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Affordance {
-    /// A property, by its name.
+    /// A property, by name.
     Property(String),
-    /// An action.
+    /// An action, by name.
     Action(String),
-    /// An event.
+    /// An event, by name.
     Event(String),
-    /// The Thing itself, whose forms are about all of its properties, actions or events.
+    /// The Thing itself. Its forms apply to all of its properties, actions, or events.
     Thing,
 }
 
-/// One way to perform operations of an affordance.
+/// A way to perform operations on an affordance.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// The affordance that the form belongs to.
+    /// Affordance of the form.
     pub affordance: Affordance,
-    /// The target, an absolute URI or a URI template of one; relative ones are resolved against the `base`.
+    /// Target: an absolute URI, or a URI template for an absolute URI. Relative targets are resolved against the
+    /// `base`.
     pub href: String,
-    /// The form as it stands in the description, with the terms of its protocol.
+    /// Members of the form as found in the description, including protocol-specific terms.
     pub members: Object,
 }
 
 impl Affordance {
-    /// Its name; empty for the Thing.
+    /// Returns the name of the affordance, or an empty string for the Thing.
     pub fn name(&self) -> &str {
         match self {
             Affordance::Property(name) | Affordance::Action(name) | Affordance::Event(name) => name,
@@ -69,10 +70,10 @@ impl std::fmt::Display for Affordance {
 }
 
 impl Description {
-    /// Reads a Thing Description.
+    /// Parses a Thing Description.
     ///
     /// # Errors
-    /// [`Error::InvalidDescription`]
+    /// [`Error::InvalidDescription`] if the text is not JSON or has no `id`.
     pub fn parse(text: &str) -> Result<Description> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| Error::InvalidDescription { id: "the agent".into(), reason: error.to_string() })?;
@@ -84,32 +85,32 @@ impl Description {
         Ok(Description { id: id.to_owned(), value })
     }
 
-    /// The id of the agent.
+    /// Returns the id of the agent.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its title, or its id.
+    /// Returns the title of the agent, or its id if it has no title.
     pub fn title(&self) -> &str {
         self.value.get("title").and_then(Value::as_str).unwrap_or(&self.id)
     }
 
-    /// The whole description.
+    /// Returns the complete description.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The names of its actions, in the order of their names.
+    /// Returns the names of the actions, sorted.
     pub fn actions(&self) -> impl Iterator<Item = &str> {
         self.names("actions")
     }
 
-    /// The names of its events.
+    /// Returns the names of the events, sorted.
     pub fn events(&self) -> impl Iterator<Item = &str> {
         self.names("events")
     }
 
-    /// The names of its properties.
+    /// Returns the names of the properties, sorted.
     pub fn properties(&self) -> impl Iterator<Item = &str> {
         self.names("properties")
     }
@@ -128,7 +129,7 @@ impl Description {
         self.value.get(list).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    /// An affordance as the description has it; of the Thing, the whole description.
+    /// Returns the definition of an affordance. For the Thing itself, returns the complete description.
     pub fn find(&self, affordance: &Affordance) -> Option<&Value> {
         match affordance {
             Affordance::Thing => Some(&self.value),
@@ -136,14 +137,14 @@ impl Description {
         }
     }
 
-    /// True if an action may be called only once its user agrees (`agentspec:requiresConfirmation`, that of a tool of Agent
-    /// Spec). See [`Settings::confirmed`](super::Settings::confirmed).
+    /// True if the action may only be called with the user's consent (`agentspec:requiresConfirmation`, from a tool
+    /// of Agent Spec). See [`Settings::confirmed`](super::Settings::confirmed).
     pub fn requires_confirmation(&self, affordance: &Affordance) -> bool {
         let flag = self.find(affordance).and_then(|found| found.get("agentspec:requiresConfirmation"));
         matches!(affordance, Affordance::Action(_)) && flag == Some(&Value::Bool(true))
     }
 
-    /// The forms of an affordance whose targets are, or become, absolute URIs.
+    /// Returns the forms of an affordance, with their targets resolved. Forms with unresolvable targets are left out.
     pub fn forms(&self, affordance: &Affordance) -> Vec<Form> {
         let forms = self.find(affordance).and_then(|found| found.get("forms")).and_then(Value::as_array);
         let forms = forms.into_iter().flatten().filter_map(Value::as_object);
@@ -154,7 +155,8 @@ impl Description {
         forms.filter_map(form).collect()
     }
 
-    /// Tells how an MCP server is run and spoken to that callers run themselves, by its packages (`mcp:packages`).
+    /// Returns instructions for running and connecting to an MCP server that is published as packages for local use
+    /// (`mcp:packages`), or `None` if the description has no packages.
     pub fn instructions(&self) -> Option<String> {
         package::instructions(&self.value)
     }
@@ -170,7 +172,7 @@ impl Description {
         resolve(self.value.get("base").and_then(Value::as_str), url)
     }
 
-    /// A security definition by its name.
+    /// Returns the security definition with the given name.
     pub fn security_definition(&self, name: &str) -> Option<&Object> {
         self.value.get("securityDefinitions")?.get(name)?.as_object()
     }
@@ -181,7 +183,8 @@ impl Description {
             .is_some_and(|definition| definition.get("scheme").is_some_and(|scheme| scheme == "auto"))
     }
 
-    /// The names of the security definitions that a form requires, all of them: its own, else those of the Thing.
+    /// Returns the names of all security definitions required by a form: its own, or those of the Thing if it has
+    /// none.
     pub fn security(&self, form: &Form) -> Vec<&str> {
         let own = form.members.get("security").and_then(|names| {
             // The names are those of the description's own text, which outlives the form.
@@ -193,12 +196,12 @@ impl Description {
 }
 
 impl Form {
-    /// A member that is a text.
+    /// Returns the value of a member if it is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str)
     }
 
-    /// The scheme of the target in lower case, such as `http`; `https` where a variable is the whole origin.
+    /// Returns the scheme of the target in lower case, such as `http`. If the origin is a variable, returns `https`.
     pub fn scheme(&self) -> String {
         if self.href.starts_with('{') {
             return "https".to_owned();
@@ -206,17 +209,17 @@ impl Form {
         self.href.split(':').next().unwrap_or_default().to_ascii_lowercase()
     }
 
-    /// The subprotocol, such as `sse`, `longpoll`, `a2a`, `lmosprotocol`, `mcp`.
+    /// Returns the subprotocol, such as `sse`, `longpoll`, `a2a`, `lmosprotocol`, or `mcp`.
     pub fn subprotocol(&self) -> Option<&str> {
         self.text("subprotocol")
     }
 
-    /// The media type of what is sent; `application/json` unless the form names one.
+    /// Returns the media type of the request's content; `application/json` unless the form names another type.
     pub fn content_type(&self) -> &str {
         self.text("contentType").unwrap_or("application/json")
     }
 
-    /// True if the form is for this operation: it lists it, or lists none and it is a default of the affordance (TD
+    /// True if the form lists the operation, or if it lists no operations and this is a default of its affordance (TD
     /// 1.1, section 5.4).
     pub fn has_operation(&self, operation: Operation) -> bool {
         match self.members.get("op") {
@@ -232,7 +235,7 @@ impl Form {
         }
     }
 
-    /// The scopes that it asks for.
+    /// Returns the OAuth 2.0 scopes requested by the form.
     pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.members.get("scopes").into_iter().flat_map(strings)
     }

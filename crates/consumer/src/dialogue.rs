@@ -10,7 +10,7 @@ use super::{Agent, Control, Conversation, Error, Event, Message, Result, turn::T
 /// Commands that a writer may be ahead by.
 const MAX_COMMANDS: usize = 64;
 
-/// A conversation with answers in pieces; made by [`Agent::stream`](super::Agent::stream).
+/// A two-way conversation with streamed answers. Created by [`Agent::stream`](super::Agent::stream).
 ///
 /// ```no_run
 /// # async fn example(agent: agentdex_consumer::Agent) -> agentdex_consumer::Result<()> {
@@ -33,7 +33,7 @@ const MAX_COMMANDS: usize = 64;
 /// # }
 /// ```
 ///
-/// [`Dialogue::writer`] gives the other half, for another task.
+/// [`Dialogue::writer`] returns a handle for sending messages from another task.
 pub struct Dialogue {
     conversation: Conversation,
     inbox: mpsc::Receiver<Command>,
@@ -45,7 +45,7 @@ pub struct Dialogue {
     has_writers: bool,
 }
 
-/// Sends messages into a [`Dialogue`] that somebody else reads. Cloning is cheap.
+/// Sends messages into a [`Dialogue`] that is read by another task. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Writer(mpsc::Sender<Command>);
 
@@ -69,48 +69,49 @@ enum Next {
 }
 
 impl Agent {
-    /// A conversation with the agent in which answers come in pieces and messages can be sent at any time.
+    /// Starts a conversation with streamed answers; messages can be sent at any time.
     pub fn stream(&self) -> Dialogue {
         Dialogue::new(Conversation::new(self.clone()))
     }
 }
 
 impl Conversation {
-    /// The conversation with answers in pieces. See [`Agent::stream`].
+    /// Continues the conversation with streamed answers. See [`Agent::stream`].
     pub fn stream(&self) -> Dialogue {
         Dialogue::new(self.clone())
     }
 }
 
 impl Writer {
-    /// Sends a message: at once where the protocol takes further messages during a call, else as the next one.
+    /// Sends a message: immediately if the protocol accepts further messages during a call, otherwise as the next
+    /// message.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] where nobody reads the conversation any more.
+    /// [`Error::Cancelled`] if the [`Dialogue`] has been dropped.
     pub async fn send(&self, message: impl Into<Message>) -> Result<()> {
         self.command(Command::Message(message.into())).await
     }
 
-    /// Holds the events back, and asks the agent to wait where its protocol can.
+    /// Holds back further events, and asks the agent to pause if its protocol supports that.
     ///
     /// # Errors
-    /// As [`Writer::send`].
+    /// Same as [`Writer::send`].
     pub async fn pause(&self) -> Result<()> {
         self.command(Command::Pause).await
     }
 
-    /// Lets the events go on.
+    /// Resumes the events after [`Writer::pause`].
     ///
     /// # Errors
-    /// As [`Writer::send`].
+    /// Same as [`Writer::send`].
     pub async fn resume(&self) -> Result<()> {
         self.command(Command::Resume).await
     }
 
-    /// Cancels the call under way: the reader gets [`Error::Cancelled`]. The conversation can go on.
+    /// Cancels the running call; the reader receives [`Error::Cancelled`]. The conversation can continue afterwards.
     ///
     /// # Errors
-    /// As [`Writer::send`].
+    /// Same as [`Writer::send`].
     pub async fn cancel(&self) -> Result<()> {
         self.command(Command::Cancel).await
     }
@@ -134,7 +135,8 @@ impl Dialogue {
         }
     }
 
-    /// A writer for another task. While there is one, [`Dialogue::next`] waits for what it sends.
+    /// Returns a handle for sending messages from another task. While a writer exists, [`Dialogue::next`] waits for
+    /// its messages.
     pub fn writer(&mut self) -> Writer {
         self.has_writers = true;
         if let Some(sender) = self.sender.upgrade() {
@@ -151,21 +153,21 @@ impl Dialogue {
         Writer(sender)
     }
 
-    /// Sends a message; [`Dialogue::next`] returns what happens.
+    /// Queues a message. [`Dialogue::next`] sends it and returns the resulting events.
     pub fn send(&mut self, message: impl Into<Message>) {
         self.waiting.push_back(message.into());
     }
 
-    /// The conversation up to the last answer.
+    /// Returns the conversation up to the last answer.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// The next event. None when there is nothing to do: no call is under way, no message waits, and no writer is
-    /// left. Dropping the future loses nothing.
+    /// Returns the next event, or `None` if no call is running, no message is queued, and no writer exists. Canceling
+    /// the future loses no event.
     ///
-    /// The last event of a turn is [`Event::Done`], also of one that failed, or [`Event::InputRequired`]. An error ends the call
-    /// it is about; the conversation can go on.
+    /// A turn ends with [`Event::InputRequired`] or [`Event::Done`], even if the turn failed. An error ends only the
+    /// current call; the conversation can continue.
     pub async fn next(&mut self) -> Option<Result<Event>> {
         loop {
             if matches!(self.phase, Phase::Idle) {
@@ -191,7 +193,7 @@ impl Dialogue {
         }
     }
 
-    /// The events as a stream.
+    /// Converts the dialogue into a stream of its events.
     pub fn events(self) -> impl Stream<Item = Result<Event>> + Send {
         stream::unfold(self, |mut dialogue| async move { Some((dialogue.next().await?, dialogue)) })
     }

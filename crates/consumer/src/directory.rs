@@ -1,4 +1,4 @@
-//! The directory in which agents are found: an embedded registry, or a client of one that runs elsewhere.
+//! Directories for finding agents: an embedded registry, or a client of a remote registry.
 
 use std::fmt;
 
@@ -9,49 +9,50 @@ use crate::client::{
 };
 use agentdex_td::BoxError;
 
-/// Finds descriptions of agents.
+/// A source of agent descriptions that can be searched.
 pub trait Directory: fmt::Debug + Send + Sync {
-    /// The agents that match, the best first: also those that the caller has just registered.
+    /// Returns the agents that match, best match first. Agents registered by this caller before the search are
+    /// included.
     ///
     /// # Errors
-    /// [`Error::Directory`]
+    /// [`Error::Directory`] if the directory can't be queried.
     fn search<'a>(&'a self, search: &'a Search) -> Pending<'a, Vec<Candidate>>;
 
-    /// The description of an agent; none if there is no such agent.
+    /// Returns the description of an agent, or `None` if the agent doesn't exist.
     ///
     /// # Errors
-    /// [`Error::Directory`]
+    /// [`Error::Directory`] if the directory can't be queried.
     fn description<'a>(&'a self, id: &'a str) -> Pending<'a, Option<String>>;
 }
 
-/// A query for agents: words, a capability, and the maximum number of results.
+/// Query for agents: words, a capability, and the maximum number of results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
-    /// Words, as in `GET /search`.
+    /// Words, with the syntax of `GET /search`.
     pub query: Option<String>,
-    /// A capability that they have, by id or name, also with a range of versions.
+    /// Required capability, by id or name, optionally with a version range such as `translate@^1.2`.
     pub capability: Option<String>,
     /// Maximum number of agents.
     pub limit: usize,
 }
 
-/// An agent that matches.
+/// A matching agent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Candidate {
-    /// Its id.
+    /// Id of the agent.
     pub id: String,
-    /// Its title.
+    /// Title of the agent.
     pub title: Option<String>,
-    /// The relevance by which matches are ranked.
+    /// Relevance score for ranking.
     pub score: f32,
-    /// The capabilities that match, the best first.
+    /// Matching capabilities, best match first.
     pub capabilities: Vec<String>,
-    /// True if the directory doubts that any match is what was asked for.
+    /// True if the directory has low confidence in all of the matches.
     pub is_doubtful: bool,
 }
 
 impl Candidate {
-    /// A hit of a search. `is_doubtful`: its confidence is low.
+    /// Converts a hit of a search. `is_doubtful` is true if the confidence of the search is low.
     pub fn of_hit(hit: SearchHit, is_doubtful: bool) -> Candidate {
         let capabilities = matching(hit.capabilities);
         Candidate { id: hit.id, title: hit.title, score: hit.score, capabilities, is_doubtful }

@@ -1,4 +1,4 @@
-//! A consumer: where agents are found and how they are called.
+//! The entry point of the crate: finds agents in a directory and prepares calls.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::fetch;
 /// The most agents that a search is asked for.
 const MAX_CANDIDATES: usize = 10;
 
-/// Finds agents and calls them. Cloning is cheap and shares connections and tokens.
+/// Client for finding and calling agents. Cloning is cheap and shares connections and tokens.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,19 +38,19 @@ impl Consumer {
         Consumer(agent.context().clone())
     }
 
-    /// A consumer that calls agents on the public internet alone.
+    /// Creates a consumer for agents on the public internet only.
     ///
     /// # Errors
-    /// [`Error::Setting`] where TLS can't be set up.
+    /// [`Error::Setting`] if TLS can't be set up.
     pub fn new(directory: impl Directory + 'static) -> Result<Consumer> {
         Consumer::with_options(directory, fetch::Options::default())
     }
 
-    /// A consumer that connects by these options: what is allowed beside the public internet, certificates, a proxy,
-    /// how long connecting may take.
+    /// Creates a consumer with connection options: hosts allowed in addition to the public internet, certificates, a
+    /// proxy, and a connection timeout.
     ///
     /// # Errors
-    /// [`Error::Setting`] for options that can't be used.
+    /// [`Error::Setting`] if an option is invalid.
     pub fn with_options(directory: impl Directory + 'static, options: fetch::Options) -> Result<Consumer> {
         Ok(Consumer(Arc::new(Context {
             directory: Arc::new(directory),
@@ -62,27 +62,27 @@ impl Consumer {
         })))
     }
 
-    /// With settings for all agents, merged onto those it has.
+    /// Adds settings for all agents. They take precedence over earlier settings.
     pub fn with_settings(mut self, settings: Settings) -> Consumer {
         let inner = Arc::make_mut(&mut self.0);
         inner.settings = Arc::new(inner.settings.update(settings));
         self
     }
 
-    /// With a further binding.
+    /// Adds a binding.
     pub fn with_binding(mut self, binding: impl Binding + 'static) -> Consumer {
         Arc::make_mut(&mut self.0).bindings.push(Arc::new(binding));
         self
     }
 
-    /// With something around each call, within what it has already.
+    /// Adds a middleware around each call. Middleware added earlier is outermost.
     pub fn with_middleware(mut self, middleware: impl Middleware + 'static) -> Consumer {
         Arc::make_mut(&mut self.0).middleware.push(Arc::new(middleware));
         self
     }
 
-    /// Ends what the bindings keep open between calls: calls that wait for the answer of a user are cancelled at their agents.
-    /// To be called before the process ends.
+    /// Closes connections kept between calls, and cancels calls waiting for an answer of the user at their agents.
+    /// Call this before the process exits.
     pub async fn close(&self) {
         for binding in &self.0.bindings {
             if let Err(error) = binding.close().await {
@@ -91,10 +91,10 @@ impl Consumer {
         }
     }
 
-    /// The best match for a query that can be called.
+    /// Returns the best match for a query among the agents that can be called.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Directory`]; where all that match can't be called, the reason of the best.
+    /// [`Error::NotFound`], [`Error::Directory`]. If none of the matches can be called, the error of the best match.
     pub async fn find(&self, query: &str) -> Result<Agent> {
         let mut first_error = None;
         for agent in self.find_all(query).await? {
@@ -106,10 +106,10 @@ impl Consumer {
         Err(first_error.unwrap_or_else(|| Error::NotFound { query: query.to_owned() }))
     }
 
-    /// The matches for a query, the best first, whether they can be called or not.
+    /// Returns the matches for a query, best match first, including agents that can't be called.
     ///
     /// # Errors
-    /// [`Error::Directory`]
+    /// [`Error::Directory`] if the directory can't be queried.
     pub async fn find_all(&self, query: &str) -> Result<Vec<Agent>> {
         let search = Search { query: Some(query.to_owned()), capability: None, limit: MAX_CANDIDATES };
         let mut agents = Vec::new();
@@ -135,7 +135,7 @@ impl Consumer {
         Ok(Some(agent.ranked(candidate.score, candidate.is_doubtful)))
     }
 
-    /// The agent with this id.
+    /// Returns the agent with the given id.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Directory`], [`Error::InvalidDescription`].
@@ -145,10 +145,10 @@ impl Consumer {
         self.agent_of(&text)
     }
 
-    /// The agent that a Thing Description describes.
+    /// Creates an agent from a Thing Description, without a lookup in the directory.
     ///
     /// # Errors
-    /// [`Error::InvalidDescription`]
+    /// [`Error::InvalidDescription`] if the text is not JSON or has no `id`.
     pub fn agent_of(&self, description: &str) -> Result<Agent> {
         Ok(Agent::new(self.0.clone(), Description::parse(description)?))
     }

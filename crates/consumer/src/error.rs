@@ -1,4 +1,4 @@
-//! Why a call of an agent failed, and whose fault it is.
+//! Errors of calls, by cause and by the side at fault.
 
 use std::time::Duration;
 
@@ -7,205 +7,205 @@ use serde_json::Value;
 use super::State;
 use crate::td::{BoxError, Violation};
 
-/// The result of everything that a consumer does.
+/// Result of the operations of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call of an agent failed.
+/// Reasons why a call of an agent failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The registry can't be asked.
+    /// The registry can't be queried.
     #[error("the registry did not answer: {source}")]
     Directory {
-        /// Its error.
+        /// Underlying error.
         source: BoxError,
     },
-    /// No agent is registered that does this.
+    /// No registered agent matches.
     #[error("no agent matches {query:?}; `agentdex list` shows what there is")]
     NotFound {
-        /// The search query, the capability, or the id.
+        /// Search query, capability, or id.
         query: String,
     },
-    /// The description that the registry returned is not valid.
+    /// The description returned by the registry is invalid.
     #[error("the description of {id} can't be read: {reason}")]
     InvalidDescription {
-        /// The agent.
+        /// Id of the agent.
         id: String,
-        /// The reason why it is not valid.
+        /// Reason why the description is invalid.
         reason: String,
     },
-    /// No form of the description can be used for this.
+    /// The description has no usable form for the operation.
     #[error("{id} can't be called: {reason}")]
     NoForm {
-        /// The agent.
+        /// Id of the agent.
         id: String,
-        /// The reason: the forms that were found, and what to do.
+        /// The forms found, and a remedy.
         reason: String,
     },
-    /// A setting or credential is missing, or can't be used.
+    /// A setting or credential is missing or invalid.
     #[error("{setting}: {reason}")]
     Setting {
-        /// The variable or field, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
+        /// Environment variable or field, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
         setting: String,
-        /// The purpose of the setting, and the format of its value.
+        /// Purpose of the setting, and the format of its value.
         reason: String,
     },
-    /// The action requires the confirmation of its user, which wasn't given; nothing was sent.
+    /// The action requires the user's confirmation, which was not given. Nothing was sent.
     #[error("{affordance} of {id} is called only once the user agrees, and nothing says so")]
     Unconfirmed {
-        /// The agent.
+        /// Id of the agent.
         id: String,
-        /// The action.
+        /// Name of the action.
         affordance: String,
     },
-    /// A credential is not sent there.
+    /// A credential is not sent because its origins don't include the target.
     #[error("the credential for {scheme:?} is not sent to {origin}: {reason}")]
     CredentialWithheld {
-        /// The name of the security scheme.
+        /// Name of the security scheme.
         scheme: String,
-        /// The origin that it would have been sent to.
+        /// Origin of the target.
         origin: String,
-        /// The reason: the origins that it is for, or how to allow this one.
+        /// Origins of the credential, or how to allow this origin.
         reason: String,
     },
-    /// The input does not satisfy the schema of the action; nothing was sent.
+    /// The input violates the schema of the action. Nothing was sent.
     #[error("the input of {affordance} is not valid: {}", listed(.violations))]
     InvalidInput {
-        /// The affordance.
+        /// Name of the affordance.
         affordance: String,
         /// Violations of the schema, with pointers into the input.
         violations: Vec<Violation>,
     },
-    /// The answer does not satisfy the schema that was agreed.
+    /// The answer violates its agreed schema.
     #[error("the answer does not satisfy the schema of {expected}: {}", listed(.violations))]
     InvalidAnswer {
-        /// The type, or the affordance, whose schema the answer should satisfy.
+        /// Type or affordance with the schema.
         expected: String,
         /// Violations of the schema, with pointers into the answer.
         violations: Vec<Violation>,
-        /// The answer.
+        /// The invalid answer.
         answer: Box<Value>,
     },
-    /// The URL is not called.
+    /// The URL must not be called.
     #[error("{url} is not called: {reason}")]
     Refused {
-        /// The URL, without secrets.
+        /// URL without secrets.
         url: String,
-        /// Why, and what the operator can do.
+        /// The violated rule, and a remedy for the operator.
         reason: String,
     },
-    /// No connection, or it broke before an answer.
+    /// No connection could be made, or it broke before the answer.
     #[error("{url} can't be reached: {reason}")]
     Unreachable {
-        /// The URL, without secrets.
+        /// URL without secrets.
         url: String,
-        /// The innermost reason.
+        /// Innermost reason.
         reason: String,
-        /// The error of the library.
+        /// Error of the HTTP or protocol library.
         #[source]
         source: Option<BoxError>,
     },
-    /// It took too long.
+    /// A time limit of the call was exceeded.
     #[error("{id} did not answer in time: {waiting_for} took longer than {}", seconds(*.limit))]
     TimedOut {
-        /// The agent.
+        /// Id of the agent.
         id: String,
-        /// The step that took too long, such as `the answer`.
+        /// Step that took too long, such as `the answer`.
         waiting_for: &'static str,
-        /// The limit.
+        /// The exceeded limit.
         limit: Duration,
     },
-    /// The answer is larger than allowed, whole or gathered from its pieces.
+    /// The answer exceeds its size limit, either as a whole or assembled from its pieces.
     #[error("the answer of {url} exceeds the limit of {limit} bytes")]
     AnswerTooLarge {
-        /// The URL, without secrets, or the id of the agent whose pieces were gathered.
+        /// URL without secrets, or the id of an agent whose answer was assembled from pieces.
         url: String,
-        /// The limit.
+        /// Limit in bytes.
         limit: usize,
     },
-    /// The stream of answers ended before it was complete.
+    /// The stream of answers ended prematurely.
     #[error("the answer of {url} broke off: {reason}")]
     Interrupted {
-        /// The URL, without secrets.
+        /// URL without secrets.
         url: String,
-        /// The part that is missing, or the error of the connection.
+        /// Missing part of the answer, or the connection error.
         reason: String,
     },
-    /// The answer is not one of the protocol.
+    /// The answer violates the protocol.
     #[error("the answer of {url} is not one of {binding}: {reason}")]
     Protocol {
-        /// The URL, without secrets.
+        /// URL without secrets.
         url: String,
-        /// The name of the binding.
+        /// Name of the binding.
         binding: &'static str,
-        /// The deviation from the protocol.
+        /// Deviation from the protocol.
         reason: String,
     },
-    /// The server answered with an error of HTTP.
+    /// The server answered with an HTTP error status.
     #[error("{url} answered with status {status}{}", detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default())]
     Status {
-        /// The URL, without secrets.
+        /// URL without secrets.
         url: String,
-        /// The status.
+        /// HTTP status code.
         status: u16,
-        /// The message in the body, shortened.
+        /// Message from the body, truncated.
         detail: Option<String>,
-        /// Time that the server asks to wait before the next request (`Retry-After`).
+        /// Pause requested by the server (`Retry-After`).
         retry_after: Option<Duration>,
     },
     /// The agent answered with an error of its protocol.
     #[error("the agent refused: {message} (code {code})")]
     Agent {
-        /// The code of the protocol.
+        /// Error code of the protocol.
         code: i64,
-        /// The agent's message.
+        /// Message of the agent.
         message: String,
-        /// Details.
+        /// Further details from the agent.
         data: Option<Box<Value>>,
     },
     /// The agent ended the work without success.
     #[error("the agent gave up: {state}{}", after_colon(message, data.as_deref()))]
     Failed {
-        /// The state that the work ended in: failed, rejected or cancelled.
+        /// Final state: failed, rejected, or canceled.
         state: State,
-        /// The agent's message; empty if it gave none.
+        /// Message of the agent; empty if there is none.
         message: String,
-        /// The data that it gave.
+        /// Structured data of the answer, if any.
         data: Option<Box<Value>>,
     },
-    /// The call was cancelled by its caller.
+    /// The caller canceled the call.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The protocol, or the form, can't do this.
+    /// The protocol or the form doesn't support the operation.
     #[error("{what} is not possible with this agent")]
     Unsupported {
-        /// The operation or feature that was requested.
+        /// Requested operation or feature.
         what: String,
     },
-    /// A middleware stopped the call.
+    /// A middleware denied the call.
     #[error("the call was stopped by {by}: {reason}")]
     Denied {
-        /// The middleware that stopped the call.
+        /// Name of the middleware.
         by: String,
-        /// Why.
+        /// Reason for the denial.
         reason: String,
     },
-    /// None of several agents answered.
+    /// All of several agents failed.
     #[error("no agent answered: {}", failures.iter().map(|(id, error)| format!("{id}: {error}")).collect::<Vec<_>>().join("; "))]
     AllFailed {
-        /// Each agent with its error.
+        /// Ids of the agents, each with its error.
         failures: Vec<(String, Error)>,
     },
-    /// A conversation that was stored can't be read.
+    /// A stored conversation or run can't be restored.
     #[error("the stored conversation can't be read: {reason}")]
     InvalidHistory {
-        /// The reason why it can't be read.
+        /// Reason why it can't be restored.
         reason: String,
     },
 }
 
 impl Error {
-    /// True if another attempt may succeed: the agent is away, busy or slow.
+    /// True if another attempt may succeed because the agent was unreachable, busy, or slow.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Unreachable { .. } | Error::TimedOut { .. } | Error::Interrupted { .. } => true,
@@ -220,7 +220,7 @@ impl Error {
         source.is::<NoConnection>() || source.downcast_ref().is_some_and(reqwest::Error::is_connect)
     }
 
-    /// True if nothing reached the agent, so that repeating the call repeats no effect.
+    /// True if nothing reached the agent, so the call can be repeated without repeating an effect.
     pub fn is_before_sending(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Events of a call, and the reply that ends it.
+//! Events of a call, including the final reply.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use serde_json::Value;
 use super::{Artifact, Error, Media, Message, Part, Result, Role, State, ToolCall, ToolResult};
 use crate::sacp::Repair;
 
-/// One event of a call. Events come in order.
+/// An event of a call. Events arrive in order.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// A piece of the answer's text.
     Text(String),
-    /// The agent's reasoning before its answer, or a piece of it.
+    /// The agent's reasoning before its answer, or a piece of that reasoning.
     Thinking(String),
     /// Structured data.
     Data(Value),
-    /// The agent calls a tool.
+    /// Notice of a tool call by the agent.
     ToolCall(ToolCall),
-    /// The result that a tool returned to the agent.
+    /// Result returned to the agent by a tool.
     ToolResult(ToolResult),
-    /// A result of its own, or the next piece of one.
+    /// A separate result, or the next piece of a result.
     Artifact(Artifact),
-    /// Binary content: an image, audio, a file; of a stream, the next frame.
+    /// Binary content, such as an image, audio, or a file. In a stream, the next frame.
     Media(Part),
-    /// The progress of the work.
+    /// Progress of the work.
     Status(Status),
     /// A notification of an event or an observed property of the agent.
     Notification(Notification),
-    /// The agent needs an answer before it goes on: the message is its question.
+    /// Question of the agent, which needs an answer before it continues. The message of the reply is the question.
     InputRequired(Reply),
-    /// The end of the call. Of a call that is not a conversation's, its message may be empty if the answer came in pieces. One
-    /// without success follows a [`Event::Status`] with the reason.
+    /// End of the call. If the answer was streamed outside a conversation, the message of the reply may be empty.
+    /// After a failure, the preceding [`Event::Status`] has the reason.
     Done(Reply),
 }
 
 impl Event {
-    /// The event of a part of a message.
+    /// Converts a part of a message to an event.
     pub fn of_part(part: Part) -> Event {
         match part {
             Part::Text { text } | Part::SystemPrompt { text } => Event::Text(text),
@@ -65,56 +65,56 @@ impl Event {
         events
     }
 
-    /// True if nothing follows.
+    /// True if this is the last event of the call.
     pub fn is_last(&self) -> bool {
         matches!(self, Event::Done(_) | Event::InputRequired(_))
     }
 }
 
-/// The progress of a call or a task.
+/// Progress of a call or a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// The current state.
+    /// Current state.
     pub state: State,
-    /// The agent's message about the state.
+    /// Message of the agent about the state.
     pub message: Option<Message>,
-    /// The share that is done, from 0 to 1, where the agent says it.
+    /// Progress from 0 to 1, if reported by the agent.
     pub progress: Option<f64>,
 }
 
-/// A notification of an event or an observed property.
+/// A notification about an event or an observed property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
-    /// The name of the affordance.
+    /// Name of the affordance.
     pub name: String,
-    /// Its data; null for binary content.
+    /// Data of the notification; null for binary content.
     pub data: Value,
-    /// Binary content.
+    /// Binary content, if any.
     pub media: Option<Media>,
 }
 
-/// An answer, complete.
+/// A complete answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
-    /// The agent's message.
+    /// Message of the agent.
     pub message: Message,
-    /// The state of the work, which need not be final.
+    /// State of the work, which need not be final.
     pub state: State,
-    /// The ids that the next message of the conversation has to carry.
+    /// Ids to send with the next message of the conversation.
     pub continuation: Continuation,
-    /// The cost, as the agent reports it.
+    /// Cost reported by the agent.
     pub cost: Option<Value>,
-    /// What had to be repaired in the answer, or coerced to what the action declares.
+    /// Repairs and coercions applied to the answer.
     pub repairs: Vec<Repair>,
 }
 
 impl Reply {
-    /// An answer that is a message.
+    /// Creates a reply with a message.
     pub fn message(message: Message) -> Reply {
         Reply { message, ..Reply::default() }
     }
 
-    /// An answer that is data: a string is text.
+    /// Creates a reply from data. A string becomes text.
     pub fn data(data: Value) -> Reply {
         let parts = match data {
             Value::Null => Vec::new(),
@@ -124,8 +124,8 @@ impl Reply {
         Reply::message(Message { role: Role::Agent, parts, ..Message::default() })
     }
 
-    /// The events of an answer that came at once: its parts, then the end. What an agent says about work that goes on is a
-    /// status. A question, and the reason of a failure, are in the end alone.
+    /// Converts a complete answer to events: its parts, then the end. If the work continues, the message becomes a
+    /// status. Questions and reasons for failures are only part of the last event.
     pub fn events(self) -> Vec<Event> {
         let mut events = match self.state {
             State::Completed => Event::of_parts(self.message.parts.iter().cloned()),
@@ -142,7 +142,7 @@ impl Reply {
         events
     }
 
-    /// The reply, or the error of one without success.
+    /// Returns the reply, or an error if it reports a failure.
     ///
     /// # Errors
     /// [`Error::Failed`]
@@ -156,28 +156,28 @@ impl Reply {
     }
 }
 
-/// The ids that a conversation carries from one message to the next, as the protocol of the agent has them.
+/// Ids passed from message to message within a conversation, as defined by the agent's protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Continuation {
-    /// The conversation: `contextId` of A2A.
+    /// Id of the conversation: `contextId` in A2A.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The task that waits for input: `taskId` of A2A, `correlationID` of the LMOS protocol, `href` of an action in
-    /// WoT.
+    /// Id of the task waiting for input: `taskId` in A2A, `correlationID` in the LMOS protocol, `href` of an action
+    /// in WoT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
-/// The accumulated cost of a conversation.
+/// Accumulated cost of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// Calls that were made.
+    /// Number of calls.
     pub calls: u32,
     /// Total duration of these calls.
     pub elapsed: Duration,
-    /// The agent's reports of the cost of each, unchanged: tokens, money.
+    /// Costs reported by the agent for each call, such as tokens or money, unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<Value>,
 }

@@ -1,8 +1,9 @@
-//! From finding an agent to talking with it, whatever it speaks.
+//! Finds agents and calls them, over any protocol.
 //!
-//! A [`Consumer`] asks a directory (an embedded registry, with the feature `consumer` of `agentdex`, or a
-//! [`RegistryClient`](crate::client::RegistryClient)) for an agent, chooses one of the forms of its description that a
-//! binding can use, checks the input against the description's schema, resolves credentials and calls it.
+//! A [`Consumer`] searches a directory for an agent, either an embedded registry (with the feature `consumer` of
+//! `agentdex`) or a remote registry ([`RegistryClient`](crate::client::RegistryClient)). It then chooses a form of
+//! the agent's description that a binding supports, checks the input against the schema, resolves credentials, and
+//! calls the agent.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,9 +20,9 @@
 //! # }
 //! ```
 //!
-//! # What a message can be
-//! Text, images, audio, documents and films by URL or as bytes, data, and service messages (a system prompt, what a tool
-//! returned); several at once:
+//! # Contents of a message
+//! Messages can contain text, structured data, images, audio, documents, and videos, either by URL or as bytes, and
+//! service messages (a system prompt, the result of a tool). A message can have several parts:
 //!
 //! ```no_run
 //! # async fn example(agent: agentdex_consumer::Agent) -> Result<(), Box<dyn std::error::Error>> {
@@ -40,18 +41,18 @@
 //! # }
 //! ```
 //!
-//! An agent that takes whole messages (A2A) gets it as it is. Of another, the input of an action is made: data are the
-//! input, text goes to the member that is for it by its name or is the only free text, and everything is checked against
-//! the schema of the description before it is sent.
+//! Agents that accept whole messages (A2A) receive the message as it is. For other agents, the input of an action is
+//! built from the message: data becomes the input, and text is assigned to a member with a suitable name, or to the
+//! only free-text member. Everything is checked against the schema of the description before it is sent.
 //!
-//! # The ideas of AG2, here
-//! | AG2's redesign | here |
+//! # Concepts of AG2
+//! | AG2's redesign | this crate |
 //! |---|---|
 //! | Configuration: one way for all providers | [`Settings`]: the same for every agent and protocol |
-//! | Options override, `model.update()` | [`Settings::update`], [`Agent::update`]: new values, nothing is changed in place |
-//! | Environment variables | `AGENTDEX_CREDENTIAL_<SCHEME>`, [`CREDENTIAL_VARIABLE`]; the error names the one that is missing |
-//! | Composition, fallback | [`FirstThatAnswers`]; [`Router`] picks the best of a capability and says why |
-//! | Delayed configuration, per-call override | [`Agent::update`], [`Agent::ask_with`]; nothing is checked before a call needs it |
+//! | Options override, `model.update()` | [`Settings::update`], [`Agent::update`] return new values; nothing is changed in place |
+//! | Environment variables | `AGENTDEX_CREDENTIAL_<SCHEME>`, [`CREDENTIAL_VARIABLE`]; the error names the missing variable |
+//! | Composition, fallback | [`FirstThatAnswers`]; [`Router`] picks the best agent with a capability and gives the reasons |
+//! | Delayed configuration, per-call override | [`Agent::update`], [`Agent::ask_with`]; settings are validated when a call needs them |
 //! | `model \| other` | `settings \| other` |
 //! | `agent.ask()`, several messages in a turn | [`Agent::ask`] with anything that is [`Into`] a [`Message`] |
 //! | Message types, response parts | [`Part`] |
@@ -60,12 +61,12 @@
 //! | `cost` | [`Conversation::cost`] |
 //! | `agent.process()` | [`Agent::process`]: until the agent is done or needs input |
 //! | Streaming, `InputRequired` | [`Agent::stream`], [`Event`] |
-//! | Both directions, `writer()` | [`Dialogue::writer`], and `examples/chat_server.rs` for its use over HTTP |
+//! | Both directions, `writer()` | [`Dialogue::writer`]; `examples/chat_server.rs` uses it over HTTP |
 //! | `pause`, `continue`, `break` | [`Writer::pause`], [`Writer::resume`], [`Writer::cancel`] |
 //! | History manipulation | [`Conversation::with_history`], [`Conversation::summarized_by`] |
 //! | `restore_conversation` | [`Conversation::to_json`], [`Agent::restore_conversation`] |
 //! | Guardrails as middleware | [`Middleware`]; [`ReportSteps`] asks a guardian before each call and about each answer |
-//! | Tools, prompts and models of the caller's own | not here: this calls agents, it doesn't run models |
+//! | Tools, prompts, and models of the caller | not supported: this crate calls agents and runs no models |
 //!
 //! ```no_run
 //! # async fn example(consumer: agentdex_consumer::Consumer) -> Result<(), Box<dyn std::error::Error>> {
@@ -128,7 +129,7 @@
 //! # }
 //! ```
 //!
-//! A guardrail is a middleware: it refuses a call, changes it, or changes the answer.
+//! A guardrail is a middleware that denies a call, modifies it, or modifies the answer.
 //!
 //! ```
 //! use agentdex_consumer::{Call, Error, Exchange, Middleware, Next, Pending};
@@ -150,8 +151,8 @@
 //! ```
 //!
 //! # Patterns and bindings
-//! The communication patterns of LMOS, each with the test that covers it (in `tests/consumer`,
-//! those of the last three in `tests/bindings`):
+//! The communication patterns of LMOS, with the tests that cover them (in `tests/consumer`; for the last three
+//! columns, in `tests/bindings`):
 //!
 //! | pattern | A2A 0.3 and 1.0 | plain HTTP | MCP | WebSocket with `lmosprotocol` | MQTT 5 |
 //! |---|---|---|---|---|---|
@@ -161,11 +162,10 @@
 //! | publish and subscribe | `a2a::events_of_a_task_go_on_after_a_break`; A2A has no topics beside tasks | `things::thing_of_node_wot_is_called_read_written_and_subscribed_to` (long polls) | none: tools have no topics | `websocket::events_are_received_until_the_subscription_ends` | `mqtt::events_and_properties_are_topics` |
 //! | streams of requests and responses | further messages during a task; bytes come as parts of messages | responses: `http::binary_answer_comes_in_frames`; HTTP/1.1 sends a request whole | none: a tool takes one input and gives one result | `websocket::sound_is_streamed_in_both_directions`, `websocket::further_input_belongs_to_the_same_action` | responses; bytes of a request are one message: `mqtt::one_request_has_several_responses_and_bytes_are_sent` |
 //!
-//! # Several agents, one after the other
-//! A [`Chain`](crate::sacp::Chain) says which agents are called with what, and what follows from their answers;
-//! [`Consumer::run`] runs it, [`Run`] says what happens. A Flow of Agent Spec becomes one
-//! (`Configuration::to_chain` of `agentdex_convert::agent_spec`). What is shown where, in
-//! `tests/consumer`:
+//! # Running several agents
+//! A [`Chain`](crate::sacp::Chain) defines the agents to call, their inputs, and the transitions that follow from
+//! their answers. [`Consumer::run`] runs a chain and [`Run`] reports its progress. A Flow of Agent Spec is converted
+//! to a chain by `Configuration::to_chain` of `agentdex_convert::agent_spec`. Tests in `tests/consumer`:
 //!
 //! | | test |
 //! |---|---|
@@ -177,24 +177,27 @@
 //! | Flows of the SDK | `flows::flows_of_the_sdk_run_over_http_tools`, `flows::a_flow_asks_its_user_and_an_agent` |
 //! | Flows of composed searches | `flows::flows_of_composed_searches_run` |
 //!
-//! # What may go wrong
-//! [`Error`] has a variant for each fault, and says whether another attempt may help. Nothing takes longer than
-//! [`Settings::timeout`] in all, and no silence longer than [`Settings::idle_timeout`]; subscriptions have neither.
-//! What a description says is not trusted: its URLs are called by the rules of the guarded fetcher
-//! ([`fetch::AllowList`]), redirects stay within their origin, answers are read up to
-//! [`Settings::max_bytes`], and a [`Credential`] goes to the origins it was given for.
+//! # Failures
+//! [`Error`] has a variant for each kind of failure, and tells whether another attempt may help. A call takes no
+//! longer than [`Settings::timeout`], with pauses no longer than [`Settings::idle_timeout`]; neither applies to
+//! subscriptions. Descriptions are not trusted: their URLs are subject to the rules of the guarded fetcher
+//! ([`fetch::AllowList`]), redirects must stay within their origin, answers are limited to [`Settings::max_bytes`],
+//! and a [`Credential`] is sent only to its allowed origins.
 //!
-//! # How a binding is added
-//! A binding ([`Binding`], in `binding.rs`) is a file, or folder, of its own with one type that implements two methods
-//! beside its name: `fit` says whether it can use a form, `start` performs a [`Call`]. A line in `bindings.rs` adds it
-//! to those that come with agentdex. One whose forms may refer to another description, as to the card of an agent, returns that
-//! by `find_description`, and one that keeps something open between calls ends that by `close`. What a binding gets is
-//! complete: [`Call::form`] (with its target resolved), [`Call::request`] (checked), [`Call::variables`],
-//! [`Call::authorization`], [`Call::limits`], [`Call::trace`] and [`Call::network`], through which every connection is
-//! opened: [`Network::http`] gives a client for a URL, [`Network::addresses`] the checked addresses of a host for protocols
-//! that connect themselves. What it returns is an [`Exchange`]: a stream of [`Event`]s that ends with [`Event::Done`], or
-//! [`Event::InputRequired`], and where the protocol can a [`Control`] to send, cancel, pause and resume. The caller enforces
-//! the times, and drops the events to give up.
+//! # Adding a binding
+//! A binding is a file or folder with a type that implements [`Binding`] (in `binding.rs`): `fit` rates the binding
+//! for a form, and `start` performs a [`Call`]. A line in `bindings.rs` adds it to the built-in bindings. Two further
+//! methods are optional. A binding whose forms may refer to another description, such as the agent's card, implements
+//! `find_description`. A binding that keeps connections open between calls implements `close`.
+//!
+//! A binding receives a complete call: [`Call::form`] (with its target resolved), [`Call::request`] (checked),
+//! [`Call::variables`], [`Call::authorization`], [`Call::limits`], [`Call::trace`], and [`Call::network`]. Every
+//! connection is opened through the network: [`Network::http`] returns a client for a URL, and [`Network::addresses`]
+//! returns the checked addresses of a host for protocols with their own connections.
+//!
+//! A binding returns an [`Exchange`]: a stream of [`Event`]s ending with [`Event::Done`] or [`Event::InputRequired`].
+//! If the protocol supports it, the exchange has a [`Control`] to send, cancel, pause, and resume. The caller
+//! enforces the time limits, and drops the events to abort a call.
 
 use agentdex_client as client;
 use agentdex_convert as convert;

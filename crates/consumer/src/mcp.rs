@@ -54,7 +54,7 @@ pub use self::{describe::describe_mcp_server, program::Program};
 use super::{Binding, Call, Error, Exchange, Fit, Form, Operation, Pending, Request, Result, State, input};
 use crate::td::internal::McpTransport;
 
-/// Calls tools of MCP servers.
+/// Binding for tools of MCP servers.
 ///
 /// ```
 /// use agentdex_consumer::{Mcp, Program};
@@ -69,7 +69,7 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Allows a program to be started for forms with the target `stdio:NAME`.
+    /// Allows starting a program for forms with the target `stdio:NAME`.
     pub fn program(mut self, name: impl Into<String>, program: Program) -> Mcp {
         self.connector.programs.insert(name.into(), program);
         self

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
-/// A message of the caller or the agent, made of parts.
+/// A message from the caller or the agent, consisting of parts.
 ///
 /// ```
 /// use agentdex_consumer::{Media, Message, Part};
@@ -18,17 +18,17 @@ use serde_json::Value;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The sender.
+    /// Sender of the message.
     #[serde(default)]
     pub role: Role,
-    /// The parts, in order.
+    /// Parts, in order.
     pub parts: Vec<Part>,
-    /// Its id, where the protocol has one.
+    /// Id of the message, if the protocol assigns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
-/// The sender of a message.
+/// Sender of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -39,71 +39,71 @@ pub enum Role {
     Agent,
 }
 
-/// A part of a message.
+/// Part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Part {
-    /// Text.
+    /// Plain text.
     Text {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image(Media),
-    /// Sound.
+    /// An audio recording.
     Audio(Media),
     /// A document.
     Document(Media),
-    /// A film.
+    /// A video.
     Video(Media),
-    /// Any other content.
+    /// Content of any other type.
     Binary(Media),
     /// Structured data.
     Data {
-        /// The data.
+        /// The JSON value.
         data: Value,
     },
-    /// Instructions for the agent's behaviour: a service message of the caller.
+    /// Instructions for the agent's behavior: a service message of the caller.
     SystemPrompt {
         /// The text.
         text: String,
     },
-    /// A call of a tool by the agent.
+    /// A tool call by the agent.
     ToolCall(ToolCall),
-    /// The result of a tool: a service message of the caller, or a report of the agent.
+    /// Result of a tool: a service message of the caller, or a report by the agent.
     ToolResult(ToolResult),
     /// The agent's reasoning before its answer.
     Thinking {
         /// The text.
         text: String,
     },
-    /// A result of its own.
+    /// A separate result of the agent.
     Artifact(Artifact),
 }
 
-/// Content by its address or as bytes.
+/// Content, given by its URL or as bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Media {
-    /// The address of the content, or its bytes.
+    /// URL or bytes of the content.
     #[serde(flatten)]
     pub content: Content,
-    /// Its media type.
+    /// Media type of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// The name of its file.
+    /// File name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// The address of some content, or its bytes.
+/// URL or bytes of some content.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// Its address, which the agent fetches.
+    /// URL, fetched by the agent.
     Url(String),
-    /// The bytes; Base64 in JSON.
+    /// The bytes; Base64-encoded in JSON.
     #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
     Bytes(Vec<u8>),
 }
@@ -120,67 +120,67 @@ impl fmt::Debug for Content {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The id that the tool's result refers to.
+    /// Id, repeated in the tool's result.
     pub id: String,
-    /// The name of the tool.
+    /// Name of the tool.
     pub name: String,
-    /// The input of the tool.
+    /// Input of the tool.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// The result of a call of a tool.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call that it belongs to.
+    /// Id of the tool call.
     pub id: String,
-    /// The name of the tool, where it is known.
+    /// Name of the tool, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The result.
+    /// Output of the tool.
     #[serde(default)]
     pub result: Value,
 }
 
-/// A result of an agent: a document, an image, a record.
+/// Result of an agent, such as a document, an image, or a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// Its id.
+    /// Id of the artifact.
     pub id: String,
-    /// Its name.
+    /// Name of the artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The content, in order.
+    /// Content, in order.
     pub parts: Vec<Part>,
-    /// Of a stream: whether the parts continue those that came before.
+    /// In a stream, true if the parts are appended to the previous parts of the artifact.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub append: bool,
 }
 
 impl Message {
-    /// A message of the caller.
+    /// Creates a message from the caller.
     pub fn user(parts: impl IntoIterator<Item = Part>) -> Message {
         Message { role: Role::User, parts: parts.into_iter().collect(), id: None }
     }
 
-    /// A message of an agent.
+    /// Creates a message from an agent.
     pub fn agent(parts: impl IntoIterator<Item = Part>) -> Message {
         Message { role: Role::Agent, ..Message::user(parts) }
     }
 
-    /// All text of it: that of its text parts, and of its artifacts, each in a line of its own. The text parts of one artifact
-    /// are one text, as they are where the artifact comes in pieces.
+    /// Returns the text of the text parts and artifacts, each on a separate line. The text parts of an artifact are
+    /// concatenated, so that streamed and complete artifacts have the same text.
     pub fn text(&self) -> String {
         let texts: Vec<_> = self.parts.iter().filter_map(text_of).collect();
         texts.join("\n")
     }
 
-    /// The first structured data of it, artifacts included.
+    /// Returns the first structured data, including data in artifacts.
     pub fn data(&self) -> Option<&Value> {
         self.all_data().next()
     }
 
-    /// All structured data of it in order, artifacts included.
+    /// Returns all structured data in order, including data in artifacts.
     pub fn all_data(&self) -> impl Iterator<Item = &Value> {
         let mut found = Vec::new();
         collect_data(&self.parts, &mut found);
@@ -227,22 +227,23 @@ fn collect_data<'p>(parts: &'p [Part], found: &mut Vec<&'p Value>) {
 }
 
 impl Part {
-    /// Text.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Part {
         Part::Text { text: text.into() }
     }
 
-    /// Makes a part with instructions for the agent's behaviour.
+    /// Creates a part with instructions for the agent's behavior.
     pub fn system(text: impl Into<String>) -> Part {
         Part::SystemPrompt { text: text.into() }
     }
 
-    /// Structured data.
+    /// Creates a part with structured data.
     pub fn data(data: impl Into<Value>) -> Part {
         Part::Data { data: data.into() }
     }
 
-    /// Content by its media type: an image, audio, video, a document, or anything else.
+    /// Creates a part from content: an image, audio, a video, a document, or binary content, depending on the media
+    /// type.
     pub fn of_media(media: Media) -> Part {
         let kind = media.media_type.as_deref().unwrap_or_default();
         match kind.split('/').next().unwrap_or_default() {
@@ -255,7 +256,7 @@ impl Part {
         }
     }
 
-    /// The content of a part that has some.
+    /// Returns the content of an image, audio, video, document, or binary part.
     pub fn media(&self) -> Option<&Media> {
         match self {
             Part::Image(media)
@@ -269,7 +270,7 @@ impl Part {
 }
 
 impl Media {
-    /// Content that is at a URL.
+    /// Creates content from a URL.
     pub fn url(url: impl Into<String>) -> Media {
         let url = url.into();
         let path = url.split(['?', '#']).next().unwrap_or_default();
@@ -278,12 +279,12 @@ impl Media {
         Media { content: Content::Url(url), media_type, name }
     }
 
-    /// Content as bytes of a media type.
+    /// Creates content from bytes and their media type.
     pub fn bytes(media_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Media {
         Media { content: Content::Bytes(bytes.into()), media_type: Some(media_type.into()), name: None }
     }
 
-    /// The content as text, if its bytes are some by their media type.
+    /// Returns the content as text, if it is given as bytes of a textual media type.
     pub fn text(&self) -> Option<&str> {
         let Content::Bytes(bytes) = &self.content else { return None };
         let kind = self.media_type.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -294,10 +295,10 @@ impl Media {
         str::from_utf8(bytes).ok().filter(|_| is_text)
     }
 
-    /// The content of a file; its media type is that of the name's ending.
+    /// Reads a file. The media type is derived from the file name extension.
     ///
     /// # Errors
-    /// Those of reading it.
+    /// I/O errors of reading the file.
     pub fn read(path: &Path) -> std::io::Result<Media> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let media_type = name.as_deref().and_then(media_type_of).unwrap_or("application/octet-stream");

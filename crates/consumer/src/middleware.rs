@@ -1,7 +1,7 @@
 //! Middleware around a call: logging, traces, rate limits, and retries.
 //!
-//! AG2 calls its guardrails middleware too: one that refuses returns [`Error::Denied`], one that changes the request
-//! changes the [`Call`], one that changes the answer maps the events of the [`Exchange`].
+//! AG2 calls its guardrails middleware, too. To refuse a call, a middleware returns [`Error::Denied`]; to change the
+//! request, it changes the [`Call`]; to change the answer, it maps the events of the [`Exchange`].
 
 mod guardian;
 mod logging;
@@ -14,19 +14,19 @@ use std::{fmt, sync::Arc};
 pub use self::{guardian::ReportSteps, logging::Logging, rate::RateLimit, retry::Retry, tracing_context::PassTrace};
 use super::{Call, Exchange, Pending};
 
-/// Something around each call. It is given the call when everything is resolved and checked, just before it is sent.
+/// An interceptor of calls. It runs after the call is resolved and checked, right before it is sent.
 pub trait Middleware: fmt::Debug + Send + Sync {
-    /// Does its part, and lets the call go on with `next`, never, once, or several times.
+    /// Handles a call, passing it on with `next` any number of times.
     ///
     /// # Errors
-    /// Its own, such as [`Error::Denied`](super::Error::Denied), and those of the call.
+    /// Errors of the middleware itself, such as [`Error::Denied`](super::Error::Denied), and errors of the call.
     fn handle<'a>(&'a self, call: Call, next: Next<'a>) -> Pending<'a, Exchange>;
 }
 
 /// The end of the chain of middleware, which sends the call.
 pub(super) type Last<'a> = &'a (dyn Fn(Call) -> Pending<'a, Exchange> + Sync);
 
-/// The rest of the way of a call.
+/// Remaining middleware of a call, followed by its binding.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     rest: &'a [Arc<dyn Middleware>],
@@ -38,7 +38,7 @@ impl<'a> Next<'a> {
         Next { rest: all, send }
     }
 
-    /// Lets the call go on.
+    /// Passes the call on.
     pub fn run(self, call: Call) -> Pending<'a, Exchange> {
         match self.rest.split_first() {
             Some((first, rest)) => first.handle(call, Next { rest, ..self }),

@@ -40,7 +40,7 @@ use self::{broker::NAME, payload::Reader};
 use super::{Affordance, Binding, Call, Error, Event, Exchange, Fit, Form, Operation, Pending, Reply, Request, Result};
 use crate::fetch::shown;
 
-/// Speaks MQTT 5 through a broker.
+/// Binding for MQTT 5, connected through a broker.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mqtt;
 

@@ -7,18 +7,19 @@ use reqwest::{Client, Url};
 use super::{Error, Result, error::NoConnection};
 use crate::fetch::{self, Connections, refusal, shown};
 
-/// Opens connections. What isn't public is refused unless the operator allowed it (`--allow-fetch`). Cloning is cheap
-/// and shares connections.
+/// Network access for calls. Addresses outside the public internet are refused unless the operator allowed them
+/// (`--allow-fetch`). Cloning is cheap and shares connections.
 #[derive(Debug, Clone)]
 pub struct Network {
     connections: Connections,
 }
 
 impl Network {
-    /// Connections by these options; [`fetch::Options::allowed`] says what is allowed beside the public internet.
+    /// Creates network access with the given options. [`fetch::Options::allowed`] lists addresses allowed in addition
+    /// to the public internet.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a proxy or certificates that can't be used.
+    /// [`Error::Setting`] if a proxy or certificate is invalid.
     pub fn new(options: fetch::Options) -> Result<Network> {
         let connections = Connections::new(options);
         let connections =
@@ -26,16 +27,16 @@ impl Network {
         Ok(Network { connections })
     }
 
-    /// Connections that were made elsewhere.
+    /// Wraps existing connections.
     pub fn of(connections: Connections) -> Network {
         Network { connections }
     }
 
-    /// A client for one URL. It keeps connections alive, follows no redirects and has no timeout of its own but
-    /// that of connecting.
+    /// Returns an HTTP client for the given URL. It keeps connections alive, follows no redirects, and has no timeout
+    /// except for connecting.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the URL may not be called.
+    /// [`Error::Refused`] if the URL must not be called.
     pub async fn http(&self, url: &str) -> Result<(Client, Url)> {
         let parsed = Url::parse(url)
             .map_err(|error| Error::Refused { url: shown(url), reason: format!("it is not a valid URL: {error}") })?;
@@ -43,10 +44,10 @@ impl Network {
         Ok((client, parsed))
     }
 
-    /// The addresses of a host for protocols that connect themselves: connect to these and to no others.
+    /// Resolves a host for protocols with their own connections. Connect to these addresses only.
     ///
     /// # Errors
-    /// [`Error::Refused`] where it may not be connected to, [`Error::Unreachable`] where it has no address.
+    /// [`Error::Refused`] if the host must not be contacted, [`Error::Unreachable`] if it has no address.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>> {
         self.connections.addresses(host, port).await.map_err(refused)
     }

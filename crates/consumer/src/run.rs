@@ -53,7 +53,7 @@ const MAX_EVENTS: usize = 64;
 /// Maximum time for the cancellation of a call.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A run of a chain.
+/// A running chain.
 ///
 /// ```no_run
 /// # async fn example(consumer: agentdex_consumer::Consumer) -> Result<(), Box<dyn std::error::Error>> {
@@ -84,9 +84,9 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// # }
 /// ```
 ///
-/// After each event the run can be stored ([`Run::to_json`]), and resumed by another process ([`Consumer::resume`]).
-/// Calls that were under way when it was stored are made again. Dropping a run drops its calls, and cancels the tasks
-/// of agents whose protocol can.
+/// After each event the run can be stored ([`Run::to_json`]) and later resumed in another process
+/// ([`Consumer::resume`]). Calls interrupted that way are repeated. Dropping a run drops its calls, and cancels the
+/// tasks of agents whose protocol supports that.
 pub struct Run {
     consumer: Consumer,
     chain: Arc<Chain>,
@@ -129,17 +129,17 @@ enum Next {
 }
 
 impl Consumer {
-    /// Begins a run of a chain. Nothing is called before [`Run::next`].
+    /// Starts a run of a chain. No agent is called before [`Run::next`].
     pub fn run(&self, chain: impl Into<Arc<Chain>>, input: impl Into<Value>) -> Run {
         let chain = chain.into();
         let state = chain.start(input.into());
         Run::new(self.clone(), chain, state, 0)
     }
 
-    /// Goes on with a run that was stored by [`Run::to_json`].
+    /// Resumes a run stored with [`Run::to_json`].
     ///
     /// # Errors
-    /// [`Error::InvalidHistory`] where it is not a run of this chain.
+    /// [`Error::InvalidHistory`] if `stored` is not a run of this chain.
     pub fn resume(&self, chain: impl Into<Arc<Chain>>, stored: &str) -> Result<Run> {
         let chain = chain.into();
         let invalid = |reason: String| Error::InvalidHistory { reason };
@@ -170,28 +170,28 @@ impl Run {
         }
     }
 
-    /// Limits the total time of its calls; 30 minutes unless it is set. Waiting for the user and the time before a
-    /// [`Consumer::resume`] don't count.
+    /// Limits the total time spent waiting for calls; 30 minutes by default. Excludes the time waiting for the user
+    /// and the time before [`Consumer::resume`].
     pub fn timeout(mut self, limit: Duration) -> Run {
         self.limits.timeout = limit;
         self
     }
 
-    /// The most agents that it may call, those before it was stored included; 1,000 unless it is set.
+    /// Limits the number of calls, including calls before the run was stored; 1,000 by default.
     pub fn max_calls(mut self, limit: u32) -> Run {
         self.limits.max_calls = limit;
         self
     }
 
-    /// Takes the chain for one that somebody else wrote: its agents count as found rather than named, so that
-    /// credentials without an origin are not sent to them.
+    /// Marks the chain as written by a third party. Its agents then count as found rather than named, so credentials
+    /// without an origin are not sent to them.
     pub fn of_others(mut self) -> Run {
         self.limits.is_named = false;
         self
     }
 
-    /// Runs the chain until the next event. None once the run has ended, and while it waits for [`Run::answer`] and
-    /// nothing else.
+    /// Runs the chain until the next event. Returns `None` if the run has ended, or if all it waits for is
+    /// [`Run::answer`].
     pub async fn next(&mut self) -> Option<RunEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -218,18 +218,18 @@ impl Run {
         }
     }
 
-    /// The events as a stream, up to the end or the first question.
+    /// Converts the run into a stream of its events, which ends with the run or at the first question.
     pub fn events(self) -> impl Stream<Item = RunEvent> + Send {
         stream::unfold(self, |mut run| async move { Some((run.next().await?, run)) })
     }
 
-    /// Runs to the end, or to the first question.
+    /// Runs the chain to its end or to the first question. Returns the outcome if the run has ended.
     pub async fn finish(&mut self) -> Option<&Outcome> {
         while self.next().await.is_some() {}
         self.outcome()
     }
 
-    /// Answers the first open question on behalf of the user. True if there was one.
+    /// Answers the first open question on behalf of the user. Returns false if no question is open.
     pub fn answer(&mut self, answer: impl Into<Value>) -> bool {
         let place = self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
             Task::Ask { .. } => Some(due.place),
@@ -238,7 +238,7 @@ impl Run {
         place.is_some_and(|place| self.chain.answer(&mut self.state, &place, answer.into()))
     }
 
-    /// The first question that is open.
+    /// Returns the first open question.
     pub fn question(&self) -> Option<&str> {
         self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
             Task::Ask { message } => Some(message),
@@ -246,7 +246,7 @@ impl Run {
         })
     }
 
-    /// Returns the outcome, once the run has ended.
+    /// Returns the outcome if the run has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.state.outcome()
     }
@@ -256,14 +256,14 @@ impl Run {
         &self.state
     }
 
-    /// The run as JSON, to be stored. See [`Consumer::resume`].
+    /// Serializes the run as JSON for storage. See [`Consumer::resume`].
     pub fn to_json(&self) -> String {
         // Strings, numbers and lists have a JSON form.
         serde_json::to_string(&Stored { state: &self.state, calls: self.calls }).unwrap_or_default()
     }
 
-    /// Ends the run: its calls are dropped, and agents are asked to stop where their protocol can. What was stored
-    /// before can still be resumed.
+    /// Cancels the run: drops its calls, and asks agents to stop if their protocol supports that. A state stored
+    /// earlier can still be resumed.
     pub async fn cancel(&mut self) {
         let controls = std::mem::take(&mut *self.controls.lock().unwrap_or_else(PoisonError::into_inner));
         let cancel = |control: Arc<dyn Control>| async move { timeout(CANCEL_TIMEOUT, control.cancel()).await };

@@ -14,13 +14,13 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of bytes of an answer, and of an event, unless it is set.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Names of environment variables with credentials begin with this; the name of the security scheme follows, in upper
-/// case and with `_` for all but letters and digits. The same name with `_ORIGIN` after it has the origins that the
-/// credential may be sent to, separated by commas.
+/// Prefix of environment variables with credentials, followed by the name of the security scheme in upper case, with
+/// `_` in place of any other character than a letter or digit. A variable of that name plus `_ORIGIN` lists the
+/// credential's allowed origins, separated by commas.
 pub const CREDENTIAL_VARIABLE: &str = "AGENTDEX_CREDENTIAL_";
 
-/// Settings of calls. A value that isn't set is taken from the settings that these are merged onto, and last from the
-/// defaults. Nothing is checked before a call needs it.
+/// Settings of calls. Unset values are taken from the settings onto which these are merged, and finally from the
+/// defaults. Values are not validated before a call needs them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -51,29 +51,30 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings in which nothing is set.
+    /// Creates settings without any value.
     pub fn new() -> Settings {
         Settings::default()
     }
 
-    /// These settings with those of `changes` in place of theirs; a new value, `self` stays what it is.
+    /// Returns a copy of these settings, overridden by the values set in `changes`.
     pub fn update(&self, changes: Settings) -> Settings {
         self.clone() | changes
     }
 
-    /// Replaces the endpoint of the agent's description: scheme, host and port of each form become those of this URL.
+    /// Replaces the endpoint of the agent's description: the scheme, host, and port of each form become those of this
+    /// URL.
     pub fn endpoint(mut self, url: impl Into<String>) -> Settings {
         self.endpoint = Some(url.into());
         self
     }
 
-    /// The credential for a security scheme, by the name of its definition.
+    /// Sets the credential for the security scheme with this name.
     pub fn credential(mut self, scheme: impl Into<String>, credential: Credential) -> Settings {
         self.credentials.insert(scheme.into(), credential);
         self
     }
 
-    /// Replaces the environment of the process, where credentials without a setting are looked up.
+    /// Replaces the process environment for looking up credentials without a setting.
     pub fn environment<N: Into<String>, V: Into<String>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -82,54 +83,55 @@ impl Settings {
         self
     }
 
-    /// A header of every request, for protocols that have headers. Not for what grants access: that is a
-    /// [`Settings::credential`], which knows where it may be sent.
+    /// Sets a header of every request, for protocols with headers. For access credentials, use
+    /// [`Settings::credential`], which restricts the origins they are sent to.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Settings {
         self.headers.insert(name.into(), value.into());
         self
     }
 
-    /// The value of a URI variable of the description's forms.
+    /// Sets the value of a URI variable of the description's forms.
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Settings {
         self.variables.insert(name.into(), value.into());
         self
     }
 
-    /// Limits the total duration of a call; 120 s unless it is set.
+    /// Limits the total duration of a call; 120 s by default.
     pub fn timeout(mut self, limit: Duration) -> Settings {
         self.timeout = Some(limit);
         self
     }
 
-    /// Limits the time that the agent may say nothing during a call; 60 s unless it is set.
+    /// Limits the time between two events of a call; 60 s by default.
     pub fn idle_timeout(mut self, limit: Duration) -> Settings {
         self.idle_timeout = Some(limit);
         self
     }
 
-    /// Limits an answer, and one event of a stream; 4 MiB unless it is set. Pieces that are gathered into one answer count as
-    /// what they occupy in memory, roughly: text as its length, structured data and empty pieces as more than that. Events
-    /// that the caller takes as they come ([`Agent::call_streaming`](super::Agent::call_streaming),
-    /// [`Agent::subscribe`](super::Agent::subscribe)) are not gathered, so that their number has no limit.
+    /// Limits the size of an answer, and of each event of a stream; 4 MiB by default. If an answer is assembled from
+    /// pieces, the limit applies to their approximate size in memory: the length of text, and more than the length of
+    /// structured data and empty pieces. There is no limit on the number of events read directly by the caller
+    /// ([`Agent::call_streaming`](super::Agent::call_streaming), [`Agent::subscribe`](super::Agent::subscribe)),
+    /// which are not assembled.
     pub fn max_bytes(mut self, limit: usize) -> Settings {
         self.max_bytes = Some(limit);
         self
     }
 
-    /// The action that messages go to, where an agent has several.
+    /// Sets the action for messages, if the agent has several actions.
     pub fn action(mut self, name: impl Into<String>) -> Settings {
         self.action = Some(name.into());
         self
     }
 
-    /// The only binding that is used, by its name.
+    /// Restricts calls to the binding with this name.
     pub fn binding(mut self, name: impl Into<String>) -> Settings {
         self.binding = Some(name.into());
         self
     }
 
-    /// Whether the user agreed to calls of actions that require confirmation ([`Description::requires_confirmation`]).
-    /// Unless it is set, they are refused.
+    /// Sets whether the user agreed to calls of actions that require confirmation
+    /// ([`Description::requires_confirmation`]). Such calls are refused by default.
     ///
     /// [`Description::requires_confirmation`]: super::Description::requires_confirmation
     pub fn confirmed(mut self, is_confirmed: bool) -> Settings {
@@ -137,29 +139,29 @@ impl Settings {
         self
     }
 
-    /// Sets the instructions for the agent's behaviour. They are sent with the first message of a conversation, and
-    /// with each where the agent's protocol has no conversations.
+    /// Sets the instructions for the agent's behavior. They are sent with the first message of a conversation, or
+    /// with each message if the agent's protocol has no conversations.
     pub fn system_prompt(mut self, text: impl Into<String>) -> Settings {
         self.system_prompt = Some(text.into());
         self
     }
 
-    /// Tells agents to answer in SACP (section 3.2): the instructions are appended to the system prompt, with the keys of
-    /// `data` that the action declares.
+    /// Instructs agents to answer in SACP (section 3.2) by appending instructions to the system prompt, including the
+    /// keys of `data` declared by the action.
     pub fn sacp_instructions(mut self, are_sent: bool) -> Settings {
         self.sacp_instructions = Some(are_sent);
         self
     }
 
-    /// The trace that calls belong to: each gets a span of its own in it.
+    /// Sets the trace of the calls. Each call gets its own span.
     pub fn trace(mut self, trace: Trace) -> Settings {
         self.trace = Some(trace);
         self
     }
 
-    /// Whether answers are read as responses of the Standard Agent Communication Protocol: the message becomes the text, its
-    /// data and the agent's thought become parts of their own, `clarification_needed` a question to the caller, `failure` a
-    /// failure. [`Sacp::Off`] unless it is set.
+    /// Sets whether answers are read as responses of the Standard Agent Communication Protocol: the message becomes
+    /// the text, the response's data and thought become separate parts, `clarification_needed` becomes a question to
+    /// the caller, and `failure` a failure. [`Sacp::Off`] by default.
     pub fn answers(mut self, sacp: Sacp) -> Settings {
         self.answers = Some(sacp);
         self

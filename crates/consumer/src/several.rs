@@ -13,8 +13,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The most agents that a router compares.
 const MAX_CANDIDATES: usize = 10;
 
-/// Falls back over several agents: a message goes to the first, to the second where that fails, and so on. One that
-/// fails may have done its work nevertheless: this is for messages that two agents may get.
+/// Fallback over several agents: a message is sent to the first agent, then to the second if the first fails, and so
+/// on. Use this only for messages that are safe to send twice, since an agent may fail after having done its work.
 ///
 /// ```no_run
 /// # async fn example(consumer: agentdex_consumer::Consumer) -> agentdex_consumer::Result<()> {
@@ -33,20 +33,20 @@ pub struct FirstThatAnswers {
 }
 
 impl FirstThatAnswers {
-    /// These agents, in this order.
+    /// Tries these agents in order.
     pub fn of(agents: impl IntoIterator<Item = Agent>) -> FirstThatAnswers {
         FirstThatAnswers { agents: agents.into_iter().collect(), query: None }
     }
 
-    /// Searches again where all of them fail, and asks those that weren't asked.
+    /// Searches with `query` if all of the agents fail, and tries the agents found that weren't tried before.
     pub fn or_found_by(self, query: impl Into<String>) -> FirstThatAnswers {
         FirstThatAnswers { query: Some(query.into()), ..self }
     }
 
-    /// Asks one after another until one answers.
+    /// Sends a message to the agents one by one until one of them succeeds.
     ///
     /// # Errors
-    /// [`Error::AllFailed`], with the error of each.
+    /// [`Error::AllFailed`] with the error of each agent.
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
         let message = message.into();
         let mut failures = Vec::new();
@@ -73,8 +73,8 @@ impl FirstThatAnswers {
     }
 }
 
-/// Picks the best agent that has a capability: of those that a connection can be made to, one whose card has a valid
-/// signature before others, one whose source is current before stale ones, then by score.
+/// Picks the best reachable agent with a capability. Agents whose card has a valid signature come first, then agents
+/// with a current rather than a stale source, then agents with a higher score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router {
     capability: String,
@@ -82,20 +82,20 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router for a capability, by id or name, also with a range of versions (`translate@^1.2`).
+    /// Creates a router for a capability, by id or name, optionally with a version range (`translate@^1.2`).
     pub fn by_capability(capability: impl Into<String>) -> Router {
         Router { capability: capability.into(), is_verified_only: false }
     }
 
-    /// Takes only agents whose card has a valid signature of a trusted key.
+    /// Restricts the choice to agents whose card has a valid signature of a trusted key.
     pub fn verified_only(self) -> Router {
         Router { is_verified_only: true, ..self }
     }
 
-    /// Picks an agent; [`Agent::why`] says why.
+    /// Picks an agent. [`Agent::why`] explains the choice.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where no agent has the capability, or none of those can be called; [`Error::Directory`].
+    /// [`Error::NotFound`] if no agent has the capability or no such agent is reachable; [`Error::Directory`].
     pub async fn choose(&self, consumer: &Consumer) -> Result<Agent> {
         let search = Search { query: None, capability: Some(self.capability.clone()), limit: MAX_CANDIDATES };
         let why = format!("it has the capability {:?}", self.capability);

@@ -4,29 +4,29 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The state of a call or a task.
+/// State of a call or a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum State {
-    /// Accepted, not begun.
+    /// Accepted, but not started.
     Submitted,
-    /// Under way.
+    /// In progress.
     Working,
-    /// Under way, and paused.
+    /// Started, but paused.
     Paused,
     /// Waiting for an answer of the caller.
     InputRequired,
-    /// Waiting for credentials that the agent needs for something else.
+    /// Waiting for credentials that the agent needs for another service.
     AuthRequired,
-    /// Done.
+    /// Completed successfully.
     #[default]
     Completed,
-    /// Given up.
+    /// Ended with an error.
     Failed,
-    /// Cancelled.
+    /// Canceled by the caller or the agent.
     Cancelled,
-    /// Not accepted.
+    /// Not accepted by the agent.
     Rejected,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for State {
 }
 
 impl State {
-    /// True if nothing will change any more.
+    /// True if the state can't change any more.
     pub fn is_final(self) -> bool {
         matches!(self, State::Completed | State::Failed | State::Cancelled | State::Rejected)
     }
@@ -52,7 +52,7 @@ impl State {
         matches!(self, State::InputRequired | State::AuthRequired)
     }
 
-    /// Its name, as it is stored.
+    /// Returns the name of the state, as used in storage.
     pub fn name(self) -> &'static str {
         match self {
             State::Submitted => "submitted",

@@ -7,18 +7,19 @@ use serde_json::Value;
 use super::{Agent, Conversation, Error, Message, Result, answer::given, schema};
 use crate::sacp::{Answer, Expected, read_answer};
 
-/// An answer of a type, and the conversation it ended.
+/// A typed answer, with its conversation.
 #[derive(Debug, Clone)]
 pub struct Typed<T> {
-    /// The answer.
+    /// The deserialized answer.
     pub value: T,
-    /// The conversation, to go on with.
+    /// Conversation, to be continued.
     pub conversation: Conversation,
 }
 
 impl Agent {
-    /// Asks for an answer of a type. Its JSON Schema goes with the message where the protocol can; the answer is
-    /// checked against it: data, or text that is JSON. Values are coerced where they have exactly one interpretation.
+    /// Asks for an answer of type `T`. The JSON Schema of the type is sent with the message if the protocol supports
+    /// that. The answer, which is either data or text with JSON, is checked against the schema. Values with exactly
+    /// one interpretation are coerced.
     ///
     /// ```no_run
     /// # async fn example(agent: agentdex_consumer::Agent) -> agentdex_consumer::Result<()> {
@@ -32,17 +33,17 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// As [`Agent::ask`]; [`Error::InvalidAnswer`].
+    /// Same as [`Agent::ask`], and [`Error::InvalidAnswer`].
     pub async fn ask_as<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<Message>) -> Result<Typed<T>> {
         Conversation::new(self.clone()).ask_as(message).await
     }
 }
 
 impl Conversation {
-    /// The next message, for an answer of a type. See [`Agent::ask_as`].
+    /// Sends the next message and asks for an answer of type `T`. See [`Agent::ask_as`].
     ///
     /// # Errors
-    /// As [`Agent::ask_as`].
+    /// Same as [`Agent::ask_as`].
     pub async fn ask_as<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<Message>) -> Result<Typed<T>> {
         let schema = schemars::schema_for!(T).to_value();
         let conversation = self.turn(message.into(), Some(schema.clone()), true).await?.into_result()?;

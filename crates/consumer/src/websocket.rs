@@ -39,7 +39,7 @@ use super::{
     Request, Result,
 };
 
-/// Speaks the LMOS protocol over WebSocket.
+/// Binding for the LMOS protocol over WebSocket.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WebSocket;
 

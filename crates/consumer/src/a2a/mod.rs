@@ -1,7 +1,7 @@
 //! A2A, versions 0.3 and 1.0, over JSON-RPC and HTTP+JSON.
 //!
-//! The form of an action, as the converter of agent cards writes it, says the binding, version and tenant of an
-//! interface. All other methods follow from it:
+//! The form of an action, as written by the converter of agent cards, names the binding, version, and tenant of an
+//! interface. All other methods are derived from it:
 //!
 //! | request | 0.3 JSON-RPC | 1.0 JSON-RPC | HTTP+JSON |
 //! |---|---|---|---|
@@ -12,11 +12,11 @@
 //! | a task's events again | `tasks/resubscribe` | `SubscribeToTask` | `GET …/tasks/{id}:subscribe` |
 //! | all tasks | – | `ListTasks` | `GET …/tasks` |
 //!
-//! A form that names the URL of a card instead (`a2a:agentCard`, of an `A2AAgent` of Agent Spec) is called by what the card
-//! says, with the credentials that the card requires.
+//! A form may name the URL of an agent card instead (`a2a:agentCard`, from an `A2AAgent` of Agent Spec). The call
+//! then uses the card's interface and the credentials required by the card.
 //!
-//! The schema of a typed answer goes into the metadata of the message as [`SCHEMA_METADATA`], beside an
-//! `acceptedOutputModes` of `application/json`. What an agent says about its cost is read from the members `cost` and
+//! The schema of a typed answer is sent in the metadata of the message as [`SCHEMA_METADATA`], together with
+//! `application/json` in `acceptedOutputModes`. The cost reported by an agent is read from the members `cost` and
 //! `usage` of the metadata of its message or task.
 
 mod card;
@@ -29,7 +29,7 @@ mod write;
 pub use self::write::SCHEMA_METADATA;
 use super::{Binding, Call, Description, Exchange, Fit, Form, Operation, Pending};
 
-/// A2A over HTTP.
+/// A2A over HTTP, as a [`Binding`](super::Binding).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct A2a;
 

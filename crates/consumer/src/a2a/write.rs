@@ -9,7 +9,7 @@ use super::{
     endpoint::Endpoint,
 };
 
-/// The name in the metadata of a message with the JSON Schema that the answer should satisfy.
+/// Key in the metadata of a message whose value is the JSON Schema for the answer.
 pub const SCHEMA_METADATA: &str = "urn:agentdex:response-schema";
 
 /// The JSON form of messages and parts, by version and transport.

@@ -25,12 +25,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum size of one answer, and of all tools, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Connects to the MCP server at a URL, over streamable HTTP and without credentials, and returns its answers as a Server
-/// Card: `serverInfo`, `capabilities`, `instructions`, `transport`, and the `tools` of `tools/list`.
+/// Connects to an MCP server over streamable HTTP without credentials, and describes it as a Server Card:
+/// `serverInfo`, `capabilities`, `instructions`, `transport`, and the `tools` from `tools/list`.
 ///
 /// # Errors
-/// [`Error::Refused`], [`Error::Unreachable`], [`Error::Status`], and [`Error::Protocol`] for anything but a server; also
-/// after `limit`.
+/// [`Error::Refused`], [`Error::Unreachable`], [`Error::Status`], [`Error::AnswerTooLarge`]; [`Error::Protocol`] if
+/// the URL is not an MCP server; [`Error::Interrupted`] if it doesn't answer within `limit`.
 pub async fn describe_mcp_server(network: &Network, url: &str, limit: Duration) -> Result<Value> {
     tokio::time::timeout(limit, ask(network, url)).await.unwrap_or_else(|_| {
         let reason = format!("it did not answer within {} s", limit.as_secs());

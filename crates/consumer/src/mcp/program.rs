@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// A program that speaks MCP over its standard input and output.
+/// An MCP server program, connected by its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub(super) command: OsString,
@@ -11,18 +11,18 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program by its name or path.
+    /// Creates a program from a command name or path.
     pub fn new(command: impl Into<OsString>) -> Program {
         Program { command: command.into(), arguments: Vec::new(), environment: Vec::new() }
     }
 
-    /// With a further argument.
+    /// Adds an argument.
     pub fn argument(mut self, argument: impl Into<OsString>) -> Program {
         self.arguments.push(argument.into());
         self
     }
 
-    /// With a variable in its environment, which is otherwise that of this process.
+    /// Adds an environment variable. Other variables are inherited from this process.
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Program {
         self.environment.push((name.into(), value.into()));
         self

@@ -18,12 +18,13 @@ use super::{
 };
 use crate::{client::RegistryClient, td::Timestamp};
 
-/// Reports each call to a guardian before it is sent, and its answer before it is returned. `deny` stops the call, or
-/// withholds the answer; `modify` replaces what is sent or returned. Where the guardian can't be asked, nothing is sent.
+/// Reports each call to a guardian before it is sent, and each answer before it is returned. The verdict `deny` stops
+/// the call or withholds the answer; `modify` replaces the request or the answer. If the guardian is unreachable,
+/// nothing is sent.
 ///
-/// The invocation of an action is a tool call: its name is the id of the tool, the members of its input are the inputs
-/// of the tool. A message is a message of A2A. An answer that comes in pieces is held back until it was judged, and so is one that
-/// comes when the agent is asked how its work goes. Until then, the messages of its progress are left out.
+/// Invoking an action is reported as a tool call: the tool's id is the name of the action, and its inputs are the
+/// members of the action's input. A message is reported as an A2A message. Streamed answers, and answers to status
+/// queries, are held back until the guardian has judged them. Messages about progress are omitted until then.
 #[derive(Debug, Clone)]
 pub struct ReportSteps {
     guardian: RegistryClient,
@@ -44,8 +45,8 @@ struct OpenTask {
 const MAX_OPEN: usize = 1000;
 
 impl ReportSteps {
-    /// Reports to the guardian of a registry. `agent` is the caller, as an agent object of the standard (`id`, `name`,
-    /// `version`, `provider`…).
+    /// Creates a middleware that reports to the guardian of a registry. `agent` describes the caller as an agent
+    /// object of the standard (`id`, `name`, `version`, `provider`…).
     pub fn new(guardian: RegistryClient, agent: Value, session: impl Into<String>) -> ReportSteps {
         ReportSteps { guardian, agent, session: session.into(), open: Arc::default() }
     }

@@ -9,8 +9,8 @@ use super::{
     Middleware, Next,
 };
 
-/// Logs each call with its agent, affordance, outcome and duration (`tracing`, target `agentdex_consumer`); neither
-/// what is sent nor what is answered.
+/// Logs each call with its agent, affordance, outcome, and duration (`tracing`, target `agentdex_consumer`), but not
+/// the content of requests and answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 

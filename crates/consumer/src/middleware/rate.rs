@@ -16,7 +16,7 @@ use super::{
 /// Agents whose rates are remembered; beyond, those without a call under way are forgotten.
 const MAX_AGENTS: usize = 1024;
 
-/// Lets calls of each agent wait so that they come at most at this rate.
+/// Delays calls to limit their rate per agent.
 #[derive(Debug)]
 pub struct RateLimit {
     interval: Duration,
@@ -25,7 +25,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// The maximum number of calls of one agent in this time; they come evenly.
+    /// Limits the calls of each agent to `calls` in `per`, evenly spaced.
     pub fn new(calls: u32, per: Duration) -> RateLimit {
         RateLimit { interval: per / calls.max(1), due: Mutex::default() }
     }

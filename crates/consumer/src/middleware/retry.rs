@@ -9,8 +9,8 @@ use super::{
     Middleware, Next,
 };
 
-/// Repeats calls that failed before an answer began and that change nothing when they are repeated: those that read,
-/// actions that the description calls safe or idempotent, and what never reached the agent.
+/// Retries calls that failed transiently before an answer began, if a retry is safe: reads, actions described as safe
+/// or idempotent, and calls rejected by a busy server (status 429 or 503).
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
     attempts: u32,
@@ -18,13 +18,13 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// At most this many attempts in all. The pause before the second is half a second; it doubles from one to the
-    /// next, and is as long as the agent says (`Retry-After`).
+    /// Limits the total number of attempts. The first pause is half a second; it doubles with each attempt, and is at
+    /// least as long as requested by the agent (`Retry-After`).
     pub fn new(attempts: u32) -> Retry {
         Retry { attempts, pause: Duration::from_millis(500) }
     }
 
-    /// With another first pause.
+    /// Sets the first pause.
     pub fn pause(self, pause: Duration) -> Retry {
         Retry { pause, ..self }
     }

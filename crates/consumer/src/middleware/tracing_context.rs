@@ -5,7 +5,7 @@ use super::{
     Middleware, Next,
 };
 
-/// Gives each call a span of its own: of the trace that the settings name, or of a new one.
+/// Propagates the trace of each call to the agent: a span of the trace in the settings, or a new trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PassTrace;
 

@@ -7,70 +7,69 @@ use serde_json::{Value, json};
 use super::super::{Event, Part};
 use crate::sacp::{Notice, Outcome, Repair, Response};
 
-/// One event of a run of a chain. Events come in order; nodes are named as [`Due::name`](crate::sacp::Due::name) has
-/// them.
+/// An event of a run. Events arrive in order. Nodes are identified by [`Due::name`](crate::sacp::Due::name).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// An agent was chosen for a node, and is called.
+    /// An agent was chosen for a node and is being called.
     Started {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The id of the agent.
+        /// Id of the agent.
         agent: String,
-        /// Its title.
+        /// Title of the agent.
         title: String,
-        /// The affordance that is called.
+        /// Affordance to be called.
         affordance: String,
-        /// The name of the binding.
+        /// Name of the binding.
         binding: &'static str,
-        /// The target of the form, without secrets.
+        /// Target of the form, without secrets.
         target: String,
-        /// Why this agent.
+        /// Reasons why the agent was chosen.
         why: Vec<String>,
     },
-    /// An event of the call.
+    /// An event of a call.
     Agent {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The event of the agent.
+        /// Event received from the agent.
         event: Event,
     },
-    /// The agent has answered, or the call has failed.
+    /// The agent answered, or the call failed.
     Answered {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The response that the chain goes on with.
+        /// Response with which the chain continues.
         response: Response,
-        /// What had to be repaired in the answer, or coerced to what the action declares.
+        /// Repairs and coercions applied to the answer.
         repairs: Vec<Repair>,
-        /// Duration of the call, the search for the agent included.
+        /// Duration of the call, including the search for an agent.
         elapsed: Duration,
     },
-    /// A node without an agent says something to the user.
+    /// A node without an agent shows a message to the user.
     Said {
-        /// The node.
+        /// Name of the node.
         node: String,
         /// The message.
         message: String,
     },
-    /// A node has failed, and the chain goes on with the target of its error edge.
+    /// A node failed, and the chain continues with the target of the node's error edge.
     ErrorHandled {
-        /// The node that failed.
+        /// Name of the failed node.
         node: String,
-        /// The node that comes next.
+        /// Name of the next node.
         to: String,
-        /// The reason of the failure.
+        /// Reason for the failure.
         reason: String,
     },
-    /// The user is asked something; [`Run::answer`](super::Run::answer) goes on.
+    /// A question to the user. Answer it with [`Run::answer`](super::Run::answer).
     NeedsInput {
-        /// The node that asks.
+        /// Name of the asking node.
         node: String,
         /// The question.
         message: String,
     },
-    /// The run has ended.
+    /// The run ended.
     Ended(Outcome),
 }
 
@@ -84,7 +83,7 @@ impl From<Notice> for RunEvent {
 }
 
 impl RunEvent {
-    /// The event as JSON, with its name as `event`.
+    /// Serializes the event as JSON. The member `event` is its name.
     pub fn to_value(&self) -> Value {
         match self {
             RunEvent::Started { node, agent, title, affordance, binding, target, why } => json!({

@@ -19,7 +19,7 @@ use super::{
     transport::Transport,
 };
 
-/// Plain HTTP.
+/// Binding for plain HTTP.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Http;
 
