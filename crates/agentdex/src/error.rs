@@ -28,7 +28,7 @@ pub use crate::td::BoxError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not JSON.
+    /// The text is not valid JSON.
     #[error("malformed JSON at line {line}, column {column}: {message}")]
     MalformedJson {
         /// Line, counted from 1.
@@ -317,7 +317,8 @@ pub enum Error {
         /// Id of the Thing.
         id: String,
     },
-    /// A version below the served one was written with a wider access, which would publish the served text.
+    /// A version lower than the served version was written with a wider access, which would also publish the served
+    /// text.
     #[error(
         "{id:?} is served from {}, which this access would publish although another version is written: leave the access out, \
          or publish all versions with `versions=all`", served_version(served.as_deref())
@@ -375,7 +376,7 @@ pub enum Error {
         path: PathBuf,
         /// Number of free bytes.
         free: u64,
-        /// Number of bytes that must be free.
+        /// Number of free bytes required.
         needed: u64,
     },
     /// The registry is shutting down.
@@ -462,7 +463,7 @@ pub enum Error {
     SignatureRequired {
         /// Status of the signature: `invalid`, `untrusted`, or `unsigned`.
         status: &'static str,
-        /// Why.
+        /// Reason for the status, if known.
         reason: Option<String>,
     },
     /// An operation on a file or socket failed.

@@ -89,8 +89,8 @@ impl Builder {
         self
     }
 
-    /// Opens or creates the registry. A missing or outdated search index is rebuilt in the
-    /// background: see [`Registry::status`].
+    /// Opens or creates the registry. If the search index is missing or outdated, it is rebuilt in the background;
+    /// see [`Registry::status`].
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if an option requires a disabled feature of the library, [`Error::StoreInUse`],
@@ -158,7 +158,8 @@ impl Builder {
     }
 }
 
-/// The positions that search index and vectors of a directory have come to: a store that ends earlier is older than it was.
+/// Returns the last positions of the search index and of the vectors in a directory. A store that ends at an earlier
+/// position has lost changes.
 #[doc(hidden)]
 pub fn followed(directory: &Path) -> Vec<Position> {
     let index = position_of_index(&directory.join("search"));
@@ -179,7 +180,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Builder::open`].
+    /// Same as [`Builder::open`].
     pub fn open(directory: impl AsRef<Path>) -> Result<Registry> {
         Registry::builder(directory).open()
     }

@@ -238,7 +238,7 @@ impl Registry {
     /// Like [`Registry::import`], for threads that may block.
     ///
     /// # Errors
-    /// As [`Registry::import`].
+    /// Same as [`Registry::import`].
     pub fn import_blocking(&self, import: Import) -> Result<Imported> {
         pollster::block_on(self.import(import))
     }

@@ -1,4 +1,4 @@
-//! Options of an import, which are kept with the original: a later document of the agent is converted with them as well.
+//! Options of an import. They are stored with the original and applied again to later documents of the agent.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,9 @@ use crate::{
 };
 
 impl Registry {
-    /// Converts a document that is to be imported. An agent that was imported in the same format keeps the options of that import,
-    /// such as the address that `base` gave: they count where `options` doesn't have them, with the warning `options-kept`. Blocks.
+    /// Converts a document to be imported. If the agent was already imported in this format, the options of that
+    /// import, such as the address given as `base`, apply unless overridden by `options`; the warning `options-kept`
+    /// reports that. Blocks.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -40,7 +41,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`convert::Import::to_things`]; [`crate::Error::Store`].
+    /// Same as [`convert::Import::to_things`], and [`crate::Error::Store`].
     pub fn convert(&self, import: &convert::Import, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
         let conversion = import.to_things(input, options)?;
         let Some((options, kept)) = self.options_kept(&conversion)? else { return Ok(conversion) };

@@ -74,7 +74,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Reads the keys.
+    /// Reads the keys of a store.
     ///
     /// # Errors
     /// [`Error::Store`]

@@ -292,7 +292,8 @@ impl Registry {
         *self.0.store.durable().borrow()
     }
 
-    /// Waits a moment until Things have the flags of a position, and returns the position whose flags they have. Blocks.
+    /// Waits briefly until the flags of Things reflect a position. Returns the position reflected by the flags.
+    /// Blocks.
     #[doc(hidden)]
     pub fn flags_position(&self, wanted: Seq) -> Seq {
         if self.0.flags.position() < wanted {
@@ -301,13 +302,13 @@ impl Registry {
         self.0.flags.position()
     }
 
-    /// The durable end of the log, as it moves: what followers wait on.
+    /// Returns a receiver for the durable end of the log, to be watched by followers.
     #[doc(hidden)]
     pub fn durable(&self) -> watch::Receiver<Seq> {
         self.0.store.durable()
     }
 
-    /// The cursor that a follower keeps in the store.
+    /// Returns the stored cursor of a follower.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -316,7 +317,7 @@ impl Registry {
         Ok(self.0.store.local().position(follower))
     }
 
-    /// Keeps the cursor of a follower.
+    /// Stores the cursor of a follower.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -325,7 +326,7 @@ impl Registry {
         self.0.store.local().set_position(follower, cursor)
     }
 
-    /// Forgets the cursor of a follower.
+    /// Deletes the cursor of a follower.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -334,7 +335,7 @@ impl Registry {
         self.0.store.local().remove_position(follower)
     }
 
-    /// The sessions of network followers that are kept here: name and what [`Registry::put_session`] was given.
+    /// Returns the stored sessions of network followers: the name and content passed to [`Registry::put_session`].
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -343,7 +344,7 @@ impl Registry {
         self.0.store.local().sessions()
     }
 
-    /// Keeps a session; durable as a cursor is.
+    /// Stores a session with the same durability as a cursor.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -352,7 +353,7 @@ impl Registry {
         self.0.store.local().put_session(name, session)
     }
 
-    /// Forgets a session.
+    /// Deletes a session.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::ShuttingDown`].

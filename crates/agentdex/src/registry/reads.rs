@@ -141,8 +141,8 @@ impl Registry {
         Ok(Changes { changes, last, oldest, truncated })
     }
 
-    /// At most `limit` entries of the log after `since`, as they are: what is shown of them has to go through
-    /// [`Registry::seen`].
+    /// Returns up to `limit` unfiltered entries of the log after `since`. Filter them with [`Registry::seen`] before
+    /// showing them to a caller.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -151,7 +151,7 @@ impl Registry {
         self.0.store.changes(since, limit)
     }
 
-    /// The entry at a position; none where the log has none, or none any more.
+    /// Returns the entry at a position, or `None` if the log has no entry there or no longer retains it.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -160,8 +160,8 @@ impl Registry {
         self.0.store.entry(seq)
     }
 
-    /// The next entries after `since`, at most `limit`, if they are in memory; empty at the end of the log.
-    /// Never waits for the disk. What is shown of them has to go through [`Registry::seen`].
+    /// Returns up to `limit` entries after `since` if they are cached in memory, and an empty list at the end of the
+    /// log. Never waits for the disk. Filter the entries with [`Registry::seen`] before showing them to a caller.
     #[doc(hidden)]
     pub fn cached_entries(&self, since: Seq, limit: usize) -> Option<Vec<Logged>> {
         self.0.store.cached_changes(since, limit)
@@ -191,10 +191,10 @@ impl Registry {
         self.history_after(id, since, limit, Presence::at(since))
     }
 
-    /// [`Registry::history`] for a reader that was present at other positions than the one that it reads on from.
+    /// Like [`Registry::history`], for a reader whose `presence` differs from the position `since`.
     ///
     /// # Errors
-    /// As [`Registry::history`].
+    /// Same as [`Registry::history`].
     #[doc(hidden)]
     pub fn history_after(&self, id: &str, since: Seq, limit: usize, presence: Presence) -> Result<Vec<Change>> {
         let id = td::normalize_id(id)?;
@@ -253,8 +253,8 @@ impl Registry {
         Ok(report)
     }
 
-    /// Returns the number of Things that the caller saw, and that have expired and aren't purged yet. Where all Things are
-    /// public the cost doesn't depend on that number; where thousands expire at once, they are counted little by little.
+    /// Returns the number of visible Things that have expired but are not yet purged. The cost is independent of that
+    /// number if all Things are public. When thousands expire at once, some of them are only counted by a later call.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -264,7 +264,7 @@ impl Registry {
         Ok(self.expired()?.iter().filter(|id| self.0.store.is_seen(id, &grants)).count())
     }
 
-    /// The ids that have expired and aren't purged yet: usually none.
+    /// Returns the ids of Things that have expired but are not yet purged. Usually empty.
     ///
     /// # Errors
     /// [`Error::Store`]

@@ -168,7 +168,7 @@ impl From<Verb> for Write {
 /// Result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The Thing.
+    /// Id of the Thing.
     pub id: String,
     /// Effect on the Thing; in a dry run, the effect that the write would have.
     pub effect: Effect,
@@ -298,7 +298,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::write`].
+    /// Same as [`Registry::write`].
     pub fn write_blocking(&self, write: Write) -> Result<Written> {
         pollster::block_on(self.write(Write { may_block: true, ..write }))
     }
@@ -325,7 +325,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::write`].
+    /// Same as [`Registry::write`].
     pub fn register(&self, document: impl Into<Json>) -> Result<Written> {
         self.write_blocking(Write::register(document))
     }
@@ -348,7 +348,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::write`].
+    /// Same as [`Registry::write`].
     pub fn put(&self, document: impl Into<Json>) -> Result<Written> {
         self.write_blocking(Write::put(document))
     }
@@ -366,7 +366,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`], else as [`Registry::write`].
+    /// [`Error::NotFound`] if the Thing doesn't exist; otherwise the same as [`Registry::write`].
     pub fn replace(&self, document: impl Into<Json>) -> Result<Written> {
         self.write_blocking(Write::put(document).when(Precondition::Present)).map_err(|error| match error {
             Error::PreconditionFailed { id, .. } => Error::NotFound { id },
@@ -389,7 +389,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::write`].
+    /// Same as [`Registry::write`].
     pub fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
         self.write_blocking(Write::patch(id, patch))
     }
@@ -409,7 +409,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::write`].
+    /// Same as [`Registry::write`].
     pub fn remove(&self, id: &str) -> Result<Written> {
         self.write_blocking(Write::remove(id))
     }
