@@ -1,4 +1,4 @@
-//! The audit trail: reading it, and noting what no change of a Thing tells.
+//! The audit trail: reading it, and recording events that don't change a Thing.
 
 use std::net::IpAddr;
 
@@ -11,8 +11,9 @@ use crate::{
 };
 
 impl Registry {
-    /// At most `limit` entries of the audit trail after the one with a number: what authenticated callers have changed,
-    /// written with the change, and what callers were denied. Each of its [chains](AuditChain) is retained as the log is.
+    /// Returns up to `limit` entries of the audit trail with numbers greater than `after`. The trail records changes
+    /// by authenticated callers, atomically with the change, and denied requests. Each of its [chains](AuditChain) is
+    /// retained like the log.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -20,30 +21,30 @@ impl Registry {
         self.0.store.audited(after, limit)
     }
 
-    /// As [`super::Keys::create`], with an entry of the audit trail in the name of its caller.
+    /// Creates a key like [`super::Keys::create`], with the caller as the author in the audit trail.
     ///
     /// # Errors
-    /// Those of [`super::Keys::create`].
+    /// Same as [`super::Keys::create`].
     pub fn create_key(&self, new: NewKey) -> Result<(ApiKey, String)> {
         self.keys().create_noted(new, |entry| self.entry_by_caller(entry))
     }
 
-    /// As [`super::Keys::revoke`], with an entry of the audit trail in the name of its caller.
+    /// Revokes a key like [`super::Keys::revoke`], with the caller as the author in the audit trail.
     ///
     /// # Errors
-    /// Those of [`super::Keys::revoke`].
+    /// Same as [`super::Keys::revoke`].
     pub fn revoke_key(&self, id: &str) -> Result<bool> {
         self.keys().revoke_noted(id, |entry| self.entry_by_caller(entry))
     }
 
-    /// Notes that its caller has done something that is no change of a Thing.
+    /// Records an action of the caller that is not a change of a Thing.
     #[doc(hidden)]
     pub fn note_done(&self, chain: AuditChain, action: &str, target: &str) {
         let (action, target, chain) = (action.to_owned(), target.to_owned(), Some(chain));
         self.note(AuditEntry { action, target, chain, ..AuditEntry::default() });
     }
 
-    /// Notes that its caller was denied something.
+    /// Records that a request of the caller was denied.
     #[doc(hidden)]
     pub fn note_denied(&self, target: &str, status: Option<u16>) {
         let Some(unlisted) = self.0.denials.take(Timestamp::now()) else { return };

@@ -10,12 +10,12 @@ use crate::{Timestamp, access::Principal};
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
 impl Registry {
-    /// Returns the caller that a credential stands for. The credential is an API key of this registry or, where an
-    /// issuer is configured, one of its tokens. Waits for the issuer where a token is signed by a key that isn't known
-    /// yet, at most five seconds.
+    /// Returns the caller identified by a credential: an API key of this registry or, if an issuer is configured, a
+    /// token from the issuer. If the token is signed with an unknown key, waits up to five seconds for the issuer's
+    /// keys.
     ///
     /// # Errors
-    /// Why it stands for nobody.
+    /// The reason why the credential is not accepted.
     pub async fn authenticate(&self, credential: &str) -> Result<Caller, Unauthenticated> {
         if let Some(caller) = self.keys().authenticate(credential) {
             return Ok(caller);
@@ -30,14 +30,14 @@ impl Registry {
         }))
     }
 
-    /// True if what a caller has proved itself with still counts: it hasn't expired and wasn't revoked.
+    /// True if the caller's credential is still valid: not expired and not revoked.
     #[doc(hidden)]
     pub fn is_valid(&self, caller: &Caller) -> bool {
         let is_known = |principal: &Arc<Principal>| !is_key(principal) || self.keys().has(&principal.key);
         caller.is_valid_at(Timestamp::now()) && caller.principal().is_none_or(is_known)
     }
 
-    /// Is done once that no longer counts.
+    /// Resolves when the caller's credential is no longer valid.
     #[doc(hidden)]
     pub async fn until_invalid(&self, caller: &Caller) {
         let Some(principal) = caller.principal() else { return std::future::pending().await };

@@ -1,16 +1,17 @@
-//! Backups: all that is stored at one moment, as one file, and a directory made of it again.
+//! Backups: the complete state of a registry at a single moment in a file, and restoring a data directory from it.
 //!
-//! | part | what it is |
+//! | part | content |
 //! |---|---|
 //! | first line | `agentdex-backup 2` |
 //! | second line | a JSON object: `registry`, `epoch`, `seq` (the end of the log), `records`, `at`, `version` of the program |
-//! | then | compressed (gzip): each key and value of the store (its layout is in `src/store/layout.rs`) as length of the key, length of the value (u32, big endian), key, value; at the end `0xFFFFFFFF`, the number of entries (u64), and the SHA-256 of all bytes before it |
-//! | last | the SHA-256 of all bytes of the file before it: 32 bytes |
+//! | then | compressed with gzip: for each key and value of the store (see `src/store/layout.rs` for their layout), the length of the key, the length of the value (u32, big endian), the key, and the value; at the end `0xFFFFFFFF`, the number of entries (u64), and the SHA-256 of all preceding bytes |
+//! | last | SHA-256 of all preceding bytes of the file: 32 bytes |
 //!
-//! `agentdex-backup 1`, which earlier versions wrote, is the same without the last part: nothing covers its first two lines.
+//! Earlier versions wrote `agentdex-backup 1`, which lacks the last part: no checksum covers its first two lines.
 //!
-//! It has the descriptions with what they were converted from, expiries, the log, tracked sources, saved queries, and
-//! what the store has beside: everything but what is made of it again (the search index, vectors) and the guardian's trail.
+//! A backup contains descriptions with their originals, expiries, the log, tracked sources, saved queries, and all
+//! other content of the store. It does not contain data derived from the store (the search index, vectors) and the
+//! guardian's trail.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -29,7 +30,7 @@ use crate::{
     store::{self, Pair, Snapshot},
 };
 
-/// The media type of a backup.
+/// Media type of a backup.
 pub const MEDIA_TYPE: &str = "application/vnd.agentdex.backup";
 const FIRST_LINE: &str = "agentdex-backup 2\n";
 /// That of earlier versions, whose files have no checksum of all of it.
@@ -46,56 +47,57 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Metadata of a backup: the second line of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupHead {
-    /// The uuid of the registry.
+    /// UUID of the registry.
     pub registry: uuid::Uuid,
-    /// The life of the store that it was taken of.
+    /// Epoch of the store.
     pub epoch: Epoch,
-    /// The end of the log: later changes aren't in it.
+    /// End of the log. Later changes are not in the backup.
     pub seq: Seq,
     /// Number of descriptions.
     pub records: u64,
-    /// When it was taken.
+    /// Time of the backup.
     pub at: Timestamp,
-    /// The version of agentdex that took it.
+    /// Version of agentdex that wrote the backup.
     pub version: String,
 }
 
 /// The two lines, and the compressed entries.
 type HeadAndEntries = io::Chain<io::Cursor<Vec<u8>>, GzEncoder<BufReader<Entries>>>;
 
-/// A backup that is being taken: the bytes of its file. Writes go on meanwhile.
+/// A backup in progress, to be read as the bytes of its file. Writes continue meanwhile.
 pub struct Backup {
     head: BackupHead,
     bytes: Summed<HeadAndEntries>,
 }
 
-/// The content of a backup that was restored, beside the descriptions.
+/// Content of a restored backup, apart from the descriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restored {
-    /// The head of the backup.
+    /// Metadata of the backup.
     pub head: BackupHead,
-    /// The API keys that are valid again, the oldest first: also those that were revoked after the backup was taken.
+    /// Restored API keys, oldest first. They include keys revoked after the backup was taken, which are valid again.
     pub keys: Vec<ApiKey>,
-    /// The number of API keys that were left out, by [`RestoreOptions::revoke_keys`].
+    /// Number of API keys omitted because of [`RestoreOptions::revoke_keys`].
     pub revoked_keys: usize,
-    /// The number of descriptions that their owner and admins alone see.
+    /// Number of descriptions visible only to their owner and admins.
     pub private: u64,
-    /// The number of descriptions that the members of a namespace see.
+    /// Number of descriptions visible only to members of a namespace.
     pub in_namespaces: u64,
-    /// Warnings about parts that no checksum covers, in a backup of an earlier version.
+    /// Warnings about parts without a checksum in backups of an earlier version.
     pub warnings: Vec<String>,
 }
 
 /// Options of [`restore_with`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RestoreOptions {
-    /// Leaves out all API keys: new ones have to be made, the first with [`Keys`](super::Keys) or `agentdex keys create --data`.
+    /// Whether to omit all API keys. New keys must then be created, the first one with [`Keys`](super::Keys) or
+    /// `agentdex keys create --data`.
     pub revoke_keys: bool,
 }
 
 impl Backup {
-    /// Returns the metadata that the file begins with.
+    /// Returns the metadata at the beginning of the file.
     pub fn head(&self) -> &BackupHead {
         &self.head
     }
@@ -108,7 +110,7 @@ impl Read for Backup {
 }
 
 impl Registry {
-    /// Takes a backup: reads as the bytes of its file. There is one at a time.
+    /// Takes a backup, to be read as the bytes of its file. Only one backup can be in progress at a time.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -129,7 +131,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Overloaded`] while another is being taken, [`Error::WritesClosed`], [`Error::Store`].
+    /// [`Error::Overloaded`] while another backup is in progress, [`Error::WritesClosed`], [`Error::Store`].
     pub fn backup(&self) -> Result<Backup> {
         let snapshot = self.0.store.snapshot()?;
         let head = BackupHead {
@@ -150,11 +152,11 @@ impl Registry {
     }
 }
 
-/// Makes the data directory of a registry from a backup. The directory must not exist, or be empty. The registry has a new
-/// epoch then: subscribers that resume get a `resync`. A directory in which this failed is of no use.
+/// Creates the data directory of a registry from a backup. The directory must be empty or not exist yet. The registry
+/// has a new epoch, so resuming subscribers receive a `resync`. After a failure the directory must not be used.
 ///
-/// Changes from after the backup are undone, revoked keys and narrowed accesses too: [`Restored`] says which keys are
-/// valid again, and how much isn't public.
+/// All changes since the backup are undone, including revoked keys and restricted access. [`Restored`] lists the keys
+/// that are valid again and counts the descriptions that aren't public.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};
@@ -172,13 +174,13 @@ impl Registry {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidBackup`], [`Error::UnsupportedStoreFormat`] for that of another version, [`Error::Io`] where there is
-/// something in the directory, [`Error::Store`].
+/// [`Error::InvalidBackup`], [`Error::UnsupportedStoreFormat`] for a backup of another store format, [`Error::Io`] if
+/// the directory is not empty, [`Error::Store`].
 pub fn restore(file: impl Read, directory: &Path) -> Result<Restored> {
     restore_with(file, directory, RestoreOptions::default())
 }
 
-/// The same as [`restore`], with options.
+/// Like [`restore`], with options.
 ///
 /// ```
 /// # use agentdex::registry::{RestoreOptions, restore_with};
@@ -193,7 +195,7 @@ pub fn restore(file: impl Read, directory: &Path) -> Result<Restored> {
 /// ```
 ///
 /// # Errors
-/// Those of [`restore`].
+/// Same as [`restore`].
 pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) -> Result<Restored> {
     let mut file = Summing { file: BufReader::with_capacity(BUFFER_BYTES, file), digest: Context::new(&SHA256) };
     let (head, is_summed) = read_head(&mut file)?;

@@ -13,8 +13,8 @@ use crate::{
 const MOST_LISTED: usize = 20;
 
 impl Registry {
-    /// Reads all that is stored, compares the log, the records and the search index with each other, and says what
-    /// doesn't fit together. Waits for the index; what is written meanwhile may be listed as a difference. Blocks.
+    /// Reads the whole store, compares the log, the records, and the search index with each other, and returns all
+    /// inconsistencies. Waits for the index. Concurrent writes may be reported as differences. Blocks.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -28,7 +28,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::search`] and [`Registry::backup`].
+    /// Same as [`Registry::search`] and [`Registry::backup`].
     pub fn check(&self) -> Result<Checked> {
         let mut checked = self.0.store.check()?;
         checked.faults.extend(self.compare_index()?);

@@ -1,4 +1,4 @@
-//! Compatible search of a registry: what fits the data that a caller has and wants, and what fits a Thing.
+//! Search for compatible capabilities, by the schemas of the caller's data or of another Thing.
 
 use std::{
     collections::HashSet,
@@ -28,21 +28,21 @@ const TIME_BUDGET: Duration = Duration::from_secs(2);
 /// Maximum time that a search waits for the shapes of earlier writes.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The result of a compatible search, and the log position that it shows.
+/// Result of a compatible search, with the log position it reflects.
 #[derive(Debug, Serialize)]
 pub struct CompatibleAnswer {
-    /// The capabilities that fit: their number, and a page of them.
+    /// Compatible capabilities: their total number, and a page of them.
     #[serde(flatten)]
     pub found: Found,
-    /// Every change up to this one is taken into account.
+    /// Last change reflected in the result.
     pub seq: Seq,
 }
 
 impl Registry {
-    /// Finds capabilities whose required inputs are among what the caller has, and whose outputs are what it
-    /// wants, as their schemas have it. Parts correspond by name or title, or by a name that means the same. What may
-    /// not fit, or has to be converted by the type compatibility rules of Agent Spec, has a fit below 0.5 and
-    /// doubts. Every acknowledged write is found. Blocks.
+    /// Finds capabilities whose required inputs are available to the caller, and whose outputs contain the data
+    /// wanted by the caller, according to their schemas. Members correspond if their names or titles are equal or
+    /// synonyms. A match that is uncertain, or that needs a conversion by the type compatibility rules of Agent Spec,
+    /// has a fit below 0.5 and a list of doubts. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # fn main() -> agentdex::Result<()> {
@@ -76,7 +76,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where neither `have` nor `want` is given or one isn't a schema;
+    /// [`Error::InvalidQuery`] if both `have` and `want` are missing or if either is not a schema;
     /// [`Error::LimitExceeded`], [`Error::IndexRebuilding`]; [`Error::QueryTooCostly`] after 2 s.
     pub fn search_compatible(&self, query: &CompatibleQuery) -> Result<CompatibleAnswer> {
         let (have, want) = have_and_want(query.have.as_ref(), query.want.as_ref())?;
@@ -101,11 +101,11 @@ impl Registry {
         Ok(CompatibleAnswer { found: known.index.find(&request)?, seq })
     }
 
-    /// Finds, for each capability of a Thing, at most `limit` capabilities of others that can take what it gives,
-    /// and that can give what it needs; none if there is no such Thing. Blocks.
+    /// Finds the neighbors of each capability of a Thing: up to `limit` capabilities of other Things that accept its
+    /// output, and as many that produce its input. Returns `None` if the Thing doesn't exist. Blocks.
     ///
     /// # Errors
-    /// [`Error::InvalidId`]; otherwise as [`Registry::search_compatible`].
+    /// [`Error::InvalidId`]; otherwise the same as [`Registry::search_compatible`].
     pub fn compatible_with(&self, id: &str, near_misses: bool, limit: usize) -> Result<Option<Neighbors>> {
         let id = td::normalize_id(id)?.into_owned();
         let seq = self.shapes_at_the_end()?;

@@ -21,9 +21,9 @@ const TIME_BUDGET: Duration = Duration::from_millis(500);
 const MAX_CHAINS: usize = 100;
 
 impl Registry {
-    /// Finds chains of capabilities that lead from the data that the caller has to the data that it wants: what each
-    /// step needs is there from the beginning or given by a step before it. Each chain is also an Agent Spec Flow,
-    /// which can be imported again. Every acknowledged write is found. Blocks.
+    /// Finds chains of capabilities that lead from the caller's data to the wanted data: the inputs of each step are
+    /// available from the start or produced by an earlier step. Each chain is also returned as an importable Agent
+    /// Spec Flow. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -44,7 +44,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where `have` or `want` isn't a schema; [`Error::LimitExceeded`],
+    /// [`Error::InvalidQuery`] if `have` or `want` is not a schema; [`Error::LimitExceeded`],
     /// [`Error::IndexRebuilding`].
     pub fn compose(&self, query: &ComposeQuery) -> Result<ComposeResult> {
         if !(1..=MAX_STEPS).contains(&query.max_steps) {

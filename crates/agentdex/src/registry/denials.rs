@@ -19,8 +19,8 @@ struct Second {
 }
 
 impl Denials {
-    /// Counts a denial. Returns none if the audit trail leaves it out; otherwise the number of denials that were left
-    /// out since the last listed one.
+    /// Counts a denial. Returns `None` if the denial is omitted from the audit trail, and otherwise the number of
+    /// denials omitted since the last recorded one.
     pub fn take(&self, now: Timestamp) -> Option<u64> {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.0.saturating_sub(second.began) >= 1000 || now.0 < second.began {

@@ -1,4 +1,4 @@
-//! Proof that an owner has a domain: a statement on the domain's own site.
+//! Proof of domain ownership: a statement on the domain's website.
 
 use serde::Deserialize;
 
@@ -26,14 +26,14 @@ struct DomainOwner {
 }
 
 impl Registry {
-    /// Asks a domain whether it names the caller, if that is what a claim of its namespace takes: `None` for a namespace
-    /// that has another name or is claimed already, and for callers who need no proof.
+    /// Asks a domain to confirm the caller as an owner, if claiming its namespace requires that. Returns `None` if
+    /// the namespace is not named after a domain or is already claimed, and for callers exempt from the proof.
     ///
     /// The domain serves `{"owners": [{"owner": "weather-team", "registry": "https://registry.example"}]}` at
-    /// `/.well-known/agentdex.json` over HTTPS, where `registry` is the URL of this registry.
+    /// `/.well-known/agentdex.json` over HTTPS. `registry` is the URL of this registry.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`], which says what is missing; [`Error::FetchBusy`].
+    /// [`Error::AccessRefused`] with the missing part of the proof; [`Error::FetchBusy`].
     pub async fn domain_proof(&self, name: &Namespace, registry_url: Option<&str>) -> Result<Option<DomainProof>> {
         let (Some(owner), true) = (self.1.owner().cloned(), self.grants().is_some()) else { return Ok(None) };
         if !name.is_domain() || self.namespaces().find(name).is_some() {

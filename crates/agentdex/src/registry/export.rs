@@ -1,4 +1,4 @@
-//! Exporting: a Thing in the format that it was imported in, or as near as that format comes to it.
+//! Export of a Thing in its original format, or in another format as closely as possible.
 
 use super::{Registry, import_options, own_members};
 use crate::{
@@ -14,20 +14,20 @@ const TD_JSON: &str = "application/td+json";
 /// A Thing in another format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The media type of the document.
+    /// Media type of the document.
     pub media_type: String,
-    /// The document.
+    /// Bytes of the document.
     pub bytes: Vec<u8>,
-    /// Members of the Thing that the document lacks or changes, and values that were removed from an original or from an edit. `None`
-    /// for Thing Descriptions, and for an original from which nothing was removed.
+    /// Warnings about members of the Thing that are missing or changed in the document, and about values removed from
+    /// an original or an edit. `None` for Thing Descriptions, and for an original without removed values.
     pub warnings: Option<Vec<Violation>>,
 }
 
 impl Exported {
-    /// The document in JSON, where it is an original in YAML. Blocks.
+    /// Converts an original in YAML to JSON. Other documents are returned unchanged. Blocks.
     ///
     /// # Errors
-    /// Those of [`Syntax::to_json`].
+    /// Same as [`Syntax::to_json`].
     pub fn into_json(self) -> Result<Exported> {
         let bytes = match syntax_of(&self.media_type) {
             Syntax::Json => self.bytes,
@@ -45,11 +45,11 @@ fn syntax_of(media_type: &str) -> Syntax {
 /// Options of an export.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportOptions<'o> {
-    /// The version of the format; none: that of the original, else the first that the format has.
+    /// Version of the format. Defaults to the version of the original, or else to the first version of the format.
     pub format_version: Option<&'o str>,
-    /// The version of the Thing, or a range; none: the one that is served.
+    /// Version of the Thing, or a version range. Defaults to the served version.
     pub version: Option<&'o str>,
-    /// False for the original as it came, without what was edited by hand since.
+    /// Whether to include edits made since the import. If false, the original is exported as it was imported.
     pub edits: bool,
 }
 
@@ -60,8 +60,9 @@ impl Default for ExportOptions<'_> {
 }
 
 impl Registry {
-    /// A Thing in a format, in a version of it where one is named: the document that it was imported from, byte for byte
-    /// where nothing secret was in it, else one that is made of its description. Blocks.
+    /// Exports a Thing in a format, optionally in a given version of that format. If the Thing was imported in this
+    /// format, returns its original, byte for byte unless secrets were removed from it. Otherwise the document is
+    /// generated from the description. Blocks.
     ///
     /// ```
     /// use agentdex::{Registry, convert::Format, td::Description};
@@ -76,16 +77,16 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NotExpressible`] where the format would need what the description doesn't say, or
-    /// has no such version; [`Error::InvalidId`], [`Error::Store`].
+    /// [`Error::NotFound`], [`Error::NotExpressible`] if the description lacks content required by the format or if
+    /// the format has no such version; [`Error::InvalidId`], [`Error::Store`].
     pub fn export(&self, id: &str, format: Format, version: Option<&str>) -> Result<Exported> {
         self.export_with(id, format, ExportOptions { format_version: version, ..ExportOptions::default() })
     }
 
-    /// The same with what was edited by hand or without, and in another version of the Thing. Blocks.
+    /// Like [`Registry::export`], with options: with or without edits, and in another version of the Thing. Blocks.
     ///
     /// # Errors
-    /// Those of [`Registry::export`], and [`Error::NoSuchVersion`].
+    /// Same as [`Registry::export`], and [`Error::NoSuchVersion`].
     pub fn export_with(&self, id: &str, format: Format, options: ExportOptions<'_>) -> Result<Exported> {
         let id = td::normalize_id(id)?;
         let source = self.source(&id, options)?;

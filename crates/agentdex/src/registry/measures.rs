@@ -1,4 +1,5 @@
-//! Numbers of what works beside a registry, such as an MQTT endpoint: they appear with its own at `/metrics`.
+//! Metrics of components beside the registry, such as an MQTT endpoint, published with the registry's metrics at
+//! `/metrics`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -36,7 +37,7 @@ pub trait MetricSource: Send + Sync {
 pub(super) struct Measures(Mutex<Vec<Weak<dyn MetricSource>>>);
 
 impl Measures {
-    /// Adds a source, as long as somebody else holds it.
+    /// Adds a source, until it is dropped by its owner.
     pub fn add(&self, source: &Arc<impl MetricSource + 'static>) {
         let source: Weak<dyn MetricSource> = Arc::downgrade(source) as Weak<_>;
         let mut sources = self.lock();
@@ -44,7 +45,8 @@ impl Measures {
         sources.push(source);
     }
 
-    /// The numbers of all sources, or of those that tell of no Things, those of one name added up.
+    /// Returns the metrics of all sources, summed by name. Unless `sees_everything`, sources with metrics about
+    /// restricted Things are omitted.
     pub fn read(&self, sees_everything: bool) -> Vec<Metric> {
         let sources = self.lock().clone();
         let mut metrics: Vec<Metric> = Vec::new();

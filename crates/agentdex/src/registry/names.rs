@@ -1,9 +1,9 @@
-//! The names of Things, and which of them are easily taken for another's.
+//! Names of Things, and the detection of confusable names.
 //!
-//! A name is compared by what it looks like: its skeleton (UTS 39, section 4) in small letters, with single spaces. It is
-//! confusable with that of the first public Thing which looks the same, if that is somebody else's and is written
-//! differently. It is confusable as well with the name of an earlier public Thing of somebody else that has a valid
-//! signature, which this one hasn't, if both are the same or differ by one character that is no digit.
+//! Names are compared by their skeleton (UTS 39, section 4) in lower case, with single spaces. A name is confusable
+//! with the name of the first public Thing with the same skeleton if that Thing has another owner and its name is
+//! spelled differently. A name of an unsigned Thing is also confusable with the name of an earlier public Thing of
+//! another owner with a valid signature, if both names are equal or differ in a single character other than a digit.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -32,9 +32,9 @@ pub(super) struct Named<'a> {
     pub owner: Option<&'a str>,
     pub created: Timestamp,
     pub is_public: bool,
-    /// True if its description has a valid signature.
+    /// True if the description has a valid signature.
     pub is_signed: bool,
-    /// Flags of its texts.
+    /// Flags of the description's texts.
     pub flags: Vec<Flag>,
 }
 
@@ -70,7 +70,7 @@ enum Side {
 }
 
 impl Names {
-    /// Adds a Thing, or replaces what is known of it.
+    /// Adds a Thing, or replaces its entry.
     pub fn put(&mut self, named: Named<'_>) {
         self.remove(named.id);
         let title: String = named.title.unwrap_or_default().chars().take(LONGEST).collect();
@@ -106,7 +106,7 @@ impl Names {
         self.hasher.hash_one(entry.skeleton())
     }
 
-    /// Forgets a Thing.
+    /// Removes a Thing.
     pub fn remove(&mut self, id: &str) {
         let Some((number, entry)) =
             self.entries.number(id).and_then(|number| Some((number, self.entries.take(number)?)))
@@ -126,7 +126,7 @@ impl Names {
         }
     }
 
-    /// Returns the current flags of a Thing: those of its texts, and that of a confusable name.
+    /// Returns the current flags of a Thing: the flags of its texts, and a flag if its name is confusable.
     pub fn flags_of(&self, id: &str) -> Vec<Flag> {
         let Some(entry) = self.entries.number(id).and_then(|number| self.entries.get(number)) else {
             return Vec::new();

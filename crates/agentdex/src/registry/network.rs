@@ -1,5 +1,5 @@
-//! The part of a registry that needs the network: tracked sources, and the issuer of tokens. `no_network.rs` stands for it in
-//! a library without the feature `fetch`.
+//! Components of a registry that need the network: tracked sources, and the token issuer. Replaced by `no_network.rs`
+//! in builds without the feature `fetch`.
 
 use std::sync::Arc;
 
@@ -46,25 +46,26 @@ impl Network {
         Ok(Network { tracker, issuer })
     }
 
-    /// The number of tracked sources of Things that `is_seen` names, where sources can be tracked.
+    /// Returns the number of tracked sources of Things accepted by `is_seen`, or `None` if tracking is not
+    /// configured.
     pub fn metric(&self, is_seen: impl Fn(&str) -> bool) -> Option<Metric> {
         let value = self.tracker.as_ref()?.sources(is_seen) as u64;
         Some(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value })
     }
 
-    /// The holder of a token; none without an issuer.
+    /// Authenticates the holder of a token. Returns `None` if no issuer is configured.
     pub async fn authenticate(&self, token: &str) -> Option<std::result::Result<Arc<Principal>, Unauthenticated>> {
         Some(self.issuer.as_ref()?.authenticate(token).await)
     }
 
-    /// Schedules the source of a Thing by what is stored, after somebody may have changed that.
+    /// Updates the schedule of a Thing's source from the stored metadata, after a possible change.
     pub async fn reschedule(&self, store: &Store, id: &str) {
         if let Some(tracker) = &self.tracker {
             tracker.reschedule(store, id).await;
         }
     }
 
-    /// Ends polls and fetches.
+    /// Stops polling and fetching.
     pub fn stop(&self) {
         if let Some(tracker) = &self.tracker {
             tracker.stop();

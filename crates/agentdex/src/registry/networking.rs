@@ -1,4 +1,4 @@
-//! The face of the network for an embedder: options of tracking and of the issuer of tokens, and how people sign in.
+//! Public network options of a registry: tracking of sources, the token issuer, and the sign-in of people.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::{
 };
 
 impl Builder {
-    /// Lets the registry import documents by URL, and poll those URLs for changes.
+    /// Allows importing documents by URL and polling those URLs for changes.
     pub fn tracking(mut self, tracking: Tracking) -> Builder {
         self.network.tracking = Some(tracking);
         self
     }
 
-    /// Lets clients of servers that authenticate prove who they are with tokens of an issuer, beside API keys.
+    /// Accepts tokens of an issuer, in addition to API keys, to identify the clients of a server.
     pub fn issuer(mut self, issuer: IssuerOptions) -> Builder {
         self.network.issuer = Some(issuer);
         self
@@ -25,12 +25,12 @@ impl Builder {
 }
 
 impl Registry {
-    /// The issuer whose tokens are accepted.
+    /// Returns the issuer of accepted tokens, if configured.
     pub fn issuer(&self) -> Option<&IssuerOptions> {
         self.0.network.issuer.as_deref().map(Issuer::options)
     }
 
-    /// The sign-in of people on the web page, where the issuer is set up for that and has been reached.
+    /// Returns the sign-in for people on the web page, if the issuer is configured for it and has been reached.
     pub fn sign_in(&self) -> Option<Arc<SignIn>> {
         self.0.network.issuer.as_ref().and_then(|issuer| issuer.sign_in())
     }

@@ -1,4 +1,4 @@
-//! A registry that doesn't use the network: what `network.rs` is in a library without the feature `fetch`.
+//! Replacement for `network.rs` in builds without the feature `fetch`: a registry without network access.
 
 use std::sync::Arc;
 
@@ -20,25 +20,25 @@ pub(super) struct NetworkOptions {}
 pub(super) struct Network;
 
 impl Network {
-    /// Leaves stored sources as they are.
+    /// Ignores stored sources.
     pub fn open(_: NetworkOptions, _: &Store, _: &[(String, Vec<u8>)], _: &Measures) -> Result<Network> {
         Ok(Network)
     }
 
-    /// The number of tracked sources: none can be.
+    /// Returns `None`: there are no tracked sources.
     pub fn metric(&self, _: impl Fn(&str) -> bool) -> Option<Metric> {
         None
     }
 
-    /// The holder of a token: there is no issuer.
+    /// Returns `None`: there is no issuer.
     pub async fn authenticate(&self, _: &str) -> Option<std::result::Result<Arc<Principal>, Unauthenticated>> {
         None
     }
 
-    /// Leaves the schedule, which there is not, as it is.
+    /// Does nothing: there is no schedule.
     pub async fn reschedule(&self, _: &Store, _: &str) {}
 
-    /// Ends nothing.
+    /// Does nothing.
     pub fn stop(&self) {}
 }
 

@@ -1,4 +1,4 @@
-//! The past as the caller of a registry sees it: entries of the log go through [`visibility`].
+//! Past changes as visible to the caller of a registry: log entries are filtered by [`visibility`].
 
 use std::{sync::Arc, vec};
 
@@ -20,8 +20,8 @@ use crate::{
 /// The number of changes of a Thing that are read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// An entry of the log as the caller of a registry sees it: of a change at most one, of a membership one of each Thing
-/// that it brings into its sight or takes out of it, ascending by id. All have the position of the entry.
+/// Changes visible to a caller in a single log entry: at most one for a change of a Thing, and one for each Thing
+/// that becomes visible or invisible by a change of membership, ascending by id. All have the position of the entry.
 pub struct Seen(Content);
 
 enum Content {
@@ -30,7 +30,7 @@ enum Content {
 }
 
 impl Seen {
-    /// Those of Things after an id.
+    /// Keeps only changes of Things with ids greater than `id`.
     pub fn after(mut self, id: &str) -> Seen {
         if let Content::Membership { ids, .. } = &mut self.0 {
             while ids.as_slice().first().is_some_and(|next| next.as_str() <= id) {
@@ -42,7 +42,7 @@ impl Seen {
 }
 
 impl Seen {
-    /// That of one Thing.
+    /// Keeps only the change of the Thing `id`.
     pub fn of(mut self, id: &str) -> Seen {
         match &mut self.0 {
             Content::Change(Some(Ok(change))) if change.id != id => self.0 = Content::Change(None),
@@ -72,8 +72,9 @@ impl Iterator for Seen {
 }
 
 impl Registry {
-    /// An entry of the log as its caller sees it: a Thing that comes into sight is created for it, and one that leaves it is
-    /// deleted. How much of a deletion it gets depends on when it was present.
+    /// Returns the changes in a log entry as visible to the caller. A Thing that becomes visible is reported as
+    /// created, a Thing that becomes invisible as deleted. The content of a deletion depends on the `presence` of the
+    /// reader.
     #[doc(hidden)]
     pub fn seen(&self, entry: &Logged, presence: Presence) -> Seen {
         match entry {

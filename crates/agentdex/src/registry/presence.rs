@@ -1,13 +1,14 @@
-//! `Presence`: when a reader of the log was connected, which decides what a deletion that it gets contains.
+//! `Presence`: the positions at which a reader of the log was connected, which determine the content of its
+//! deletions.
 
 use super::visibility;
 use crate::{access::Grants, change::Seq, store::Life};
 
-/// Positions of the log at which a reader was present: the one that it resumes from, and all since it connected.
+/// Log positions at which a reader was present: the position it resumes from, and all positions since it connected.
 ///
-/// A reader that doesn't see the end of a life gets one deletion. That deletion has the capabilities of the Thing, and goes
-/// to their topics, only if the reader was present while it saw the life. Otherwise it has the id alone: what was retracted
-/// before somebody read it isn't shown to it any more.
+/// When a Thing is removed or becomes invisible, a reader receives a deletion. It contains the capabilities of the
+/// Thing, and is sent to their topics, only if the reader was present while the Thing was visible to it. Otherwise it
+/// contains only the id: content retracted before a reader received it is never sent to that reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Presence {
     resumed: Seq,
@@ -15,15 +16,16 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// A reader that was always connected. Used to redeliver messages that were sent before.
+    /// Presence of a reader that never disconnected. Used to redeliver messages.
     pub const ALWAYS: Presence = Presence { resumed: Seq::ZERO, connected: Seq::ZERO };
 
-    /// Creates the presence of a reader that resumes after `resumed` and connected when the log ended at `connected`.
+    /// Creates the presence of a reader that resumes after `resumed`, and connected when the log ended at
+    /// `connected`.
     pub fn new(resumed: Seq, connected: Seq) -> Presence {
         Presence { resumed, connected }
     }
 
-    /// Creates the presence of a single request that resumes after a position.
+    /// Creates the presence of a request that resumes after a position and ends with its response.
     pub fn at(resumed: Seq) -> Presence {
         Presence { resumed, connected: Seq(u64::MAX) }
     }

@@ -1,4 +1,4 @@
-//! Records: Things with all that is stored of each, for other programs and other versions of this one, and taken again.
+//! Records: the complete stored state of each Thing, for export to other programs or versions, and import.
 
 use agentdex_api::{Effect, FullRecord, OriginalDocument, RecordVersion};
 use serde_json::value::RawValue;
@@ -16,15 +16,15 @@ use crate::{
     td::{self, Document, Identity, Report, Violation},
 };
 
-/// The records of a registry, in the order of their ids.
+/// Iterator over the records of a registry, ascending by id.
 pub struct FullRecords {
     registry: Registry,
     records: Records,
 }
 
 impl Registry {
-    /// The Things with all that is stored of each, in the order of their ids, those after `after`. What is written
-    /// meanwhile may or may not be among them: a [backup](Registry::backup) is of one moment.
+    /// Returns the complete stored state of all Things with ids greater than `after`, ascending by id. Concurrent
+    /// writes may or may not be included; a [backup](Registry::backup) reflects a single moment.
     ///
     /// ```
     /// # let home = std::env::temp_dir().join(format!("agentdex-records-{}", std::process::id()));
@@ -42,7 +42,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] for callers who don't see everything.
+    /// [`Error::AccessRefused`] for callers without access to everything.
     pub fn full_records(&self, after: Option<&str>) -> Result<FullRecords> {
         self.check_sees_all()?;
         // No id has a zero byte, so that this is where the next one may begin.
@@ -50,11 +50,11 @@ impl Registry {
         Ok(FullRecords { registry: self.clone(), records: self.0.store.records(start.as_deref()) })
     }
 
-    /// Writes a record: its Thing is created as of then, or replaced, and is whose it was.
+    /// Writes a record: creates or replaces its Thing, with the owner, access, and times from the record.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] for callers who don't see everything, [`Error::Invalid`] also for one that has expired,
-    /// else as [`Registry::write`].
+    /// [`Error::AccessRefused`] for callers without access to everything, [`Error::Invalid`] also for an expired
+    /// record; otherwise the same as [`Registry::write`].
     pub async fn write_record(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         self.check_sees_all()?;
         let (access, is_kept) = self.access_here(record.owner, record.visibility, record.namespace);
@@ -138,10 +138,10 @@ impl Registry {
         Ok(Written { id, effect, seq, warnings })
     }
 
-    /// [`Registry::write_record`] for threads that may block.
+    /// Writes a record on a thread that may block. See [`Registry::write_record`].
     ///
     /// # Errors
-    /// As [`Registry::write_record`].
+    /// Same as [`Registry::write_record`].
     pub fn write_record_blocking(&self, record: FullRecord, dry_run: bool) -> Result<Written> {
         pollster::block_on(self.write_record(record, dry_run))
     }

@@ -1,4 +1,4 @@
-//! Credentials in descriptions that are sent by hand: they are flagged, replaced, or refused.
+//! Credentials in registered descriptions: they are flagged, replaced, or refused.
 
 use crate::{
     Error, Result,
@@ -6,8 +6,8 @@ use crate::{
     td::{self, Admission, Document, Identity, Report, Strictness},
 };
 
-/// Treatment of credentials in descriptions that are sent by hand, edits of imported agents included. Those in documents of
-/// other formats are replaced when they are imported.
+/// Treatment of credentials in registered descriptions, including edits of imported agents. Credentials in documents
+/// of other formats are always replaced on import.
 ///
 /// ```
 /// use agentdex::{Error, Registry, registry::{Options, Redaction}, td::Description};
@@ -24,21 +24,21 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Redaction {
-    /// They are stored as they were sent, each with a warning; the description has the flag `credential`.
+    /// Store credentials unchanged, each with a warning, and set the flag `credential` of the description.
     #[default]
     Flag,
-    /// They are replaced before anything is stored, each with a warning.
+    /// Replace credentials before storing the description, each with a warning.
     Replace,
-    /// A description with one is refused.
+    /// Refuse descriptions with credentials.
     Refuse,
 }
 
 impl Redaction {
-    /// Treats the credentials of a description that is about to be stored.
+    /// Applies the policy to the credentials of a description before it is stored.
     ///
     /// # Errors
-    /// [`Error::CredentialInDescription`] where they are refused, or where the description would be invalid or another one without
-    /// them.
+    /// [`Error::CredentialInDescription`] if credentials are refused, or if replacing them would make the description
+    /// invalid or change its id.
     #[doc(hidden)]
     pub fn apply(self, mut admission: Admission, strictness: Strictness) -> Result<Admission> {
         let credentials = Credentials::find(admission.thing.text(), admission.thing.value());
@@ -56,10 +56,10 @@ impl Redaction {
         Ok(admission)
     }
 
-    /// The text of a description as it is stored.
+    /// Returns the text of a description as it would be stored.
     ///
     /// # Errors
-    /// Those of [`Document::parse`].
+    /// Same as [`Document::parse`].
     #[doc(hidden)]
     pub fn stored_text(self, description: &Document) -> Result<String> {
         let text = description.text();

@@ -1,4 +1,4 @@
-//! Salvage: data directories whose files are damaged, or were replaced by older ones.
+//! Salvage of data directories with damaged files, or with files replaced by older copies.
 
 use std::{fmt, path::Path, thread, time::Duration};
 
@@ -11,8 +11,8 @@ use crate::{
 /// The pause before a search index that is being built is asked again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Reads all that is in the data directory of a registry that isn't open, and says what doesn't fit together, or isn't there
-/// any more. Nothing is written to it: a copy is read, in the folder for temporary files (`TMPDIR`). Blocks.
+/// Reads the complete data directory of a closed registry, and reports inconsistencies and losses. The directory is
+/// not modified: a copy is read, in the folder for temporary files (`TMPDIR`). Blocks.
 ///
 /// ```
 /// # use agentdex::{Registry, registry::{Verdict, inspect}, td::Description};
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// ```
 ///
 /// # Errors
-/// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`]; [`Error::DiskFull`] where there is no room for the copy;
+/// [`Error::StoreInUse`], [`Error::UnsupportedStoreFormat`]; [`Error::DiskFull`] if there is no space for the copy;
 /// [`Error::Io`].
 pub fn inspect(directory: &Path) -> Result<Inspection> {
     inspect_with(directory, |_| {})
@@ -102,23 +102,24 @@ pub fn inspect_with(directory: &Path, progress: impl Fn(InspectionStep)) -> Resu
     Ok(inspection)
 }
 
-/// Makes a data directory of what can be read in the one of a registry that isn't open, which stays as it is: a copy is read.
-/// The new one must not exist, or be empty; it has a new epoch. Records whose access isn't shown to be the last one arrive
-/// private, and keys are revoked then ([`Salvaged::is_proven`]). Blocks.
+/// Creates a new data directory from the readable content of a closed registry's directory. The old directory is not
+/// modified: a copy is read. The new directory must be empty or not exist yet; it has a new epoch. If the last access
+/// of a record can't be proven, the record becomes private; in that case, keys are revoked ([`Salvaged::is_proven`]).
+/// Blocks.
 ///
 /// # Errors
-/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] where nothing can be read; [`Error::DiskFull`] where there is no room for
-/// the copy; [`Error::Io`], [`Error::Store`].
+/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if nothing can be read; [`Error::DiskFull`] if there is no space
+/// for the copy; [`Error::Io`], [`Error::Store`].
 pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
     store::salvage(directory, to)
 }
 
-/// Takes a data directory for right that is older than it was because its files were put back on purpose. It gets a new epoch,
-/// so that subscribers that resume get a `resync`, and all keys are revoked: their ids are returned. Who may see an agent, and
-/// who is a member of a namespace, is what it was. Blocks.
+/// Accepts a data directory that was deliberately restored from older files. It gets a new epoch, so resuming
+/// subscribers receive a `resync`. All keys are revoked, and their ids are returned. Access to agents, and the
+/// members of namespaces, remain as found in the directory. Blocks.
 ///
 /// # Errors
-/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] where it is damaged beside that; [`Error::Io`], [`Error::Store`].
+/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if the directory is also damaged; [`Error::Io`], [`Error::Store`].
 pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     store::accept_rollback(directory)
 }

@@ -1,4 +1,4 @@
-//! The saved queries of a registry as its caller sees and changes them, and what changes mean for them.
+//! Saved queries of a registry, as visible to the caller, and their events.
 
 use std::{
     collections::BTreeSet,
@@ -31,8 +31,8 @@ use crate::{
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
 impl Registry {
-    /// Saves a query under a name, in place of the one that had it, and says whether it is new. Blocks until all Things
-    /// that match are known and the query is durable.
+    /// Saves a query under a name, replacing a query with the same name. Returns true if the query is new. Blocks
+    /// until all matching Things are known and the query is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -51,17 +51,17 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::save_query_with`].
+    /// Same as [`Registry::save_query_with`].
     pub fn save_query(&self, name: impl Into<QueryName>, query: QueryParameters) -> Result<bool> {
         self.save_query_with(name, query, AccessRequest::default()).map(|(_, is_new)| is_new)
     }
 
-    /// Saves a query with an access, and returns it with whether it is new. A new query of an owner is private unless
-    /// asked otherwise: its words are nobody else's business. One without an owner is public. The access of one that is
-    /// there stays as it is, but for what is asked.
+    /// Saves a query with an owner and visibility. Returns the query, and true if it is new. A new query with an
+    /// owner is private by default, since its words may be confidential; a new query without an owner is public.
+    /// Replacing a query changes only the requested parts of its access.
     ///
-    /// A name alone stands for the caller's own query; for an admin who has none of that name, for the one without an
-    /// owner, if there is one.
+    /// A name without an owner refers to the caller's own query. For an admin without a query of that name, it refers
+    /// to the query without an owner, if there is one.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -89,11 +89,11 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where the name or the query can't be used, [`Error::NoSuchQuery`] where the caller doesn't
-    /// see the one that is named, [`Error::NotOwner`] where it may not change it, [`Error::AccessRefused`] and
-    /// [`Error::NotMember`] where it may not ask for this access, [`Error::LimitExceeded`] beyond 10,000 queries, 1,000 of
-    /// one owner, or where all of them together match more than 20,000,000 Things; [`Error::WritesClosed`]; as
-    /// [`Registry::search`].
+    /// [`Error::InvalidQuery`] if the name or the query is invalid; [`Error::NoSuchQuery`] if the named query is
+    /// hidden from the caller; [`Error::NotOwner`] if the caller must not change it; [`Error::AccessRefused`] and
+    /// [`Error::NotMember`] if the caller must not request this access; [`Error::LimitExceeded`] beyond 10,000
+    /// queries, 1,000 queries of an owner, or 20,000,000 matches of all queries together; [`Error::WritesClosed`];
+    /// otherwise the same as [`Registry::search`].
     pub fn save_query_with(
         &self,
         name: impl Into<QueryName>,
@@ -103,7 +103,7 @@ impl Registry {
         self.save(name.into(), query, access, |_| Ok(()))
     }
 
-    /// [`Registry::save_query_with`] for a name that no query of the caller has yet.
+    /// Like [`Registry::save_query_with`], but fails if the caller already has a query with this name.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -118,7 +118,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`]; as [`Registry::save_query_with`].
+    /// [`Error::AlreadyExists`]; otherwise the same as [`Registry::save_query_with`].
     pub fn save_new_query(
         &self,
         name: impl Into<QueryName>,
@@ -194,12 +194,12 @@ impl Registry {
         Ok((named, is_new))
     }
 
-    /// The query of that name, if the caller sees it.
+    /// Returns the query with the given name, if it is visible to the caller.
     pub fn saved_query(&self, name: impl Into<QueryName>) -> Option<NamedQuery> {
         self.find_saved(name.into()).map(|saved| self.reported(saved))
     }
 
-    /// The saved queries that the caller sees, by name.
+    /// Returns the saved queries visible to the caller, sorted by name.
     pub fn saved_queries(&self) -> Vec<NamedQuery> {
         let (all, grants) = (self.0.queries.all_named().into_iter(), self.grants());
         let seen = all.filter(|saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access)));
@@ -211,12 +211,12 @@ impl Registry {
         NamedQuery { behind: self.0.queries.behind(&saved), ..saved.stored.named }
     }
 
-    /// True if the caller sees a saved query, which is there as it was.
+    /// True if the saved query still exists unchanged and is visible to the caller.
     pub fn sees_query(&self, query: QueryId) -> bool {
         self.0.queries.is_seen(query, &self.1)
     }
 
-    /// Removes the query of that name; false if there is none that the caller sees.
+    /// Removes the query with the given name. Returns false if no such query is visible to the caller.
     ///
     /// # Errors
     /// [`Error::NotOwner`], [`Error::WritesClosed`], [`Error::ShuttingDown`].
@@ -231,7 +231,7 @@ impl Registry {
         Ok(self.0.queries.unname(&key))
     }
 
-    /// The events of the query of that name; none if there is none that the caller sees.
+    /// Returns the events of the query with the given name, or `None` if no such query is visible to the caller.
     pub fn query_events(&self, name: impl Into<QueryName>) -> Option<QueryEvents> {
         let saved = self.find_saved(name.into())?;
         Some(QueryEvents::of_saved(&self.0.queries, saved.watched, self.1.clone()))
@@ -300,11 +300,12 @@ impl Registry {
         Ok(after)
     }
 
-    /// Returns the events of a query that isn't saved. The query is compared with changes until five minutes after the
-    /// last of these [`QueryEvents`] is dropped. Blocks until all Things that match are known.
+    /// Returns the events of a query without saving it. The query is compared with changes until five minutes after
+    /// the last of these [`QueryEvents`] was dropped. Blocks until all matching Things are known.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; as [`Registry::search`].
+    /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] beyond 1,000 different queries; otherwise the same as
+    /// [`Registry::search`].
     pub fn watch_query(&self, query: &QueryParameters) -> Result<QueryEvents> {
         let text = serde_json::to_string(query)
             .map_err(|source| Error::Store { doing: "writing a query", source: source.into() })?;
@@ -325,8 +326,8 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// The events that a change as a reader sees it is for the saved queries that the caller sees. Blocks until these were
-    /// compared with the change.
+    /// Returns the events of visible saved queries caused by a change as visible to a reader. Blocks until the
+    /// queries were compared with the change.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -337,8 +338,9 @@ impl Registry {
         self.0.queries.named_events(change, is_seen)
     }
 
-    /// The event of one saved query for a change, as a reader sees the change. Results are only looked up: `None` also if the
-    /// change hasn't been compared with the query yet, or the result was forgotten. It may be shown to whoever [sees the query](Registry::sees_query).
+    /// Looks up the event of a saved query for a change as visible to a reader. Also returns `None` if the query was
+    /// not yet compared with the change, or if the result was dropped. The event may be shown to callers that [see
+    /// the query](Registry::sees_query).
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -352,53 +354,53 @@ impl Registry {
         self.0.queries.named_event(change, Key { name, owner })
     }
 
-    /// The last change that all saved queries were compared with which the caller sees and which are `relevant`.
+    /// Returns the last change with which all visible and `relevant` saved queries were compared.
     #[doc(hidden)]
     pub fn queries_position(&self, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> Seq {
         self.0.queries.position_of_all(self.relevant(relevant))
     }
 
-    /// Position of the last change that has been compared with a saved query.
+    /// Returns the position of the last change that has been compared with a saved query.
     #[doc(hidden)]
     pub fn last_compared(&self) -> Seq {
         self.0.queries.position_of_all(|_| false)
     }
 
-    /// The position up to which events may be missing of saved queries that the caller sees and that are `relevant`, if it
-    /// lies beyond `after`.
+    /// Returns the position up to which events of visible and `relevant` saved queries may be missing, if it is
+    /// greater than `after`.
     #[doc(hidden)]
     pub fn query_events_lost_after(&self, after: Seq, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> Option<Seq> {
         let forgotten = self.0.queries.forgotten();
         (after < forgotten && self.0.queries.has_relevant(self.relevant(relevant))).then_some(forgotten)
     }
 
-    /// True if there is a saved query that the caller sees and that is `relevant`.
+    /// True if there is a visible and `relevant` saved query.
     #[doc(hidden)]
     pub fn has_saved_query(&self, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> bool {
         self.0.queries.has_relevant(self.relevant(relevant))
     }
 
-    /// The position after all that comparisons of queries with the log have found so far.
+    /// Returns the end of the journal of saved queries.
     #[doc(hidden)]
     pub fn query_journal_end(&self) -> JournalPosition {
         self.0.queries.journal_end()
     }
 
-    /// What comparisons of queries with the log found after a position of the journal. What is shown of it has to go through
-    /// [`Registry::events_of_finding`].
+    /// Reads the next finding in the journal after a position. Filter it with [`Registry::events_of_finding`] before
+    /// showing it to a caller.
     #[doc(hidden)]
     pub fn found_after(&self, position: JournalPosition) -> Found {
         self.0.queries.found_after(position)
     }
 
-    /// True if events of a saved query that the caller sees and that is `relevant` may be missing, by a finding.
+    /// True if, according to the finding, events of a visible and `relevant` saved query may be missing.
     #[doc(hidden)]
     pub fn is_lost_by(&self, finding: &Finding, relevant: impl Fn(Option<&Owner>, &str) -> bool) -> bool {
         self.0.queries.is_lost(finding, self.relevant(relevant))
     }
 
-    /// The events of a finding that a change, which is its entry as a reader sees it, is for the saved queries that the caller
-    /// sees and that are `relevant`.
+    /// Returns the events of visible and `relevant` saved queries in a finding, for the change of the same log entry
+    /// as visible to a reader.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -412,13 +414,13 @@ impl Registry {
         self.0.queries.events_of_finding(finding, change, self.relevant(relevant))
     }
 
-    /// Forgets the events of saved queries that were found so far, for tests: only readers that follow the journal get them.
+    /// Drops the recorded events of saved queries, for tests. Only readers of the journal receive them afterwards.
     #[doc(hidden)]
     pub fn forget_query_events(&self) {
         self.0.queries.lose_past();
     }
 
-    /// Moves whenever saved queries were compared with further changes.
+    /// Returns a receiver that is notified when saved queries were compared with further changes.
     #[doc(hidden)]
     pub fn queries_progress(&self) -> watch::Receiver<u64> {
         self.0.queries.progress()

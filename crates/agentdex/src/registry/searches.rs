@@ -1,4 +1,4 @@
-//! Searches of a registry, and the wait for the index before them.
+//! Searches of a registry, including the wait for the index.
 
 use std::{
     any::Any,
@@ -25,22 +25,22 @@ const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
 /// An index that lacks more changes than this won't have them soon: searches don't wait for it.
 const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 
-/// The Things that pass filters, and the log position that this shows.
+/// Things that pass filters, with the log position reflected in the result.
 #[derive(Debug, Clone)]
 pub struct Matching {
     /// Total number of matches.
     pub total: u64,
-    /// Their ids, ascending.
+    /// Ids of the matches, ascending.
     pub ids: Vec<String>,
-    /// Every change up to this one is taken into account.
+    /// Last change reflected in the result.
     pub seq: Seq,
 }
 
 impl Registry {
-    /// Searches: for the words of a text, or for what a [`Search`] says. Every write is found that was acknowledged
-    /// longer than [`super::Options::refresh_interval`] ago, with [`Search::consistent`] every one before the call.
-    /// Blocks while the index takes them in: in asynchronous code use [`Registry::ready_to_search_in`] and then
-    /// [`Registry::search_as_indexed`] where blocking is allowed.
+    /// Searches for words, or with the options of a [`Search`]. Finds every write acknowledged more than
+    /// [`super::Options::refresh_interval`] ago; with [`Search::consistent`], every write acknowledged before the
+    /// call. Blocks until the index contains these writes. In async code, use [`Registry::ready_to_search_in`], and
+    /// then [`Registry::search_as_indexed`] on a thread that may block.
     ///
     /// ```
     /// use agentdex::{
@@ -70,7 +70,7 @@ impl Registry {
         self.search_as_indexed(&search)
     }
 
-    /// Searches what is indexed, without waiting for what isn't. Blocks while it reads.
+    /// Searches the current index without waiting for pending writes. Blocks while reading.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -87,7 +87,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::search`].
+    /// Same as [`Registry::search`].
     pub fn search_as_indexed(&self, search: &Search) -> Result<Answer> {
         let mut answer = self.read_index(|view| {
             let answer = view.snapshot.search(search, &view.hidden, self.meaning())?;
@@ -105,8 +105,8 @@ impl Registry {
         Ok(answer)
     }
 
-    /// The ids of all Things that pass the filters and match the query, ascending. Blocks as
-    /// [`Registry::search`] does.
+    /// Returns the ids of all Things that pass the filters and match the query, ascending. Blocks like
+    /// [`Registry::search`].
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -122,17 +122,17 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::search`].
+    /// Same as [`Registry::search`].
     pub fn ids_matching(&self, query: Option<&str>, filters: &Filters, consistent: bool) -> Result<Matching> {
         pollster::block_on(self.ready_to_search(consistent))?;
         self.ids_as_indexed(query, filters, None, usize::MAX)
     }
 
-    /// The first `limit` ids after `after`, ascending, of the Things that are indexed and pass the filters and
-    /// match the query, without waiting for what isn't indexed. Blocks while it reads.
+    /// Returns the first `limit` ids greater than `after` of indexed Things that pass the filters and match the
+    /// query, ascending. Doesn't wait for pending writes. Blocks while reading.
     ///
     /// # Errors
-    /// As [`Registry::search`].
+    /// Same as [`Registry::search`].
     pub fn ids_as_indexed(
         &self,
         query: Option<&str>,
@@ -182,14 +182,14 @@ impl Registry {
         Err(self.rebuilding())
     }
 
-    /// Has the index inspected as if a search had failed, for tests.
+    /// Triggers an inspection of the index as after a failed search, for tests.
     #[doc(hidden)]
     pub fn inspect_index(&self) {
         let failed = |_: &Visible| Err::<(), _>(Error::Index { doing: "testing", source: "it was asked for".into() });
         drop(self.read_index(failed));
     }
 
-    /// Keeps the index from following the log until it is let go on, for tests: searches wait meanwhile.
+    /// Suspends or resumes indexing, for tests. Searches wait while indexing is suspended.
     #[doc(hidden)]
     pub fn hold_index(&self, is_held: bool) {
         self.0.indexing.hold(is_held);
@@ -219,13 +219,13 @@ impl Registry {
         }
     }
 
-    /// Waits until a search finds what it should: every write that was acknowledged longer than
-    /// [`super::Options::refresh_interval`] ago, or, where `consistent` is set, before the call. Without it, an
-    /// index that is more than some thousand changes behind, or fails, isn't waited for: the position in
-    /// the [`Answer`] tells. Takes no thread while it waits.
+    /// Waits until the index is fresh enough for a search: it must contain every write acknowledged more than
+    /// [`super::Options::refresh_interval`] ago or, if `consistent`, before the call. Unless `consistent`, doesn't
+    /// wait for an index that has failed or is several thousand changes behind; the position in the [`Answer`] then
+    /// shows the delay. Uses no thread while waiting.
     ///
     /// # Errors
-    /// With `consistent` as [`Registry::refreshed`], otherwise [`Error::Store`].
+    /// If `consistent`, the same as [`Registry::refreshed`]; otherwise [`Error::Store`].
     pub async fn ready_to_search(&self, consistent: bool) -> Result<()> {
         if consistent {
             return self.refreshed().await.map(drop);
@@ -239,13 +239,13 @@ impl Registry {
         Ok(())
     }
 
-    /// Waits as [`Registry::ready_to_search`] does, and, where meaning counts, for the vectors as well. Those of an
-    /// encoder take long: only with `consistent` are they waited for. Where all vectors are being made again, only
-    /// [`Mode::Semantic`] waits for them.
+    /// Waits like [`Registry::ready_to_search`] and, if the mode uses vectors, also for the vectors. Vectors of an
+    /// encoder are slow to compute, so they are only waited for if `consistent`. While all vectors are being
+    /// recomputed, only [`Mode::Semantic`] waits for them.
     ///
     /// # Errors
-    /// As [`Registry::ready_to_search`], and with `consistent` [`Error::ConsistencyTimeout`] where the vectors aren't
-    /// made in 5 s.
+    /// Same as [`Registry::ready_to_search`], and if `consistent`, [`Error::ConsistencyTimeout`] if the vectors
+    /// aren't ready after 5 s.
     pub async fn ready_to_search_in(&self, mode: Mode, consistent: bool) -> Result<()> {
         let target = self.last_seq();
         self.ready_to_search(consistent).await?;
@@ -269,8 +269,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Waits until everything acknowledged so far can be searched, and says up to which change that is.
-    /// The commit that this takes is shared with all who wait. Takes no thread while it waits.
+    /// Waits until all acknowledged writes are searchable, and returns the last searchable change. Concurrent callers
+    /// share the required commit of the index. Uses no thread while waiting.
     ///
     /// # Errors
     /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
@@ -287,7 +287,7 @@ impl Registry {
         }
     }
 
-    /// As [`Registry::refreshed`], for threads that may block.
+    /// Like [`Registry::refreshed`], for threads that may block.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -301,7 +301,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// As [`Registry::refreshed`].
+    /// Same as [`Registry::refreshed`].
     pub fn refresh(&self) -> Result<Seq> {
         pollster::block_on(self.refreshed())
     }

@@ -1,4 +1,4 @@
-//! A registry as its caller sees it: what the caller may not see doesn't exist for it.
+//! A registry as visible to its caller. Things a caller is not allowed to see are treated as nonexistent.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Registry {
-    /// The caller that it acts as.
+    /// Returns the caller on whose behalf the registry acts.
     #[doc(hidden)]
     pub fn caller(&self) -> &Caller {
         &self.1
@@ -29,8 +29,8 @@ impl Registry {
         Registry(inner, Caller::Trusted, None)
     }
 
-    /// The same registry as somebody sees and changes it: what it may not see doesn't exist there, and what is somebody
-    /// else's it doesn't change. For servers that authenticate their clients themselves.
+    /// Returns a handle of the registry that acts on behalf of a caller. Things hidden from the caller don't exist
+    /// for it, and it can't change Things of other owners. For servers that authenticate their clients.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -60,12 +60,13 @@ impl Registry {
         Registry(self.0.clone(), caller, None)
     }
 
-    /// The same registry, used from an address, which the audit trail names.
+    /// Returns a handle with the caller's network address, to be recorded in the audit trail.
     pub fn at_address(self, address: Option<IpAddr>) -> Registry {
         Registry(self.0, self.1, address)
     }
 
-    /// Returns the grants of its caller: what it sees beside what is public. None if it sees everything.
+    /// Returns the caller's grants, which define the Things visible to it in addition to public Things. Returns
+    /// `None` if it sees everything.
     #[doc(hidden)]
     pub fn grants(&self) -> Option<Arc<Grants>> {
         self.0.store.grants(&self.1)
@@ -76,7 +77,7 @@ impl Registry {
         if self.0.store.has_restricted() { self.grants() } else { None }
     }
 
-    /// True if its caller sees a Thing; true where there is none of that id.
+    /// True if the Thing is visible to the caller or doesn't exist.
     #[doc(hidden)]
     pub fn sees(&self, id: &str) -> bool {
         self.sight().is_none_or(|grants| self.0.store.is_seen(id, &grants))
@@ -87,7 +88,8 @@ impl Registry {
         self.sight().map(|grants| self.0.store.unseen_ids(&grants)).unwrap_or_default()
     }
 
-    /// Tells what its caller sees from what others see; none: everything.
+    /// Returns a hash that identifies the set of Things visible to the caller, or `None` if the caller sees
+    /// everything.
     #[doc(hidden)]
     pub fn sight_tag(&self) -> Option<u64> {
         let grants = self.sight()?;
@@ -125,7 +127,8 @@ impl Registry {
         Ok(Author { address, ..Author::new(self.1.clone(), access) })
     }
 
-    /// The namespaces that its caller is a member of; all of them for who sees everything.
+    /// Returns the namespaces of which the caller is a member. For callers with access to everything, returns all
+    /// namespaces.
     pub fn claimed_namespaces(&self) -> Vec<ClaimedNamespace> {
         let grants = self.grants();
         let is_seen = |number| grants.as_ref().is_none_or(|grants| grants.member_since.contains_key(&number));
@@ -133,12 +136,13 @@ impl Registry {
         all.filter(|(number, _)| is_seen(*number)).map(|(_, namespace)| namespace).collect()
     }
 
-    /// Claims a namespace for its caller, or says who the members of one are that is the caller's; with whether it is
-    /// new. Blocks until that is durable.
+    /// Claims a namespace for the caller, or changes the members of a namespace owned by the caller. Returns the
+    /// namespace, and true if it is new. Blocks until the write is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] where somebody else has claimed it, or it is the name of a domain, the caller no admin,
-    /// and there is no [proof](Registry::domain_proof); as [`super::Namespaces::put`].
+    /// [`Error::AccessRefused`] if another owner has claimed the namespace, or if it is named after a domain, the
+    /// caller is not an admin, and there is no [proof](Registry::domain_proof); otherwise the same as
+    /// [`super::Namespaces::put`].
     pub fn claim_namespace(
         &self,
         name: Namespace,
@@ -168,11 +172,12 @@ impl Registry {
         Ok((namespace, known.is_none()))
     }
 
-    /// Gives a namespace up that is its caller's; false where the caller is no member of one of that name. Blocks until
-    /// that is durable.
+    /// Gives up a namespace owned by the caller. Returns false if the caller is not a member of such a namespace.
+    /// Blocks until the write is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] for members who don't own it; as [`super::Namespaces::remove`].
+    /// [`Error::AccessRefused`] for members other than the owner; otherwise the same as
+    /// [`super::Namespaces::remove`].
     pub fn give_up_namespace(&self, name: &Namespace) -> Result<bool> {
         let Some(known) = self.claimed_namespaces().into_iter().find(|known| known.name == *name) else {
             return Ok(false);

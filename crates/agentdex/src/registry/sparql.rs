@@ -1,4 +1,4 @@
-//! Things as RDF, and SPARQL over all of them.
+//! Things as RDF, and SPARQL queries over all Things.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -44,21 +44,21 @@ impl Drop for Turn<'_> {
 }
 
 impl Registry {
-    /// The statements of a Thing in RDF: the enriched description, read as JSON-LD. Blocks.
+    /// Returns the RDF statements of a Thing: its enriched description, interpreted as JSON-LD. Blocks.
     ///
     /// # Errors
-    /// As [`Expander::read`](crate::td::json_ld::Expander::read).
+    /// Same as [`Expander::read`](crate::td::json_ld::Expander::read).
     pub fn statements(&self, thing: &Thing) -> Result<Statements> {
         Ok(self.0.rdf.expander.read(&thing.enriched())?)
     }
 
-    /// True if SPARQL queries are answered: see [`super::Options::sparql`].
+    /// True if SPARQL queries are enabled. See [`super::Options::sparql`].
     pub fn answers_sparql(&self) -> bool {
         self.0.rdf.sparql.is_some()
     }
 
-    /// The results of a SPARQL query over the statements of all Things, written in a format for its kind. Blocks, for
-    /// about 5 s at most; see [`Registry::ready_for_sparql`].
+    /// Evaluates a SPARQL query over the statements of all Things, and serializes the results in a format for the
+    /// kind of query. Blocks for up to about 5 s. See [`Registry::ready_for_sparql`].
     ///
     /// ```
     /// use agentdex::{Registry, registry::Options, search::sparql::{Format, Query}, td::Description};
@@ -79,9 +79,9 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] where it exceeds a bound; [`Error::Overloaded`] where four others
-    /// are evaluated; [`Error::IndexRebuilding`] while the statements are read at the start; [`Error::Unsupported`] where
-    /// SPARQL is not switched on.
+    /// [`Error::InvalidQuery`]; [`Error::QueryTooCostly`] if the query exceeds a limit; [`Error::Overloaded`] if four
+    /// queries are already being evaluated; [`Error::IndexRebuilding`] while the statements are loaded at startup;
+    /// [`Error::Unsupported`] if SPARQL is disabled.
     pub fn query_sparql(&self, query: &Query, format: Format) -> Result<Vec<u8>> {
         let sparql = self.sparql()?;
         let _turn = Turn::take(&sparql.running)?;
@@ -92,12 +92,12 @@ impl Registry {
         query.evaluate(&snapshot, &hidden, format)
     }
 
-    /// Waits until a SPARQL query sees every write that was acknowledged before; without `consistent` for a second at
-    /// most. Takes no thread while it waits.
+    /// Waits until a SPARQL query sees every acknowledged write. Unless `consistent`, waits for at most a second.
+    /// Uses no thread while waiting.
     ///
     /// # Errors
-    /// With `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
-    /// [`Error::Unsupported`] where SPARQL is not switched on.
+    /// If `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    /// [`Error::Unsupported`] if SPARQL is disabled.
     pub async fn ready_for_sparql(&self, consistent: bool) -> Result<()> {
         let sparql = self.sparql()?;
         let target = self.last_seq();

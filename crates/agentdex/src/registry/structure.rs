@@ -1,5 +1,5 @@
-//! Searches by the structure of descriptions: every description that may match is read, by all processors. Where a query
-//! asks for a title, a type or an id, the index says which these are.
+//! Searches by the structure of descriptions. Every description that may match is read, in parallel on all
+//! processors. If a query requires a title, a type, or an id, the index narrows down the candidates.
 
 use std::{
     num::NonZero,
@@ -53,9 +53,9 @@ struct Work<'a> {
 }
 
 impl Registry {
-    /// Evaluates a JSONPath on the list of all descriptions, each with `registration` as [`super::Thing::enriched`]
-    /// has it. Returns JSON texts, in the order of ids. Whole descriptions are as they were registered. Blocks; every
-    /// acknowledged write is found.
+    /// Evaluates a JSONPath query on the array of all descriptions, each with its `registration` (see
+    /// [`super::Thing::enriched`]). Returns JSON texts in order of ids. Complete descriptions are returned as
+    /// registered. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -68,7 +68,7 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::QueryTooCostly`] after 5 s, or where more than 16 MiB are found, [`Error::Store`].
+    /// [`Error::QueryTooCostly`] after 5 s or beyond 16 MiB of results, [`Error::Store`].
     pub fn search_by_path(&self, query: &Query) -> Result<Vec<String>> {
         let unread = self.candidates(query).map_or_else(|| Unread::All(self.list()), Unread::Candidates);
         let work = Work {

@@ -1,4 +1,5 @@
-//! Thresholds of queries by meaning, computed only from Things that everyone sees who gets the threshold or an event of the query.
+//! Thresholds of semantic queries. A threshold is computed only from Things visible to everyone who receives the
+//! threshold or an event of the query.
 
 use std::sync::Arc;
 

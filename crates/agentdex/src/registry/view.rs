@@ -1,4 +1,4 @@
-//! `View`: a set of Things visible to every recipient of a number that is computed from it.
+//! `View`: a set of Things visible to every recipient of a number computed from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub(super) enum View {
 }
 
 impl View {
-    /// The view that all those have who an access admits.
+    /// Returns the common view of all callers admitted by an access.
     pub fn of_those_admitted_by(access: &Access) -> View {
         match (access.visibility, access.number, &access.owner) {
             (Visibility::Private, _, Some(owner)) => View::Owner(owner.clone()),
@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// True if all those whom an access admits see at least what this view has.
+    /// True if all callers admitted by an access see at least this view.
     pub fn is_seen_by_those_admitted_by(&self, access: &Access) -> bool {
         match self {
             View::Public => true,

@@ -1,4 +1,4 @@
-//! Events of queries, of the last changes.
+//! Events of queries for the most recent changes.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,24 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Remembers the events of changes after a position.
+    /// Starts recording events of changes after a position.
     pub fn after(position: Seq) -> Events {
         Events { by_change: BTreeMap::new(), count: 0, forgotten: position }
     }
 
-    /// Position up to which events may be missing.
+    /// Returns the position up to which events may be missing.
     pub fn forgotten(&self) -> Seq {
         self.forgotten
     }
 
-    /// Forgets everything up to a position.
+    /// Drops all events up to a position.
     pub fn forget_up_to(&mut self, position: Seq) {
         self.forgotten = self.forgotten.max(position);
         self.by_change = self.by_change.split_off(&self.forgotten.next());
         self.count = self.by_change.values().map(Vec::len).sum();
     }
 
-    /// Adds the event of a change for a query, once.
+    /// Adds the event of a change for a query, unless it is already recorded.
     pub fn add(&mut self, seq: Seq, query: QueryNo, kind: MatchKind) {
         if seq <= self.forgotten {
             return;
@@ -53,7 +53,7 @@ impl Events {
         }
     }
 
-    /// The events of a change, by query; empty if it concerns none.
+    /// Returns the events of a change by query. Empty if the change concerns no query.
     pub fn of(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         self.by_change.get(&seq).map_or(&[], Vec::as_slice)
     }

@@ -1,6 +1,6 @@
-//! Journal of the events that comparisons of queries with the log find, in the order in which they are found. Events of one
-//! query are in the order of the log. A reader of many queries follows the journal at one position, so a delayed query delays
-//! no other.
+//! Journal of the events found by comparing queries with the log, in the order in which they are found. Events of a
+//! single query are in log order. A reader of many queries follows the journal at a single position, so a delayed
+//! query doesn't delay other queries.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -14,12 +14,12 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Size of a finding without its queries.
 const FINDING_BYTES: usize = size_of::<Arc<Finding>>() + size_of::<Finding>();
 
-/// A position in the journal: the number of findings up to it, since the start of the process.
+/// Position in the journal: the number of preceding findings since the start of the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JournalPosition(u64);
 
 impl JournalPosition {
-    /// The position before the first finding.
+    /// Position before the first finding.
     pub const START: JournalPosition = JournalPosition(0);
 
     fn next(self) -> JournalPosition {
@@ -27,10 +27,10 @@ impl JournalPosition {
     }
 }
 
-/// The result of comparing one entry of the log with one or more queries.
+/// Result of comparing a log entry with queries.
 #[derive(Debug)]
 pub struct Finding {
-    /// The position of the entry.
+    /// Position of the entry.
     pub seq: Seq,
     pub(super) content: Content,
 }
@@ -49,7 +49,7 @@ pub(super) enum Content {
 }
 
 impl Finding {
-    /// True if it says that events are missing.
+    /// True if the finding reports missing events.
     pub fn is_loss(&self) -> bool {
         matches!(self.content, Content::Lost(_))
     }
@@ -65,13 +65,13 @@ impl Finding {
     }
 }
 
-/// The result of reading the journal after a position.
+/// Result of reading the journal after a position.
 pub enum Found {
     /// The next finding, and the position after it.
     Finding(Arc<Finding>, JournalPosition),
     /// There is no later finding yet.
     Nothing,
-    /// The next findings were dropped. The reader continues at this position.
+    /// The following findings were dropped. The reader continues at this position.
     Forgotten(JournalPosition),
 }
 
@@ -85,19 +85,19 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// The position after the last finding.
+    /// Returns the position after the last finding.
     pub fn end(&self) -> JournalPosition {
         JournalPosition(self.start.0 + self.findings.len() as u64)
     }
 
-    /// Returns what comes after a position.
+    /// Reads the next finding after a position.
     pub fn after(&self, position: JournalPosition) -> Found {
         let Some(index) = position.0.checked_sub(self.start.0) else { return Found::Forgotten(self.end()) };
         let finding = usize::try_from(index).ok().and_then(|index| self.findings.get(index));
         finding.map_or(Found::Nothing, |finding| Found::Finding(finding.clone(), position.next()))
     }
 
-    /// Adds a finding. The oldest are forgotten where all together are too large.
+    /// Adds a finding. The oldest findings are dropped if the journal becomes too large.
     pub fn add(&mut self, seq: Seq, content: Content) {
         let finding = Arc::new(Finding { seq, content });
         self.bytes += finding.bytes();
@@ -109,7 +109,7 @@ impl Journal {
         }
     }
 
-    /// Forgets everything: readers at any position miss something.
+    /// Drops all findings. Readers at any position are notified of the loss.
     pub fn forget_all(&mut self) {
         *self = Journal { start: self.end().next(), ..Journal::default() };
     }

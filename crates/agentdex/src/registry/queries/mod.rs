@@ -1,8 +1,8 @@
-//! Saved queries: what changes mean for each of them.
+//! Saved queries, and their events for each change.
 //!
-//! A query is saved under a name, or belongs to an event stream for as long as that is open, and five minutes
-//! longer so that it can resume. What the queries match is found out by [`matching`], on the thread of a follower of the
-//! log: readers wait for that.
+//! A query is saved under a name, or belongs to event streams. The query of an event stream is kept for five minutes
+//! after the stream was closed, so that the stream can resume. Matches are computed by [`matching`] on the thread of
+//! a log follower; readers wait for it.
 
 mod delayed;
 mod descriptions;
@@ -52,9 +52,9 @@ use crate::{
 };
 use agentdex_api::MatchKind;
 
-/// The most saved queries.
+/// Maximum number of saved queries.
 pub const MAX_QUERIES: usize = 10_000;
-/// The most saved queries of one owner.
+/// Maximum number of saved queries per owner.
 pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 /// The most different queries of event streams.
 const MAX_STREAM_QUERIES: usize = 1_000;
@@ -97,7 +97,7 @@ struct Names {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct StreamKey {
     pub query: String,
-    /// The view that its threshold is computed from, if one is.
+    /// View from which its threshold is computed, if there is a threshold.
     pub view: Option<View>,
 }
 
@@ -149,7 +149,7 @@ impl Saved {
     }
 }
 
-/// The events of one query.
+/// Events of a query.
 #[derive(Clone)]
 pub struct QueryEvents {
     queries: Arc<Queries>,
@@ -199,13 +199,13 @@ impl Queries {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if there is or was any query.
+    /// True if a query exists or existed.
     pub fn has_any(&self) -> bool {
         self.has_any.load(Ordering::Acquire)
     }
 
-    /// Compares queries with the log to its end, one change at a time: others look up what these mean meanwhile. Ends early
-    /// once `is_stopping`.
+    /// Compares queries with the log up to its end, one change at a time, so that others can look up results
+    /// meanwhile. Returns early if `is_stopping` returns true.
     pub fn read_on(&self, is_stopping: impl Fn() -> bool) -> Result<()> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(());
@@ -221,7 +221,8 @@ impl Queries {
         Ok(())
     }
 
-    /// Compares delayed queries with what they lack, for a while or until there is a new change; true if any is left.
+    /// Compares delayed queries with the changes they have missed, for a while or until a new change arrives. Returns
+    /// true if changes are left.
     pub fn catch_up(&self) -> Result<bool> {
         let began = Instant::now();
         let mut has_more = self.has_any.load(Ordering::Acquire) && self.matching_of_follower().catch_up(&self.store)?;
@@ -240,12 +241,12 @@ impl Queries {
         self.progress.send_modify(|progress| *progress = progress.wrapping_add(1));
     }
 
-    /// Moves whenever queries were compared with further changes.
+    /// Returns a receiver that is notified when queries were compared with further changes.
     pub fn progress(&self) -> watch::Receiver<u64> {
         self.progress.subscribe()
     }
 
-    /// The last change that all saved queries were compared with of those that are `relevant`.
+    /// Returns the last change with which all `relevant` saved queries were compared.
     pub fn position_of_all(&self, relevant: impl Fn(&Saved) -> bool) -> Seq {
         if !self.has_any.load(Ordering::Acquire) {
             return *self.store.durable().borrow();
@@ -255,7 +256,7 @@ impl Queries {
         self.known().position_of_all(named)
     }
 
-    /// True if there is a saved query that is `relevant`.
+    /// True if any saved query is `relevant`.
     pub fn has_relevant(&self, relevant: impl Fn(&Saved) -> bool) -> bool {
         self.names().saved.values().any(relevant)
     }
@@ -265,7 +266,7 @@ impl Queries {
         if self.has_any.load(Ordering::Acquire) { self.known().forgotten() } else { Seq::ZERO }
     }
 
-    /// Number of changes that a saved query lacks, if it doesn't keep up.
+    /// Returns the number of changes a delayed query is behind, or `None` if it keeps up.
     pub fn behind(&self, saved: &Saved) -> Option<u64> {
         let position = self.known().delayed().position(saved.watched.number)?;
         let log = self.store.log_reader();
@@ -273,17 +274,17 @@ impl Queries {
         ordinals.and_then(|(last, position)| u64::try_from(last.saturating_sub(position)).ok())
     }
 
-    /// There were queries before the start: what changes up to now meant for them isn't known.
+    /// Marks the results of all changes up to now as unknown, since queries existed before the start of the process.
     pub fn lose_past(&self) {
         self.known().begin_at(*self.store.durable().borrow());
     }
 
-    /// Returns the number of queries that don't keep up.
+    /// Returns the number of delayed queries.
     pub fn delayed(&self) -> usize {
         if self.has_any.load(Ordering::Acquire) { self.known().delayed().len() } else { 0 }
     }
 
-    /// Compares a query with all changes from now on, in the share of its holder.
+    /// Starts comparing a query with all further changes, within the quota of its holder.
     pub fn watch(self: &Arc<Self>, query: Arc<SavedQuery>, holder: Holder) -> Arc<Watched> {
         self.has_any.store(true, Ordering::Release);
         let end = *self.store.durable().borrow();
@@ -291,10 +292,10 @@ impl Queries {
         Arc::new(Watched { number, queries: Arc::downgrade(self) })
     }
 
-    /// The Things that a query matches already.
+    /// Stores the ids of Things that already match a query.
     ///
     /// # Errors
-    /// [`Error::LimitExceeded`] where all queries together match too much.
+    /// [`Error::LimitExceeded`] if all queries together have too many matches.
     pub fn started(&self, watched: &Watched, ids: &[String]) -> Result<()> {
         let mut matching = self.matching();
         if !matching.has_room_for(ids.len()) {
@@ -309,17 +310,17 @@ impl Queries {
         Ok(())
     }
 
-    /// True if it isn't known yet what a query matches.
+    /// True if the initial matches of a query are not yet known.
     pub fn is_starting(&self, watched: &Watched) -> bool {
         self.matching().is_starting(watched.number)
     }
 
-    /// Locks the writing of saved queries.
+    /// Locks writes of saved queries.
     pub fn writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks that a query can be saved: that there are not too many, nor too many of its owner.
+    /// Checks that the maximum number of saved queries, in total and of the owner, is not reached.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`]
@@ -340,7 +341,7 @@ impl Queries {
         Ok(())
     }
 
-    /// Names a query; true if none had that name.
+    /// Names a query. Returns true if the name is new.
     pub fn name(&self, saved: Saved) -> bool {
         let key = saved.stored.key();
         let known = {
@@ -354,31 +355,31 @@ impl Queries {
         known.is_none()
     }
 
-    /// Takes a name from its query; false if none has it.
+    /// Removes the name of a query. Returns false if no query has that name.
     pub fn unname(&self, key: &Key) -> bool {
         let known = self.names().remove(key);
         known.is_some()
     }
 
-    /// The query of that name.
+    /// Returns the query with the given name.
     pub fn named(&self, key: &Key) -> Option<Saved> {
         self.names().saved.get(key).cloned()
     }
 
-    /// All queries that have a name, by name.
+    /// Returns all named queries, sorted by name.
     pub fn all_named(&self) -> Vec<Saved> {
         self.names().saved.values().cloned().collect()
     }
 
-    /// True if a caller sees a query, which has a name still.
+    /// True if the query still has a name and is visible to the caller.
     pub fn is_seen(&self, QueryId(number): QueryId, caller: &Caller) -> bool {
         let grants = self.store.grants(caller);
         let is_admitted = |saved: &Saved| grants.as_ref().is_none_or(|grants| grants.see(&saved.access));
         self.names().by_number(number).is_some_and(is_admitted)
     }
 
-    /// The events that a change as a reader sees it is for those saved queries that are `relevant`, as far as these were
-    /// compared with it.
+    /// Returns the events of `relevant` saved queries caused by a change as visible to a reader. Includes only
+    /// queries already compared with the change.
     pub fn named_events(
         &self,
         change: &LoggedChange,
@@ -391,7 +392,8 @@ impl Queries {
         Ok(self.with_names(self.events_of(change, is_relevant)?))
     }
 
-    /// The event of a named query for a change, as a reader sees that change. `None`: no event, or not compared yet.
+    /// Returns the event of a named query for a change as visible to a reader. Returns `None` if there is no event,
+    /// or if the query was not yet compared with the change.
     pub fn named_event(&self, change: &LoggedChange, key: Key) -> Result<Option<SavedQueryEvent>> {
         let Some(number) = self.names().saved.get(&key).map(|saved| saved.watched.number) else { return Ok(None) };
         let Key { name, owner } = key;
@@ -411,7 +413,7 @@ impl Queries {
         named.collect()
     }
 
-    /// The end of the journal.
+    /// Returns the end of the journal.
     pub fn journal_end(&self) -> JournalPosition {
         if self.has_any() { self.known().journal().end() } else { JournalPosition::START }
     }
@@ -421,15 +423,15 @@ impl Queries {
         self.known().journal().after(position)
     }
 
-    /// True if events may be missing of any of the saved queries that are `relevant`, by a finding.
+    /// True if, according to the finding, events of any `relevant` saved query may be missing.
     pub fn is_lost(&self, finding: &Finding, relevant: impl Fn(&Saved) -> bool) -> bool {
         let Content::Lost(queries) = &finding.content else { return false };
         let names = self.names();
         queries.iter().any(|number| names.by_number(*number).is_some_and(&relevant))
     }
 
-    /// The events of a finding that a change as a reader sees it, which is its entry, is for those saved queries that are
-    /// `relevant`.
+    /// Returns the events of `relevant` saved queries in a finding, for the change of the same log entry as visible
+    /// to a reader.
     pub fn events_of_finding(
         &self,
         finding: &Finding,
@@ -452,7 +454,7 @@ impl Queries {
         Ok(self.with_names(events))
     }
 
-    /// Compares saved queries that are `relevant` with changes up to this one, where nobody has. May take a while.
+    /// Compares `relevant` saved queries with changes up to `seq`, unless this was already done. May take a while.
     pub fn read_up_to(&self, seq: Seq, relevant: impl Fn(&Saved) -> bool) -> Result<()> {
         if !self.has_any.load(Ordering::Acquire) {
             return Ok(());
@@ -495,7 +497,7 @@ impl Queries {
         Ok(seen(event.into_iter(), change).first().map(|(_, kind)| *kind))
     }
 
-    /// The query of event streams that have this key.
+    /// Returns the query of event streams with this key.
     pub fn of_stream(&self, key: &StreamKey) -> Option<Arc<Watched>> {
         let mut names = self.names();
         let stream = names.streams.get_mut(key)?;
@@ -503,7 +505,7 @@ impl Queries {
         Some(stream.watched.clone())
     }
 
-    /// Keeps the query of event streams with this key; false where there are too many.
+    /// Stores the query of event streams with this key. Returns false if there are too many such queries.
     pub fn keep_for_streams(&self, key: StreamKey, watched: &Arc<Watched>) -> bool {
         let mut names = self.names();
         let has_room = names.streams.len() < MAX_STREAM_QUERIES;
@@ -516,7 +518,7 @@ impl Queries {
         has_room
     }
 
-    /// Forgets the queries of event streams that are closed for long.
+    /// Removes queries of event streams that were closed long ago.
     pub fn forget_idle(&self, now: Instant) {
         let mut forgotten = Vec::new();
         let mut names = self.names();
@@ -557,23 +559,24 @@ impl QueryEvents {
         QueryEvents { queries: queries.clone(), watched, reader: Some(reader) }
     }
 
-    /// True unless the query is a saved one that was removed or replaced since, or that its reader no longer sees: then it
-    /// has no more events.
+    /// True unless the query was a saved query and has been removed or replaced, or has become invisible to its
+    /// reader. Such a query has no further events.
     pub fn is_seen(&self) -> bool {
         self.reader.as_ref().is_none_or(|reader| self.queries.is_seen(QueryId(self.watched.number), reader))
     }
 
-    /// The last change that the query was compared with. It moves with [`QueryEvents::progress`].
+    /// Returns the last change with which the query was compared. [`QueryEvents::progress`] reports when it advances.
     pub fn position(&self) -> Seq {
         self.queries.known().position_of(self.watched.number)
     }
 
-    /// Moves whenever queries were compared with further changes.
+    /// Returns a receiver that is notified when queries were compared with further changes.
     pub fn progress(&self) -> watch::Receiver<u64> {
         self.queries.progress()
     }
 
-    /// The event of a query for a change, as a reader sees the change. `None` if there is none, or none is known yet.
+    /// Returns the event of the query for a change as visible to a reader. Returns `None` if there is no event or it
+    /// is not yet known.
     ///
     /// # Errors
     /// [`Error::Index`]
