@@ -1,4 +1,4 @@
-//! The guardian of a registry. `no_guarding.rs` stands for it in a library without the feature `guardian`.
+//! The guardian of a registry. Replaced by `no_guarding.rs` in builds without the feature `guardian`.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ pub(super) struct Guarding {
 }
 
 impl Guarding {
-    /// Opens the guardian of a registry in `directory`, and starts its follower.
+    /// Opens the guardian of the registry in `directory` and starts its follower.
     pub fn open(
         directory: &Path,
         options: &Options,
@@ -31,7 +31,7 @@ impl Guarding {
         Ok(Guarding { guardian, following })
     }
 
-    /// Ends the guardian.
+    /// Stops the guardian.
     pub fn stop(&self) {
         self.guardian.stop();
     }

@@ -1,6 +1,6 @@
-//! The options of a guardian in a library without the feature `guardian`: there are none.
+//! Options of a guardian in builds without the feature `guardian`. Empty.
 
-/// Options of the guardian, which the feature `guardian` gives.
+/// Options of the guardian. Empty without the feature `guardian`.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {}

@@ -1,4 +1,4 @@
-//! A registry without a guardian: what `guarding.rs` is in a library without the feature `guardian`.
+//! Replacement for `guarding.rs` in builds without the feature `guardian`.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use crate::{Result, store::Store};
 pub(super) struct Guarding;
 
 impl Guarding {
-    /// Opens nothing.
+    /// Does nothing.
     pub fn open(_: &Path, _: &Options, _: &mut Followers, _: &Store, _: &Measures) -> Result<Guarding> {
         Ok(Guarding)
     }
 
-    /// Ends nothing.
+    /// Does nothing.
     pub fn stop(&self) {}
 }

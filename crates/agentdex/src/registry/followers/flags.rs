@@ -1,4 +1,4 @@
-//! The follower for the flags of Things. They are in memory, and read from the records at every start.
+//! Follower for the flags of Things. The flags are kept in memory, and computed from the records at every start.
 
 use std::sync::{
     Arc, PoisonError, RwLock,

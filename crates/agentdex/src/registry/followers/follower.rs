@@ -107,9 +107,9 @@ pub struct FollowerStatus {
     pub name: &'static str,
     /// Current activity, or failure.
     pub state: FollowerState,
-    /// The last change whose effect it shows; none where it shows nothing.
+    /// Last change reflected by the follower; `None` if it can't answer queries.
     pub seq: Option<Seq>,
-    /// The number of changes that the log has beyond that one; more than there are, where they were not counted yet.
+    /// Number of changes in the log after `seq`. An upper bound if they have not been counted yet.
     pub lag: u64,
     /// Number of failures since the start.
     pub failures: u64,
@@ -118,12 +118,12 @@ pub struct FollowerStatus {
 }
 
 impl FollowerStatus {
-    /// True if it answers and keeps up with the log.
+    /// True if the follower answers queries and keeps up with the log.
     pub fn is_ready(&self) -> bool {
         self.state == FollowerState::Following && self.seq.is_some()
     }
 
-    /// The reason why it isn't ready.
+    /// Returns the reason why the follower is not ready.
     pub fn reason(&self) -> Option<String> {
         match &self.state {
             FollowerState::Following if self.seq.is_some() => None,
@@ -135,24 +135,24 @@ impl FollowerStatus {
     }
 }
 
-/// State of a follower of the log.
+/// State of a follower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowerState {
-    /// It takes in what changes.
+    /// Applying changes of the log.
     Following,
-    /// It is built from the records. Where it shows something meanwhile, that is what it was before.
+    /// Being rebuilt from the records. Queries are answered from the previous state, if there is one.
     Rebuilding {
-        /// Records taken in so far.
+        /// Number of records processed so far.
         done: u64,
-        /// Records to take in, as counted at the start.
+        /// Number of records to process, as counted at the start.
         total: u64,
     },
-    /// It failed, and tries again after a while. It shows what it showed before.
+    /// Failed, and going to retry after a pause. Queries are answered from the previous state.
     Failing {
         /// Description of the failure.
         error: String,
     },
-    /// It was stopped.
+    /// Stopped.
     Stopped,
 }
 

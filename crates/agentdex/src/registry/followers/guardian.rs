@@ -1,4 +1,4 @@
-//! The agents of the guardian as a follower: those that are in memory are read again where they change.
+//! Follower that refreshes the guardian's cached agents after changes.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The followers of the log, each with a thread of its own that one loop ([`runner`]) runs in.
+//! Followers of the log. Each has its own thread and is driven by [`runner`].
 //!
-//! A follower has a position in the log, can be deleted, and is then rebuilt from the records. To add one,
-//! implement [`Follower`] and start it where [`Followers::start`] is called.
+//! A follower has a position in the log; its data can be deleted and rebuilt from the records. To add a follower,
+//! implement [`Follower`] and start it next to the other calls of [`Followers::start`].
 
 mod flags;
 mod follower;

@@ -1,5 +1,5 @@
-//! The statements of all Things as a follower, and what SPARQL queries see of them. They are in memory, and read again
-//! from the records at the start.
+//! Follower for the RDF statements of all Things, and their view for SPARQL queries. Statements are kept in memory,
+//! and read from the records at startup.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
 
@@ -32,7 +32,7 @@ pub(in crate::registry) struct Sparql {
     pub quads: Arc<Quads>,
     /// Follower that keeps the statements up to date with the log.
     pub following: Arc<Shared>,
-    /// Number of queries that are being evaluated.
+    /// Number of running queries.
     pub running: AtomicUsize,
 }
 

@@ -1,4 +1,4 @@
-//! Saved queries as a follower: they are compared with changes also where nobody listens.
+//! Follower that compares saved queries with changes, even without subscribers.
 
 use std::{
     sync::Arc,

@@ -1,5 +1,5 @@
-//! The one loop that drives a follower: reads the log, applies, commits, rebuilds, and tries again after
-//! failures and panics, with longer and longer pauses, or as soon as a disk that was full no longer is.
+//! Main loop of a follower: reads the log, applies changes, commits, and rebuilds. After failures and panics it
+//! retries with increasing pauses, or as soon as a full disk has space again.
 
 use std::{
     any::Any,
@@ -161,8 +161,8 @@ impl Runner {
         Runner { follower, store, shared, pause: SHORTEST_PAUSE }
     }
 
-    /// Says where the follower is, so that it answers at once. An empty store has nothing to rebuild from,
-    /// which takes no time either. What fails is left to [`Runner::run`].
+    /// Determines the position of the follower, so that it can answer queries immediately. An empty store is rebuilt
+    /// right away. Failures are left to [`Runner::run`].
     pub fn prepare(&mut self) {
         let prepared = catch_unwind(AssertUnwindSafe(|| match self.position()? {
             // The changes that it lacks are counted later: there may be many.

@@ -1,4 +1,4 @@
-//! The search index as a follower, and what searches see of it.
+//! Follower for the search index, and its view for searches.
 
 use std::{
     path::{Path, PathBuf},
@@ -66,19 +66,19 @@ enum Trust {
 /// The searchable content of an index at one moment: a snapshot, and the entries that are hidden from searches.
 pub(in crate::registry) struct Visible {
     pub snapshot: Snapshot,
-    /// The last change that the index shows.
+    /// Last change reflected in the index.
     pub seq: Seq,
     /// Entries of the index that a search must not return.
     pub hidden: Hidden,
-    /// The Things in it that not everybody may find.
+    /// Things in the index that are restricted to some callers.
     pub restricted: RestrictedDocuments,
 }
 
 /// Log position of an index, and the last change that is overdue there.
 pub(in crate::registry) struct Freshness {
-    /// The last change that the index shows.
+    /// Last change reflected in the index.
     pub seq: Seq,
-    /// The last change that has been missing for longer than it may.
+    /// Last change missing in the index for longer than allowed.
     pub overdue: Option<Seq>,
 }
 

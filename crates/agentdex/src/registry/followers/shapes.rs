@@ -1,4 +1,4 @@
-//! The shapes of capabilities as a follower: in memory, read from the records at every start.
+//! Follower for the shapes of capabilities. They are kept in memory, and read from the records at every start.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -27,7 +27,7 @@ pub(in crate::registry) struct KnownShapes {
 }
 
 impl KnownShapes {
-    /// The ids of Things that somebody with these grants didn't see as their shapes are.
+    /// Returns the ids of Things whose current shapes were hidden from a caller with these grants.
     pub fn unseen_by(&self, grants: Option<&Grants>) -> impl Iterator<Item = &str> {
         self.taken_in.unseen_by(grants)
     }

@@ -1,4 +1,4 @@
-//! `Stop`: the shutdown request that a follower checks between changes.
+//! `Stop`: a shutdown request, checked by a follower between changes.
 
 use std::sync::{
     Arc,
@@ -12,17 +12,17 @@ use crate::{Error, Result};
 pub(in crate::registry) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Makes the request.
+    /// Requests the shutdown.
     pub fn request(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// True if it was made.
+    /// True if the shutdown was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Fails once the request was made.
+    /// Fails if the shutdown was requested.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`]

@@ -1,5 +1,5 @@
-//! The access to Things as it was when a follower took them in: what a follower shows of a Thing may be older than its
-//! present access, and who sees the Thing now may not have seen that.
+//! Access to Things at the time a follower indexed them. A follower may still show an older state of a Thing, which
+//! callers who see the Thing now were perhaps not allowed to see.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::access::{Access, Grants};
 pub(in crate::registry) struct TakenIn(HashMap<String, Access>);
 
 impl TakenIn {
-    /// Notes the access to a Thing that is taken in; none where it is gone.
+    /// Records the access to an indexed Thing, or `None` if the Thing was removed.
     pub fn put(&mut self, id: &str, access: Option<&Access>) {
         match access.filter(|access| !access.is_public()) {
             Some(access) => drop(self.0.insert(id.to_owned(), access.clone())),
@@ -18,7 +18,8 @@ impl TakenIn {
         }
     }
 
-    /// The ids of what somebody with these grants didn't see then; none: it sees everything.
+    /// Returns the ids of indexed Things hidden from a caller with these grants. Without grants, the caller sees
+    /// everything and no ids are returned.
     pub fn unseen_by(&self, grants: Option<&Grants>) -> impl Iterator<Item = &str> {
         let unseen = self.0.iter().filter(move |(_, access)| grants.is_some_and(|grants| !grants.see(access)));
         unseen.map(|(id, _)| id.as_str())
@@ -38,7 +39,7 @@ pub(super) mod tests {
         store::{Author, Declares, Expiry, Logged, LoggedChange, Operation, Options, Store, Write},
     };
 
-    /// Whom a Thing is shown to, with which text.
+    /// Visibilities of the Thing, each with its text.
     pub const STEPS: [(Visibility, &str); 4] = [
         (Visibility::Public, "public"),
         (Visibility::Private, "private"),
@@ -46,7 +47,7 @@ pub(super) mod tests {
         (Visibility::Public, "public to the end"),
     ];
 
-    /// A store with one Thing, whose followers are where the test has them.
+    /// A store with a single Thing, whose followers are positioned by the test.
     pub struct Writer {
         pub store: Store,
         _directory: TempDir,
@@ -62,7 +63,7 @@ pub(super) mod tests {
             Grants { owner: Some("alice".parse().unwrap()), ..Grants::default() }
         }
 
-        /// Shows the Thing to somebody with another text; returns the change.
+        /// Writes the Thing with another visibility and text, and returns the change.
         pub fn put(&self, visibility: Visibility, text: &str) -> Arc<LoggedChange> {
             let since = *self.store.durable().borrow();
             let owner = Some("alice".parse().unwrap());

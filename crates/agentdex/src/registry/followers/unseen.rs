@@ -1,5 +1,5 @@
-//! The changes of the log beyond the position of the index: the ids that they deleted, and the times at which they
-//! were made. Each change is read once, by whoever comes first: the follower or a search.
+//! Changes of the log after the position of the index: the ids of deleted Things, and the times of the changes. Each
+//! change is read only once, either by the follower or by a search.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -34,12 +34,12 @@ pub(super) struct Unseen {
 }
 
 impl Unseen {
-    /// Nothing is unseen beyond this position.
+    /// Starts without unindexed changes after a position.
     pub fn after(position: Seq) -> Unseen {
         Unseen { read: position, ..Unseen::default() }
     }
 
-    /// Reads the log up to its durable end. False where the log no longer has what lies between.
+    /// Reads the log up to its durable end. Returns false if the log no longer contains the changes in between.
     pub fn read_on(&mut self, store: &Store) -> Result<bool> {
         let end = *store.durable().borrow();
         while self.read < end {
@@ -68,7 +68,7 @@ impl Unseen {
         }
     }
 
-    /// The index shows everything up to `position`. Of what is still deleted beyond it, searches know nothing.
+    /// Drops changes up to `position`, which are now in the index. All remaining deletions count as new.
     pub fn shown(&mut self, position: Seq) {
         self.deleted.retain(|_, seq| *seq > position);
         self.newly_deleted = self.deleted.keys().cloned().collect();
@@ -81,27 +81,29 @@ impl Unseen {
         }
     }
 
-    /// Ids of Things whose access is another one since [`Unseen::clear_newly_restricted`]; none: any may be.
+    /// Returns the ids of Things whose access changed since [`Unseen::clear_newly_restricted`], or `None` if they are
+    /// unknown.
     pub fn newly_restricted(&self) -> Option<&[String]> {
         self.newly_restricted.as_deref()
     }
 
-    /// Searches know the accesses so far.
+    /// Marks the current accesses as known to searches.
     pub fn clear_newly_restricted(&mut self) {
         self.newly_restricted = Some(Vec::new());
     }
 
-    /// Ids that were deleted since [`Unseen::clear_newly_deleted`].
+    /// Returns the ids deleted since [`Unseen::clear_newly_deleted`].
     pub fn newly_deleted(&self) -> &[String] {
         &self.newly_deleted
     }
 
-    /// Searches know what was deleted so far.
+    /// Marks the current deletions as known to searches.
     pub fn clear_newly_deleted(&mut self) {
         self.newly_deleted.clear();
     }
 
-    /// The last change that is unseen for longer than `age`, or was made together with one.
+    /// Returns the last unindexed change that is older than `age`, or that was made in the same transaction as such a
+    /// change.
     pub fn older_than(&self, age: Duration, now: Timestamp) -> Option<Seq> {
         let limit = now.0.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
         self.runs.iter().take_while(|(_, at)| at.0 <= limit).last().map(|(seq, _)| *seq)

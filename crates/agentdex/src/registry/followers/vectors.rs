@@ -1,4 +1,4 @@
-//! The vectors of Things as a follower: what searches by meaning compare.
+//! Follower for the vectors of Things, which are used by semantic searches.
 
 use std::{
     collections::HashSet,

@@ -1,4 +1,4 @@
-//! The queue of callers that wait until a follower has taken in a change.
+//! Queue of callers waiting until a follower has applied a change.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -46,8 +46,8 @@ struct Waiter {
 }
 
 impl Waiting {
-    /// Waits until `target` is shown, for at most about `timeout`: the end of a wait is noticed within
-    /// half a second.
+    /// Waits until `target` is applied, up to about `timeout`. The end of the timeout is noticed within half a
+    /// second.
     pub fn wait(&self, target: Seq, timeout: Duration) -> impl Future<Output = Waited> + Send + use<> {
         let (reply, answer) = oneshot::channel();
         let mut queue = self.lock();
@@ -61,13 +61,13 @@ impl Waiting {
         async { answer.await.unwrap_or(Waited::Stopped) }
     }
 
-    /// Answers those whose target is reached.
+    /// Wakes the waiters whose target is reached.
     pub fn reached(&self, seq: Seq) {
         self.lock().reached = Some(seq);
         self.answer(|waiter| waiter.target <= seq, Waited::Reached(seq));
     }
 
-    /// Ends waits that took too long.
+    /// Ends waits that have timed out.
     pub fn expire(&self, now: Instant) {
         self.answer(|waiter| waiter.deadline <= now, Waited::TooLong);
     }
@@ -82,15 +82,15 @@ impl Waiting {
         }
     }
 
-    /// The nearest target that somebody waits for, beyond `position`.
+    /// Returns the nearest target of a waiter after `position`.
     pub fn target(&self, position: Seq) -> Option<Seq> {
         let queue = self.lock();
         let alive = queue.waiters.iter().filter(|waiter| !waiter.reply.is_closed());
         alive.map(|waiter| waiter.target).filter(|target| *target > position).min()
     }
 
-    /// Sleeps until something is to be done: somebody waits for more than `position`, the time is over, or
-    /// it is to stop, which is what it says.
+    /// Sleeps until a waiter needs more than `position`, the time is over, or a stop is requested. Returns true if a
+    /// stop is requested.
     pub fn sleep(&self, position: Seq, longest: Duration) -> bool {
         let is_idle = |queue: &mut Queue| {
             !self.stop.is_requested() && !queue.waiters.iter().any(|waiter| waiter.target > position)
@@ -102,25 +102,25 @@ impl Waiting {
         self.stop.is_requested()
     }
 
-    /// Keeps the follower asleep, or lets it go on.
+    /// Suspends the follower, or lets it continue.
     pub fn hold(&self, is_held: bool) {
         self.lock().is_held = is_held;
         self.changed.notify_all();
     }
 
-    /// Sleeps for that long, unless it is to stop, which is what it says.
+    /// Sleeps for the given time or until a stop is requested. Returns true if a stop is requested.
     pub fn rest(&self, time: Duration) -> bool {
         let is_resting = |_: &mut Queue| !self.stop.is_requested();
         drop(self.changed.wait_timeout_while(self.lock(), time, is_resting).unwrap_or_else(PoisonError::into_inner));
         self.stop.is_requested()
     }
 
-    /// The request to stop.
+    /// Returns the stop request.
     pub fn stop_request(&self) -> &Stop {
         &self.stop
     }
 
-    /// Asks it to stop.
+    /// Requests a stop.
     pub fn stop(&self) {
         // Locked, so that nobody goes to sleep between looking and being woken.
         let queue = self.lock();
@@ -129,7 +129,7 @@ impl Waiting {
         self.changed.notify_all();
     }
 
-    /// Nobody is answered any more.
+    /// Closes the queue: waiters are no longer answered.
     pub fn end(&self) {
         let mut queue = self.lock();
         queue.has_ended = true;

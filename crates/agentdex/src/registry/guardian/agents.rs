@@ -1,5 +1,5 @@
-//! In-memory cache of the agents that decisions are about. An agent is read when it takes its first step, and updated
-//! with the log from then on.
+//! In-memory cache of the agents whose steps are decided. An agent is read on its first step, and then updated from
+//! the log.
 
 use std::{
     collections::HashMap,
@@ -51,7 +51,7 @@ struct Agent {
 #[derive(Clone)]
 pub(super) struct KnownAgent {
     pub description: Description,
-    /// The access to it in this version.
+    /// Access to the agent in this version.
     pub access: Access,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that the guardian of a registry answers, as their sender sees the agents.
+//! Answers to requests to the guardian, based on the agents visible to the sender.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -13,14 +13,16 @@ use crate::{
 };
 
 impl Guardian<'_> {
-    /// True if the agents that a body names are in memory; else [`Guardian::answer`] reads the store for them.
+    /// True if all agents named in a request body are in memory. Otherwise [`Guardian::answer`] reads them from the
+    /// store.
     pub fn has_all_agents(&self, body: &Value) -> bool {
         agent_ids(body).all(|id| self.state.agents.cached(&id).is_some())
     }
 
-    /// Answers a request or a batch of them; none where there are only notifications. May read the store, unless
-    /// [`Guardian::has_all_agents`]. An agent that the caller doesn't see is not registered for it; one that it sees and
-    /// that has an owner is reported by that owner, by the members of its namespace, and by who sees everything.
+    /// Answers a request or a batch of requests. Returns `None` if there are only notifications. May read the store;
+    /// see [`Guardian::has_all_agents`]. An agent hidden from the caller is treated as unregistered. Steps of a
+    /// visible agent with an owner may only be reported by its owner, members of its namespace, and callers with
+    /// access to everything.
     ///
     /// ```
     /// # fn main() -> agentdex::Result<()> {

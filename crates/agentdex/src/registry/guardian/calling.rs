@@ -1,4 +1,4 @@
-//! The guardian as a caller of a registry sees it.
+//! The guardian on behalf of a caller of a registry.
 
 use memchr::memmem;
 
@@ -7,8 +7,8 @@ use super::{Entries, Entry, LiveSession, Options, state::State};
 use crate::Error;
 use crate::{Result, Timestamp, policy::Decision, registry::Registry};
 
-/// Decides of the steps that agents report, as the caller of a registry sees them.
-/// [`Registry::guardian`](crate::Registry::guardian) has it.
+/// Guardian that decides about the steps reported by agents, on behalf of the registry's caller. Returned by
+/// [`Registry::guardian`](crate::Registry::guardian).
 pub struct Guardian<'r> {
     pub(super) registry: &'r Registry,
     pub(super) state: &'r State,
@@ -19,8 +19,8 @@ impl<'r> Guardian<'r> {
         Guardian { registry, state }
     }
 
-    /// The live sessions of an agent, or of all, the one with the latest step first: those that the caller reports, or all
-    /// where it sees everything.
+    /// Returns the live sessions of an agent, or of all agents, latest step first. Includes only sessions reported by
+    /// the caller, unless the caller has access to everything.
     pub fn sessions(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
         match (self.registry.grants(), self.registry.caller().owner()) {
             (None, _) => self.state.sessions.list(agent, None, limit),
@@ -35,8 +35,8 @@ impl<'r> Guardian<'r> {
         self.registry.grants().is_none() || is_own()
     }
 
-    /// At most `limit` steps of a session, the oldest first, also of one that is no longer live: those that the caller
-    /// reported, or all where it sees everything. Blocks.
+    /// Returns up to `limit` steps of a session after the entry `after`, oldest first, even if the session has ended.
+    /// Includes only steps reported by the caller, unless the caller has access to everything. Blocks.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -47,8 +47,9 @@ impl<'r> Guardian<'r> {
         self.state.trail.entries(after, limit, |line| finder.find(line).is_some(), is_of_session)
     }
 
-    /// At most `limit` entries after the one with the number `after`, the oldest first: of an agent, with a decision, not
-    /// older than `since`. Those that the caller reported, or all where it sees everything. Blocks.
+    /// Returns up to `limit` entries of the trail after the entry `after`, oldest first, filtered by agent, decision,
+    /// and time (`since`). Includes only entries reported by the caller, unless the caller has access to everything.
+    /// Blocks.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -72,12 +73,13 @@ impl<'r> Guardian<'r> {
         self.state.trail.entries(after, limit, may_be, is_wanted)
     }
 
-    /// Receives entries as they are made, but those about agents that the caller doesn't see. Who is thousands behind misses some, and is notified of how many.
+    /// Subscribes to new entries, except those about agents hidden from the caller. A subscriber that lags thousands
+    /// of entries behind misses some, and is notified of their number.
     pub fn subscribe(&self) -> Entries {
         Entries::new(self.state.entries.subscribe(), self.registry)
     }
 
-    /// Its options.
+    /// Returns the options of the guardian.
     pub fn options(&self) -> &Options {
         &self.state.options
     }

@@ -1,4 +1,4 @@
-//! Entries of the trail for those who receive them as they are made.
+//! Subscriptions to the entries of the trail.
 
 use std::sync::{Arc, Weak};
 
@@ -13,7 +13,7 @@ use crate::{
     registry::{Inner, Registry},
 };
 
-/// The entries that are made from now on, as far as the caller sees them: made by [`Guardian::subscribe`](super::Guardian::subscribe).
+/// Subscription to new entries visible to the caller. Created by [`Guardian::subscribe`](super::Guardian::subscribe).
 pub struct Entries {
     receiver: Receiver<Arc<Made>>,
     /// Weak: who receives keeps no registry open.
@@ -26,11 +26,11 @@ impl Entries {
         Entries { receiver, registry: Arc::downgrade(&registry.0), caller: registry.caller().clone() }
     }
 
-    /// The next entry. Cancel safe.
+    /// Waits for the next entry. Cancel safe.
     ///
     /// # Errors
-    /// [`RecvError::Lagged`] with the number of entries that were missed, also of those that aren't seen;
-    /// [`RecvError::Closed`] once the registry is gone.
+    /// [`RecvError::Lagged`] with the number of missed entries, including hidden entries; [`RecvError::Closed`] after
+    /// the registry was closed.
     pub async fn recv(&mut self) -> Result<Arc<Entry>, RecvError> {
         loop {
             let made = self.receiver.recv().await?;
@@ -40,10 +40,10 @@ impl Entries {
         }
     }
 
-    /// The next entry, if there is one already.
+    /// Returns the next entry if it is already available.
     ///
     /// # Errors
-    /// As [`Entries::recv`], and [`TryRecvError::Empty`].
+    /// Same as [`Entries::recv`], and [`TryRecvError::Empty`].
     pub fn try_recv(&mut self) -> Result<Arc<Entry>, TryRecvError> {
         loop {
             let made = self.receiver.try_recv()?;

@@ -1,20 +1,22 @@
-//! The guardian: it decides of the steps that agents report (Agent Observability Standard), by what the registry knows of
-//! them.
+//! The guardian: decides about the steps reported by agents (Agent Observability Standard), using the registry's
+//! knowledge of the agents.
 //!
-//! [`Guardian::answer`] takes a request in JSON-RPC and decides. What it needs of an agent is in memory ([`agents`]):
-//! read when the agent takes its first step, and changed by a follower of the log since, so that no decision reads the
-//! store or a description. A decision may miss a write that is younger than the interval in which followers read the
-//! log, 50 ms; [`Registry::catch_up_guardian`](crate::Registry::catch_up_guardian) waits for all writes so far. Renewals are no changes of the log, so that
-//! an agent counts as expired once it is purged, within a second.
+//! [`Guardian::answer`] takes a request in JSON-RPC and returns the decision. The required data of an agent is cached
+//! in memory ([`agents`]): it is read on the agent's first step and then updated by a follower of the log, so
+//! decisions need neither the store nor the description. A decision may miss writes younger than 50 ms, the interval
+//! at which followers read the log; [`Registry::catch_up_guardian`](crate::Registry::catch_up_guardian) waits for all
+//! previous writes. Renewals are not recorded in the log, so an agent counts as expired only when it is purged,
+//! within a second.
 //!
-//! Own rules have 20 ms together, 50,000 values in a step, and patterns that stand in the rule; what can't be decided is
-//! denied. The trail has hashes of what is exchanged, or with an option the content, without secrets.
+//! Custom rules have a budget of 20 ms and 50,000 values per step, and patterns must be constants of the rule.
+//! Undecidable steps are denied. The trail contains hashes of the exchanged content or, if enabled, the content
+//! without secrets.
 //!
-//! [`Guardian`] acts for a caller, as the registry does that it comes from: an agent that the caller doesn't see is not
-//! registered for it, and a session belongs to who reports its steps.
+//! A [`Guardian`] acts on behalf of a caller, like the registry from which it is obtained. An agent hidden from the
+//! caller is treated as unregistered, and a session belongs to the caller that reports its steps.
 //!
-//! [`Sessions`] are bounded in number and forgotten once they are idle. Every decision goes to the [`trail`] and to those
-//! who subscribe. Which rules there are, and what they find, is in [`crate::policy`].
+//! [`Sessions`] are limited in number and removed when idle. Every decision is recorded in the [`trail`] and sent to
+//! subscribers. For the rules and their findings see [`crate::policy`].
 
 mod agents;
 mod answer;

@@ -1,4 +1,4 @@
-//! The file that decisions are appended to as events of the Open Cybersecurity Schema Framework, one a line.
+//! File with decisions as events of the Open Cybersecurity Schema Framework, an event per line.
 
 use std::{
     fs::{File, OpenOptions},

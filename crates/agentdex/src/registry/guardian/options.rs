@@ -9,19 +9,19 @@ use crate::policy::Policy;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The policy that it decides by.
+    /// Policy for decisions.
     pub policy: Arc<Policy>,
-    /// True if everything is allowed, and what would have been denied or modified is only reported.
+    /// True if every step is allowed, and violations of the policy are only reported.
     pub dry_run: bool,
-    /// True if what is exchanged is stored in the trail; otherwise only hashes of it are.
+    /// Whether the trail stores the exchanged content instead of only its hashes.
     pub store_content: bool,
-    /// The most live sessions; with more, those whose last step is longest ago are forgotten.
+    /// Maximum number of live sessions. Beyond it, the sessions with the oldest last step are removed.
     pub max_sessions: usize,
-    /// After how long without a step a session is forgotten.
+    /// Idle time after which a session is removed.
     pub session_idle: Duration,
-    /// The limits of the trail that is kept.
+    /// Limits of the trail.
     pub retention: Retention,
-    /// A file that each decision is appended to as an event of OCSF; none: there is none.
+    /// File to which each decision is appended as an OCSF event, if any.
     pub ocsf: Option<PathBuf>,
 }
 

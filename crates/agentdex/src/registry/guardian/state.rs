@@ -1,4 +1,4 @@
-//! The guardian of a registry as all its callers share it, and the thread that tidies it.
+//! State of a guardian, shared by all callers of a registry, and its cleanup thread.
 
 use std::{
     path::Path,

@@ -1,9 +1,9 @@
-//! The trail: every step and what was decided of it, appended to files of lines of JSON.
+//! The trail: every step with its decision, appended as JSON lines to files.
 //!
-//! A file is ended once it is an eighth of what all may take; the oldest go where there is more, or where they are
-//! older than they may be. Lines are written at once, reach the operating system within a quarter of a second, and the
-//! disk when a file ends or the registry is closed: after a crash of the machine the last ones may be missing. Half a
-//! line at the end is cut off when the trail is opened.
+//! A file is completed when it reaches an eighth of the maximum size of the trail. The oldest files are deleted when
+//! the trail exceeds its maximum size or age. Lines reach the operating system within a quarter of a second, and the
+//! disk when a file is completed or the registry is closed, so the last lines may be lost in a crash of the machine.
+//! An incomplete line at the end is truncated when the trail is opened.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -27,9 +27,9 @@ const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 /// Limits on the size and age of a trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// The most bytes.
+    /// Maximum size in bytes.
     pub max_bytes: u64,
-    /// The longest time.
+    /// Maximum age.
     pub max_age: Duration,
 }
 

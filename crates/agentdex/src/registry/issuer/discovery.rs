@@ -1,4 +1,4 @@
-//! The metadata of an authorization server, and its keys.
+//! Metadata and keys of an authorization server.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
-//! The issuer of tokens: clients prove who they are with an access token of an authorization server, which OpenID Connect
-//! or OAuth 2.0 gives them, in place of an API key.
+//! The token issuer: instead of an API key, clients authenticate with an access token of an authorization server
+//! (OpenID Connect or OAuth 2.0).
 //!
-//! Its keys are fetched in a thread of their own ([`discovery`]), at the start, when they are no longer fresh, and when
-//! a token names one that isn't known, but then not more often than every half minute by default. A token is checked with the keys
-//! that are there ([`crate::signature::Claims`]); [`options`] says who holds it, and [`verified`] remembers that.
+//! The issuer's keys are fetched on a separate thread ([`discovery`]): at startup, when they are no longer fresh, and
+//! when a token names an unknown key, in the latter case at most every 30 seconds by default. Tokens are checked with
+//! the current keys ([`crate::signature::Claims`]); [`options`] maps their claims to a holder, and [`verified`]
+//! caches the result.
 
 mod discovery;
 mod options;
@@ -70,10 +71,10 @@ struct Known {
 }
 
 impl Issuer {
-    /// Starts to fetch its keys.
+    /// Starts fetching the issuer's keys.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidSetting`] for URLs that can't be those of an issuer.
+    /// [`crate::Error::InvalidSetting`] if a URL can't be that of an issuer.
     pub fn start(options: IssuerOptions) -> Result<Arc<Issuer>> {
         let issuer = Arc::new(Issuer {
             fetcher: discovery::fetcher(&options)?,
@@ -95,7 +96,7 @@ impl Issuer {
         Ok(issuer)
     }
 
-    /// Returns the sign-in parameters for people on the web page; none until they were fetched.
+    /// Returns the sign-in parameters for people on the web page, or `None` until they have been fetched.
     pub fn sign_in(&self) -> Option<Arc<SignIn>> {
         self.known.borrow().sign_in.clone()
     }
@@ -104,7 +105,7 @@ impl Issuer {
         &self.options
     }
 
-    /// Returns the holder of a token. Waits for the keys of the issuer where the token names one that isn't known.
+    /// Returns the holder of a token. Waits for the keys of the issuer if the token names an unknown key.
     ///
     /// # Errors
     /// The reason why the token is refused.

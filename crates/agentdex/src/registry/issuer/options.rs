@@ -11,36 +11,37 @@ use crate::{
 /// The longest part of a subject that stands in the audit trail.
 const MAX_SHOWN: usize = 128;
 
-/// An authorization server whose access tokens clients may prove themselves with; given to
-/// [`crate::registry::Builder::issuer`].
+/// An authorization server whose access tokens are accepted. Passed to [`crate::registry::Builder::issuer`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IssuerOptions {
-    /// Its identifier, a URL: what tokens have as `iss`, and below which its metadata is found.
+    /// Identifier of the issuer: a URL, equal to `iss` in tokens, from which the URL of its metadata is derived.
     pub issuer: String,
-    /// The `aud` of tokens for this registry.
+    /// Required `aud` of tokens for this registry.
     pub audience: String,
-    /// URL of its keys (JWKS); none: the one in its metadata.
+    /// URL of the issuer's keys (JWKS). If `None`, it is read from the issuer's metadata.
     pub jwks: Option<String>,
-    /// The claim that is the owner in whose name the holder acts, by name or JSON Pointer.
+    /// Name or JSON Pointer of the claim that contains the holder's owner.
     pub owner_claim: String,
-    /// The claim with the names that roles go by, a list or a text with spaces, by name or JSON Pointer.
+    /// Name or JSON Pointer of the claim that contains the names of roles, as an array or separated by spaces.
     pub role_claim: String,
-    /// The roles of these names.
+    /// Roles by name.
     pub roles: RoleMapping,
-    /// The client that the web page signs people in as, by the code flow with PKCE; none: people sign in with keys alone.
+    /// Client id for signing people in on the web page, by the code flow with PKCE. If `None`, people sign in with
+    /// keys only.
     pub client_id: Option<String>,
-    /// The scope that the page asks for, several with spaces between them.
+    /// Scopes requested by the web page, separated by spaces.
     pub scope: String,
     /// Fetcher of the metadata and keys.
     pub fetcher: Fetcher,
-    /// The shortest pause between two fetches of the keys: how long a token with a new one may be refused at the worst.
+    /// Minimum interval between two fetches of the keys. A token signed with a new key may be refused for up to this
+    /// time.
     pub min_refresh_interval: Duration,
 }
 
 impl IssuerOptions {
-    /// Takes tokens of an issuer that are for an audience. The owner is `sub`; the scopes `read`, `register` and `admin`
-    /// give the roles of these names.
+    /// Accepts tokens of an issuer for an audience. The owner is `sub`; the scopes `read`, `register`, and `admin`
+    /// grant the roles with these names.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>, fetcher: Fetcher) -> IssuerOptions {
         IssuerOptions {
             issuer: issuer.into(),

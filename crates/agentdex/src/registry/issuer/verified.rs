@@ -1,4 +1,4 @@
-//! Tokens that were verified: a client sends the same one with each request.
+//! Cache of verified tokens, since clients send the same token with each request.
 
 use std::{
     collections::HashMap,
@@ -25,14 +25,14 @@ struct Known {
 }
 
 impl Verified {
-    /// The holder of a token that was verified before and is still valid.
+    /// Returns the holder of a token that was already verified and is still valid.
     pub fn holder(&self, token: &str, now: Timestamp) -> Option<Arc<Principal>> {
         let holder = self.lock().holders.get(&hash(token)).cloned();
         holder.filter(|holder| is_valid(holder, now))
     }
 
-    /// Remembers the holder of a token that was verified with keys of a generation, unless there are others by now. Those
-    /// that have expired make room, and all where that isn't enough.
+    /// Caches the holder of a verified token, unless keys of a newer generation have been fetched. If the cache is
+    /// full, removes expired tokens or, if that isn't enough, all tokens.
     pub fn insert(&self, token: &str, holder: Arc<Principal>, generation: u64, now: Timestamp) {
         let mut known = self.lock();
         if known.generation != generation {
@@ -47,7 +47,7 @@ impl Verified {
         known.holders.insert(hash(token), holder);
     }
 
-    /// Forgets all: the keys are those of another generation.
+    /// Clears the cache for a new generation of keys.
     pub fn begin(&self, generation: u64) {
         *self.lock() = Known { generation, holders: HashMap::new() };
     }

@@ -1,4 +1,4 @@
-//! Slow work on threads for blocking work: checks of signatures, conversions.
+//! Slow work on blocking threads: verification of signatures, conversions.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The search for the document of an agent: at its URL, at the well-known places of its site, or by asking it.
+//! Discovery of an agent's document: at its URL, at well-known paths of its site, or by asking the agent.
 
 use std::borrow::Cow;
 

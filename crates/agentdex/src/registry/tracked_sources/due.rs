@@ -1,4 +1,4 @@
-//! The work that is due: polls of sources, and renewals of Things.
+//! Due work: polls of sources and renewals of Things.
 
 use std::{
     io,

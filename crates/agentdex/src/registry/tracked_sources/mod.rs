@@ -1,10 +1,11 @@
-//! Tracked sources: a document is fetched from a URL, converted and registered, and its URL polled from then on.
+//! Tracked sources: documents that are fetched from a URL, converted, registered, and then kept up to date by polling
+//! the URL.
 //!
-//! A source is polled on an interval ([`schedule`]), with a conditional request ([`poll`]). A document that
-//! changed is imported again. A source that fails repeatedly makes its Thing stale, but removes nothing
-//! ([`reconcile`]): a Thing that would expire is renewed as long as its source is tracked ([`due`]). The state of a
-//! source ([`source`]) is written in one transaction with its Thing, and ends with it, or when the description is
-//! changed by hand. The registry is never held while the network is waited for.
+//! A source is polled at an interval ([`schedule`]) with conditional requests ([`poll`]). A changed document is
+//! imported again. If polls fail repeatedly, the Thing is marked as stale, but nothing is removed ([`reconcile`]). A
+//! Thing with a time to live is renewed while its source is tracked ([`due`]). The state of a source ([`source`]) is
+//! written in the same transaction as its Thing; it is removed with the Thing, or when the description is changed by
+//! hand. No lock of the registry is held while waiting for the network.
 
 mod blocking;
 mod discovery;

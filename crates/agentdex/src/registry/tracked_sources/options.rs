@@ -105,7 +105,7 @@ impl Tracking {
         self
     }
 
-    /// Sets [`Tracking::stale_after`], a number of failures in a row.
+    /// Sets [`Tracking::stale_after`], a number of consecutive failures.
     pub fn stale_after(mut self, failures: u32) -> Tracking {
         self.stale_after = failures;
         self

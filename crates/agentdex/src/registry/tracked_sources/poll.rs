@@ -1,4 +1,4 @@
-//! Polling a source: everything that waits for the network, and nothing that needs the store.
+//! Polling of a source. This module waits for the network and doesn't access the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,10 +40,10 @@ pub(super) enum Polled {
 
 #[derive(Debug)]
 pub(super) struct Same {
-    /// The validators and the URL, where the response was a new one.
+    /// Validators and URL, if a new document was received.
     pub response: Option<(Validators, String)>,
     pub max_age: Option<Duration>,
-    /// The card's signatures, checked again: keys may have been revoked.
+    /// Result of verifying the card's signatures again, since keys may have been revoked.
     pub assessment: Option<Assessment>,
 }
 
@@ -51,15 +51,15 @@ pub(super) struct Same {
 #[derive(Debug)]
 pub(super) struct NewDocument {
     pub format: Format,
-    /// The URL at the end of its redirects.
+    /// URL after redirects.
     pub url: String,
-    /// The well-known URL where it is now, if it is no longer at the known one.
+    /// New well-known URL, if the document has moved.
     pub moved_to: Option<String>,
     pub validators: Validators,
     pub max_age: Option<Duration>,
     pub hash: String,
     pub conversion: Conversion,
-    /// The result of the check of an agent card.
+    /// Result of verifying an agent card.
     pub verification: Option<Verification>,
 }
 
@@ -69,7 +69,7 @@ impl Poller {
         Poller { tracking, trust }
     }
 
-    /// The same with queues of its own: it never waits for users of the other.
+    /// Returns a copy with separate queues, so that users of one poller never wait for users of the other.
     pub fn separate(&self) -> Poller {
         let mut poller = self.clone();
         poller.tracking.fetcher = self.tracking.fetcher.apart();
@@ -77,7 +77,7 @@ impl Poller {
         poller
     }
 
-    /// Polls the source of a document whose bytes are stored as `original`.
+    /// Polls a source. `original` is the currently stored document.
     pub async fn poll(&self, source: &Tracked, original: &[u8], now: Timestamp) -> Polled {
         match self.try_poll(source, original, now).await {
             Ok(polled) => polled,
@@ -148,7 +148,7 @@ impl Poller {
         describer(url.to_owned()).await
     }
 
-    /// Asks the MCP server at a URL what it is; none where servers aren't asked.
+    /// Asks an MCP server to describe itself. Returns `None` if that is disabled.
     pub async fn describe_new(&self, url: &str, id: Option<&str>, now: Timestamp) -> Option<Result<NewDocument>> {
         let describer = self.tracking.server_describer.as_ref().filter(|_| is_endpoint(url))?;
         Some(match self.ask(describer, url).await {
@@ -157,18 +157,18 @@ impl Poller {
         })
     }
 
-    /// Fetches whatever JSON document is at a URL.
+    /// Fetches a JSON document of any format.
     pub async fn fetch_any(&self, url: &str) -> Result<Fetched> {
         Ok(self.tracking.fetcher.fetch(&Request::new(url).accept(ANY_FORMAT)).await?)
     }
 
-    /// Fetches a document that isn't tracked yet, ready to be registered.
+    /// Fetches a new document and prepares it for registration.
     pub async fn fetch_new(&self, url: &str, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
         let fetched = self.tracking.fetcher.fetch(&request(url, format)).await?;
         self.receive(fetched, format, id, now).await
     }
 
-    /// Checks the signatures of a card from `url`, if that is known.
+    /// Verifies the signatures of a card. `url` is its URL, if known.
     ///
     /// # Errors
     /// [`Error::SignatureRequired`]
@@ -180,7 +180,7 @@ impl Poller {
         Ok(found)
     }
 
-    /// Converts a document that was fetched, and checks it if it may be signed.
+    /// Converts a fetched document, and verifies it if its format supports signatures.
     pub async fn receive(
         &self,
         fetched: Fetched,

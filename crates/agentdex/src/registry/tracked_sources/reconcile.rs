@@ -1,4 +1,4 @@
-//! Writes the result of a poll to the store, in one transaction.
+//! Writes the result of a poll to the store in a single transaction.
 
 use agentdex_api::{RefreshResult, SourceStatus};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The request to track a source: its URL and format, and the options for registering its Things.
+//! Requests to track a source, with its URL, its format, and the options for registering its Things.
 
 use crate::{access::AccessRequest, convert::Format, registry::IfExists};
 

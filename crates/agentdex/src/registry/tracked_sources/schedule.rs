@@ -1,4 +1,4 @@
-//! When a source is polled again, and when a Thing is renewed that would expire.
+//! Schedule of polls of sources, and of renewals of Things with a time to live.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,13 +21,13 @@ const MAX_TRACKED: usize = 100_000;
 /// The inputs to the time of the next poll.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outlook {
-    /// The pause after a poll that succeeds.
+    /// Interval between successful polls.
     pub interval: Duration,
-    /// Number of polls that failed in a row.
+    /// Number of consecutive failed polls.
     pub failures: u32,
     /// Lifetime of the document, according to its server.
     pub max_age: Option<Duration>,
-    /// Wait that its server asks of clients.
+    /// Pause requested by the server.
     pub retry_after: Option<Duration>,
 }
 
@@ -108,14 +108,15 @@ pub(super) struct DuePoll {
 }
 
 impl Schedule {
-    /// An empty one, for polls with this interval.
+    /// Creates an empty schedule for polls at the given interval.
     pub fn new(interval: Duration) -> Schedule {
         let longest = LONGEST_PAUSE.max(interval);
         Schedule { plans: Mutex::default(), longest: milliseconds(longest.saturating_add(longest / 10)) }
     }
 
-    /// Schedules a poll and a renewal, instead of those that were scheduled. A poll that is further off than any pause
-    /// was scheduled when the clock was wrong. No source is polled twice at the same time: a poll under way ends first.
+    /// Schedules a poll and a renewal, replacing those scheduled before. A poll further ahead than the longest
+    /// interval, scheduled while the clock was wrong, is moved up to the end of that interval. A source is never
+    /// polled twice at the same time: a running poll is completed first.
     pub fn plan(&self, id: &str, poll: Timestamp, renewal: Option<Timestamp>) {
         let poll = Some(poll.min(after(Timestamp::now(), self.longest)));
         let mut plans = self.plans();
@@ -124,12 +125,12 @@ impl Schedule {
         plans.set(id, Plan { poll, renewal, is_taken, next });
     }
 
-    /// Stores the URL that a source is polled at.
+    /// Sets the URL of a source.
     pub fn set_url(&self, id: &str, url: &str) {
         self.plans().set_url(id, Some(canonical_url(url)));
     }
 
-    /// The ids of Things whose source may be this URL, in ascending order. The store knows better.
+    /// Returns the ids of Things whose source may have this URL, in ascending order. The store is authoritative.
     pub fn ids_at(&self, url: &str) -> Vec<String> {
         let url = canonical_url(url);
         let plans = self.plans();
@@ -145,12 +146,12 @@ impl Schedule {
         plans.set_url(id, None);
     }
 
-    /// Number of sources of Things that `is_counted` names.
+    /// Returns the number of sources of Things accepted by `is_counted`.
     pub fn count(&self, is_counted: impl Fn(&str) -> bool) -> usize {
         self.plans().of.keys().filter(|id| is_counted(id)).count()
     }
 
-    /// Refuses one source too many.
+    /// Fails if the maximum number of sources is reached.
     pub fn check_room(&self, id: &str) -> Result<()> {
         let plans = self.plans();
         if plans.of.len() < MAX_TRACKED || plans.of.contains_key(id) {
@@ -159,7 +160,7 @@ impl Schedule {
         Err(Error::LimitExceeded { what: "number of tracked sources", maximum: MAX_TRACKED as u64 })
     }
 
-    /// The polls that are due, at most `limit`.
+    /// Returns up to `limit` due polls and removes them from the schedule.
     pub fn take_polls(self: &Arc<Schedule>, now: Timestamp, limit: usize) -> Vec<DuePoll> {
         let mut plans = self.plans();
         if plans.seen.replace(now).is_some_and(|seen| seen > now) {
@@ -173,7 +174,7 @@ impl Schedule {
         due.into_iter().map(|id| DuePoll { id, schedule: self.clone() }).collect()
     }
 
-    /// The renewals that are due. Each is due again a little later unless it is scheduled again.
+    /// Returns the due renewals. Unless rescheduled, each becomes due again a little later.
     pub fn take_renewals(&self, now: Timestamp) -> Vec<String> {
         let mut plans = self.plans();
         let due = due(&plans.renewals, now, usize::MAX);
@@ -184,14 +185,14 @@ impl Schedule {
         due
     }
 
-    /// When there is something to do next.
+    /// Returns the time of the next poll or renewal.
     pub fn next(&self) -> Option<Timestamp> {
         let plans = self.plans();
         let first = |moments: &BTreeSet<(Timestamp, String)>| moments.first().map(|(moment, _)| *moment);
         first(&plans.polls).into_iter().chain(first(&plans.renewals)).min()
     }
 
-    /// When a renewal is due next.
+    /// Returns the time of the next renewal.
     pub fn next_renewal(&self) -> Option<Timestamp> {
         self.plans().renewals.first().map(|(moment, _)| *moment)
     }

@@ -1,4 +1,4 @@
-//! The state of a tracked source: durable beside its Thing, and removed with it.
+//! State of a tracked source, stored with its Thing and removed with it.
 
 use std::ops::{Deref, DerefMut};
 
@@ -17,9 +17,9 @@ const MAX_REVISIONS: usize = 100;
 /// A tracked source whose format is known.
 #[derive(Debug, Clone)]
 pub(in crate::registry) struct Tracked {
-    /// Its state, as it is stored and sent.
+    /// State of the source, as stored and sent to clients.
     pub state: TrackedSource,
-    /// The format of the document.
+    /// Format of the document.
     pub format: Format,
 }
 

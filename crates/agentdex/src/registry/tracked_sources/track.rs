@@ -1,4 +1,4 @@
-//! The calls of [`Registry`] about tracked sources.
+//! Methods of [`Registry`] for tracked sources.
 
 use agentdex_api::{RefreshResult, TrackedSource};
 use tokio::task::JoinSet;
@@ -150,8 +150,8 @@ impl Registry {
     /// ([`Tracking::in_background`](super::Tracking::in_background)).
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::WritesClosed`], [`Error::ShuttingDown`]; sources that weren't polled then are due
-    /// again a little later.
+    /// [`Error::Store`], [`Error::WritesClosed`], [`Error::ShuttingDown`]. Sources not polled because of an error
+    /// become due again a little later.
     pub async fn refresh_due(&self, now: Timestamp) -> Result<usize> {
         let Some(tracker) = &self.0.network.tracker else { return Ok(0) };
         self.renew_due(tracker, now).await?;

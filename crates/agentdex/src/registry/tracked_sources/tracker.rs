@@ -1,4 +1,4 @@
-//! The tracker of sources: two pollers, the schedule, and the thread that does what is due.
+//! The tracker of sources: two pollers, the schedule, and the thread for due work.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(in crate::registry) struct Tracker {
 }
 
 impl Tracker {
-    /// Schedules the stored sources. Nothing is polled yet.
+    /// Schedules the stored sources. Does not poll yet.
     pub fn open(tracking: Tracking, store: &Store, sources: &[(String, Vec<u8>)]) -> Result<Tracker> {
         let schedule = Arc::new(Schedule::new(tracking.interval));
         for (id, metadata) in sources {

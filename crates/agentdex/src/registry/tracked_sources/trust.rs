@@ -1,5 +1,5 @@
-//! Checks that a card is signed with a trusted key: one of the operator's, else one that the card's own domain
-//! publishes, which is fetched with the same guards as everything else.
+//! Verification that a card is signed with a trusted key: a key of the operator, or a key published by the card's
+//! domain. Keys of domains are fetched with the same guards as documents.
 
 use std::{
     borrow::Cow,
@@ -61,7 +61,7 @@ enum KeySet {
 #[derive(Debug)]
 pub(super) struct Assessment {
     pub verification: Verification,
-    /// True if all keys that could matter were available.
+    /// True if all relevant keys were available.
     pub is_certain: bool,
 }
 
@@ -70,12 +70,13 @@ impl Trust {
         Trust { configured: Arc::new(configured), domains: Mutex::default() }
     }
 
-    /// The same keys and an empty cache of domains: it never waits for users of the other.
+    /// Returns a copy with the same keys and an empty domain cache, so that users of one never wait for users of the
+    /// other.
     pub fn separate(&self) -> Trust {
         Trust { configured: self.configured.clone(), domains: Mutex::default() }
     }
 
-    /// Checks a card that came from `source`.
+    /// Verifies a card that came from `source`.
     pub async fn check(
         &self,
         fetcher: &Fetcher,
