@@ -1,4 +1,4 @@
-//! The guardian for those who hold a registry, and the wait until its decisions show all writes.
+//! Access to the guardian of a registry, and the wait until its decisions reflect all writes.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::{Error, Result};
 const CATCH_UP: u64 = 5;
 
 impl Registry {
-    /// The guardian, which decides of the steps that agents report, for the registry's caller.
+    /// Returns the guardian, which decides about the steps reported by agents, on behalf of the registry's caller.
     pub fn guardian(&self) -> Guardian<'_> {
         Guardian::new(self, &self.0.guarding.guardian)
     }
 
-    /// Waits until decisions show every write that was acknowledged so far, for at most five seconds.
+    /// Waits until decisions reflect every acknowledged write, for up to five seconds.
     ///
     /// # Errors
-    /// [`Error::ConsistencyTimeout`] where that took too long, [`Error::ShuttingDown`].
+    /// [`Error::ConsistencyTimeout`] after five seconds, [`Error::ShuttingDown`].
     pub async fn catch_up_guardian(&self) -> Result<()> {
         match self.0.guarding.following.wait(self.last_seq(), Duration::from_secs(CATCH_UP)).await {
             Waited::Reached(_) => Ok(()),

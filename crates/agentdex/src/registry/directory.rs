@@ -1,4 +1,4 @@
-//! A registry as the directory that a consumer finds agents in.
+//! The registry as the directory of a consumer.
 
 use agentdex_consumer::{self as consumer, Candidate, Directory, Error, Pending, Result};
 

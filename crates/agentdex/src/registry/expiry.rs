@@ -1,4 +1,4 @@
-//! When a Thing expires: what was asked for, within what this registry allows.
+//! Expiry of a Thing: the requested time to live, within the limits of the registry.
 
 use serde_json::Value;
 

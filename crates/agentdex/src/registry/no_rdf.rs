@@ -1,4 +1,4 @@
-//! A registry that doesn't read descriptions as RDF: what `rdf.rs` is in a library without the feature `sparql`.
+//! Replacement for `rdf.rs` in builds without the feature `sparql`.
 
 use super::followers::Followers;
 use crate::{Result, store::Store};

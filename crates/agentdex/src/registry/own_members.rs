@@ -1,6 +1,6 @@
-//! The members of a Thing Description that only the registry sets: `agentdex:signature`, the result of the check of
-//! a card, and `agentdex:status`, that its source is stale; `agentdex:partOf` comes in `registration`. No context declares the prefix, so that to JSON-LD the names are IRIs as they stand. In
-//! documents that are registered they are left out.
+//! Members of a Thing Description reserved to the registry: `agentdex:signature` (result of verifying a card's
+//! signature), `agentdex:status` (set if the source is stale), and `agentdex:partOf` (within `registration`). They
+//! are removed from registered documents. No context declares the prefix, so JSON-LD reads the names as IRIs.
 
 use serde_json::{Map, Value};
 

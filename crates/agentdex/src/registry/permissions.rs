@@ -1,4 +1,4 @@
-//! The permissions of a data directory that was there already.
+//! Permissions of an existing data directory.
 
 use std::path::Path;
 

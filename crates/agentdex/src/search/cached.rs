@@ -1,9 +1,9 @@
-//! Caches of segments between searches, so that exact totals and orders cost little.
+//! Per-segment caches shared by searches, so that exact totals and sort orders are cheap.
 //!
-//! Ranking skips most documents of frequent terms, so that counting them one by one would cost more
-//! than the search itself. Of frequent terms the documents are cached as bits, segment by segment
-//! (segments never change): a union of such terms is a few instructions for 64 documents. The columns
-//! of ids, which decide between equal scores, are kept open.
+//! Ranking skips most documents of frequent terms, so counting them individually would cost more than the search
+//! itself. Therefore the documents of frequent terms are cached as bit sets per segment (segments never change); the
+//! union of such terms takes a few instructions per 64 documents. The columns of ids, which break ties, are kept
+//! open.
 
 use std::{
     collections::HashMap,
@@ -35,9 +35,9 @@ type Bits = Arc<[u64]>;
 pub(super) struct Cached {
     sets: Mutex<Sets>,
     ids: Mutex<HashMap<SegmentId, Option<StrColumn>>>,
-    /// Columns that facets are counted by.
+    /// Columns for counting facets.
     pub facets: Columns,
-    /// Slots of the vectors that the documents have.
+    /// Slots of the documents' vectors.
     pub places: super::semantic::Places,
 }
 
@@ -59,7 +59,7 @@ enum Key {
 }
 
 impl Cached {
-    /// The documents of a segment that have one of the terms that it has.
+    /// Returns the documents of a segment that contain any of the given terms.
     pub fn union<'t>(
         &self,
         visible: Visible<'_>,
@@ -86,7 +86,7 @@ impl Cached {
         Ok(union)
     }
 
-    /// The documents of a segment that have a term, those that are deleted included.
+    /// Returns the documents of a segment that contain a term, including deleted documents.
     pub fn documents_with(&self, segment: &SegmentReader, term: &Term) -> tantivy::Result<Documents> {
         let mut documents = Documents::none_of(segment.max_doc());
         let index = segment.inverted_index(term.field())?;
@@ -96,8 +96,8 @@ impl Cached {
         Ok(documents)
     }
 
-    /// Counts the visible documents of a segment that have at least one of the terms. `present` lists those terms that
-    /// the segment has.
+    /// Counts the visible documents of a segment that contain at least one of the terms. `present` lists the terms
+    /// found in the segment.
     pub fn count<'t>(
         &self,
         visible: Visible<'_>,
@@ -111,7 +111,7 @@ impl Cached {
         }
     }
 
-    /// The ids of a segment's documents.
+    /// Returns the column of ids of a segment.
     pub fn ids(&self, segment: &SegmentReader) -> tantivy::Result<Option<StrColumn>> {
         let mut columns = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(column) = columns.get(&segment.segment_id()) {

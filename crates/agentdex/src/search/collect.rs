@@ -1,4 +1,4 @@
-//! Collects the best documents of a query, by score and then by id, and counts all.
+//! Collection of the best documents of a query, by score and then by id, and of the total.
 
 use std::{
     cmp::Reverse,
@@ -25,7 +25,7 @@ use super::{
 pub(super) struct Matches {
     pub total: u64,
     pub top: Vec<Ranked>,
-    /// All that match, segment by segment, where they were asked for.
+    /// All matching documents by segment, if requested.
     pub documents: Option<Vec<Documents>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Matches {
 pub(super) struct Page {
     pub offset: usize,
     pub limit: usize,
-    /// True if all matches are wanted, to count something of them.
+    /// True if all matches must be visited, for example to count facets.
     pub wants_all: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Layout of an index on disk: `index-<n>` directories, and a file `CURRENT` that names the valid one.
+//! Layout of an index on disk: directories `index-<n>`, and a file `CURRENT` with the name of the valid directory.
 //!
-//! A rebuild writes beside the old index and takes its place by renaming `CURRENT`, so that a crash
-//! leaves the one or the other. What `CURRENT` doesn't name is a leftover and is removed.
+//! A rebuild writes a new directory and activates it by renaming `CURRENT` into place, so a crash leaves either the
+//! old or the new index. All other directories are leftovers and are removed.
 
 use std::{
     fs::{self, DirBuilder, File},

@@ -1,44 +1,44 @@
-//! Sets of documents, one bit each.
+//! Bit sets of documents.
 
 /// The documents of a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Documents(Vec<u64>);
 
 impl Documents {
-    /// None of `max_doc` documents.
+    /// Creates an empty set for `max_doc` documents.
     pub fn none_of(max_doc: u32) -> Documents {
         Documents(vec![0; max_doc.div_ceil(u64::BITS) as usize])
     }
 
-    /// Adds one.
+    /// Adds a document.
     pub fn add(&mut self, doc: u32) {
         if let Some(word) = self.0.get_mut((doc / u64::BITS) as usize) {
             *word |= 1 << (doc % u64::BITS);
         }
     }
 
-    /// True if it has one.
+    /// True if the set contains a document.
     pub fn contains(&self, doc: u32) -> bool {
         self.0.get((doc / u64::BITS) as usize).is_some_and(|word| word & (1 << (doc % u64::BITS)) != 0)
     }
 
-    /// Removes all of another set.
+    /// Removes all documents of another set.
     pub fn remove_all(&mut self, other: &Documents) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Adds all of another set.
+    /// Adds all documents of another set.
     pub fn add_all(&mut self, other: &[u64]) {
         self.0.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
     }
 
-    /// Leaves those that another set has too.
+    /// Keeps only documents that are also in another set.
     pub fn retain(&mut self, other: &[u64]) {
         let other = other.iter().copied().chain(std::iter::repeat(0));
         self.0.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
     }
 
-    /// Adds all of another set of the same documents.
+    /// Adds all documents of another set for the same segment.
     pub fn join(&mut self, other: &Documents) {
         self.add_all(&other.0);
     }
@@ -48,7 +48,7 @@ impl Documents {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Each of them, ascending.
+    /// Calls `each` with each document, in ascending order.
     pub fn for_each(&self, mut each: impl FnMut(u32)) {
         let mut first = 0;
         for &word in &self.0 {
@@ -61,7 +61,7 @@ impl Documents {
         }
     }
 
-    /// The bits.
+    /// Returns the bits of the set.
     pub fn into_bits(self) -> Vec<u64> {
         self.0
     }

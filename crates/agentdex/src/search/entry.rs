@@ -1,7 +1,7 @@
 //! Mapping of a Thing to the fields of the search index.
 //!
-//! All words go into one field. Titles and the names of capabilities go there several times: their
-//! term frequency is what makes a hit in a name weigh more than one in prose, at no cost to a query.
+//! All words are stored in a single field. Titles and names of capabilities are stored several times: their higher
+//! term frequency ranks a match in a name above a match in prose, without additional cost for queries.
 
 use std::{
     borrow::Cow,

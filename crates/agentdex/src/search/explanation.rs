@@ -1,9 +1,8 @@
-//! The parts of a score, and the best score that a request could get.
+//! Parts of a score, and the best possible score of a request.
 //!
-//! A score by BM25 is a sum over words. The share of a word is at most its IDF × (k₁ + 1), whatever a Thing says; the sum
-//! of these is the best that the words of a request could get. Frequencies are those that scores are computed from, but
-//! a word that is in no visible Thing is as rare as one that is nowhere: else the score of one Thing would tell of another
-//! that is hidden.
+//! A BM25 score is a sum over words. The share of a word is at most IDF × (k₁ + 1) for any Thing, so the sum of these
+//! maxima is the best possible score of a request's words. The frequencies are those used for scoring, except that a
+//! word found only in hidden Things counts as unknown: otherwise scores would reveal hidden Things.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

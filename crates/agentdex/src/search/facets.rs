@@ -1,8 +1,8 @@
-//! Counts the values of a field over all matches.
+//! Counting the values of a field over all matches.
 //!
-//! The columns that are counted are cached in memory in a plain form: for each document of a segment, the
-//! numbers of its values. Values have the same number in all segments, so that texts are compared once a
-//! search and not once a segment.
+//! Columns for counting are cached in memory in a simple form: for each document of a segment, the numbers of its
+//! values. A value has the same number in all segments, so texts are compared once per search rather than once per
+//! segment.
 
 use std::{
     borrow::Cow,

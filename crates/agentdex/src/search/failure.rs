@@ -1,4 +1,4 @@
-//! Errors of an index, and whether trying again can help.
+//! Errors of an index, and whether a retry can help.
 
 use std::io;
 
@@ -27,7 +27,7 @@ pub(super) fn is_outside(error: &TantivyError) -> bool {
     }
 }
 
-/// The same for what was made of it; only a failure of the index itself is one that may be its damage.
+/// True if the error may be caused by damage: only failures of the index itself are.
 pub fn may_be_damage(error: &Error) -> bool {
     let Error::Index { source, .. } = error else { return false };
     !source.downcast_ref::<TantivyError>().is_some_and(is_outside)

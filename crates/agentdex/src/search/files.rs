@@ -1,8 +1,8 @@
-//! The files of an index, written without waiting for the disk.
+//! Files of an index, written without waiting for the disk.
 //!
-//! An index can be rebuilt from the records, so that its commits need not be durable: only now and then
-//! [`Files::sync`] makes them so. Each file of a segment has the checksum that tantivy gives it; the lists of files get one
-//! here, as a line of its own at their end.
+//! Since an index can be rebuilt from the records, its commits need not be durable; [`Files::sync`] makes them
+//! durable from time to time. Tantivy adds a checksum to each segment file; the lists of files get a checksum here,
+//! as an additional line at the end.
 
 use std::{
     collections::BTreeSet,
@@ -36,15 +36,15 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The files in a directory that exists.
+    /// Opens the files in an existing directory.
     pub fn open(root: &Path) -> Result<Files, OpenDirectoryError> {
         Ok(Files { mapped: MmapDirectory::open(root)?, root: root.into(), unsynced: Arc::default() })
     }
 
-    /// Makes everything durable that was written before. Blocks for as long as the disk needs.
+    /// Makes all previous writes durable. Blocks until the disk has completed.
     ///
     /// # Errors
-    /// What the system says; the files are tried again next time.
+    /// Errors of the operating system. The files are synced again by the next call.
     pub fn sync(&self) -> io::Result<()> {
         let unsynced = std::mem::take(&mut *self.lock());
         let outcome = self.sync_files(&unsynced);
@@ -75,7 +75,7 @@ impl Files {
     }
 }
 
-/// The progress of an inspection that goes through the files again and again.
+/// Progress of a repeated inspection of the files.
 #[derive(Debug, Default)]
 pub struct Inspection {
     /// The file that was compared last.

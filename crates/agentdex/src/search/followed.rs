@@ -1,5 +1,5 @@
-//! The positions that an index and vectors have come to, read without opening them: a store that ends earlier is older than
-//! it was.
+//! Last positions of the index and of the vectors, read without opening them. A store that ends at an earlier
+//! position has lost changes.
 
 use std::{fs, path::Path};
 
@@ -14,7 +14,7 @@ struct Metadata {
     payload: Option<String>,
 }
 
-/// The position of the index in a directory; none where there is none, or none that can be read.
+/// Returns the position of the index in a directory, or `None` if there is no readable index.
 pub fn position_of_index(home: &Path) -> Option<Position> {
     let current = directory::current(home).ok()??;
     let bytes = fs::read(current.join("meta.json")).ok()?;

@@ -1,4 +1,4 @@
-//! Protocols and security schemes that the forms of a Thing declare.
+//! Protocols and security schemes declared by the forms of a Thing.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Reads the root and the forms of a Thing. Schemes count where they are used; where nothing is
-    /// used, as defined.
+    /// Reads the root and the forms of a Thing. Counts the security schemes in use or, if none is used, all defined
+    /// schemes.
     pub fn of(thing: &Object<'_>) -> Access {
         let mut access = Access::default();
         let base = thing.get("base").and_then(Node::as_str).and_then(scheme);

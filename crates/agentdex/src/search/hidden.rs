@@ -1,6 +1,6 @@
-//! Things that an index still has and nobody may find: they have expired or were removed since it was committed.
+//! Things hidden from all searches: they have expired or were removed since the index was committed.
 //!
-//! Each id is looked up once in each segment, whoever searches and however often.
+//! Each id is looked up only once per segment, regardless of the number of searches.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -16,7 +16,7 @@ use tantivy::{
 use super::{documents::Documents, failure::index_error};
 use crate::Result;
 
-/// Documents that aren't found, by segment.
+/// Hidden documents, by segment.
 #[derive(Clone, Default)]
 pub struct Hidden(Arc<HashMap<SegmentId, Documents>>);
 
@@ -44,7 +44,7 @@ pub(super) struct Visible<'a> {
 }
 
 impl Visible<'_> {
-    /// True if a document is found.
+    /// True if a document is visible.
     pub fn has(&self, doc: DocId) -> bool {
         !self.reader.is_deleted(doc) && !self.hidden.is_some_and(|hidden| hidden.contains(doc))
     }
@@ -54,7 +54,7 @@ impl Visible<'_> {
         self.hidden.is_none()
     }
 
-    /// Takes hidden documents out of a set.
+    /// Removes hidden documents from a set.
     pub fn restrict(&self, documents: &mut Documents) {
         if let Some(hidden) = self.hidden {
             documents.remove_all(hidden);
@@ -62,7 +62,7 @@ impl Visible<'_> {
     }
 }
 
-/// Ids that are hidden, and where the segments of an index have them.
+/// Hidden ids, with their documents in the segments of an index.
 #[derive(Default)]
 pub struct HiddenIds {
     ids: HashSet<Box<str>>,
@@ -71,8 +71,8 @@ pub struct HiddenIds {
 }
 
 impl HiddenIds {
-    /// Forgets the ids, for a later state of the same index. Documents that they were found to be stay hidden:
-    /// the later state has deleted them in the segments that it shares with the state before.
+    /// Clears the ids, for use with a later state of the same index. Documents already found remain hidden, since the
+    /// later state has deleted them in the segments common to both states.
     pub fn clear(&mut self) {
         self.ids.clear();
     }

@@ -1,20 +1,21 @@
-//! Words and meaning in one ranking.
+//! Ranking by words and meaning combined.
 //!
-//! - The best [`WINDOW`] that match by words and the nearest by meaning are ranked by w × BM25 + 40 × k² × cosine + 10 × t²
-//!   (60 × with an encoder, or another factor that is set); what else matches by words follows, by BM25. So each page of a
-//!   request comes from the same order.
-//! - w is 1 − k² × (0.5 − cosine) where the cosine is below 0.5, else 1 (with an encoder always): words of a Thing that is
-//!   about something else are there by chance. Meaning that counts less, because of another factor, takes less from words.
-//! - k is the share of the request that the model knows: of the IDF of its telling words, that of known ones. A name
-//!   that the table has never met is found by its letters, not by the words around it.
-//! - t is the share of a title that was asked for.
-//! - What is found by meaning alone satisfies all that restricts: filters, fields of exact values, `+must` and `-not`.
-//!   Words in quotes or of one field (`title:`) are asked for to the letter: beside them only other words are looked
-//!   for by meaning, except that a quoted request that nothing matches is.
-//! - Nothing is near that is much less alike than the nearest: see [`NEAR`].
-//! - In a request of several sentences, after the best hit come the best of each sentence as if it were asked alone: first
-//!   those that have the largest share of the best score of their sentence.
-//! - Totals and facets count what is found by meaning alone with the rest.
+//! - The best [`WINDOW`] matches by words and the nearest matches by meaning are ranked by w × BM25 + 40 × k² ×
+//!   cosine + 10 × t² (60 × with an encoder, or another configured factor). All other matches by words follow, ranked
+//!   by BM25. Thus all pages of a request use the same order.
+//! - w is 1 − k² × (0.5 − cosine) if the cosine is below 0.5, otherwise 1 (always 1 with an encoder): words in a
+//!   Thing about another topic matched by chance. If a configured factor lowers the weight of meaning, less is
+//!   subtracted from the words.
+//! - k is the share of the request known to the model: the IDF of known words relative to the IDF of all telling
+//!   words. A name unknown to the table is found by its letters, not by the surrounding words.
+//! - t is the requested share of a title.
+//! - Matches by meaning alone must satisfy all restrictions: filters, fields with exact values, `+must`, and `-not`.
+//!   Quoted words and words in a field (`title:`) must match literally; meaning is then only used for the other
+//!   words, except for a quoted request without any match.
+//! - A Thing much less similar than the nearest Thing is not a match: see [`NEAR`].
+//! - For a request with several sentences, the best hit is followed by the best hits of each sentence as if it were
+//!   searched separately. They are ordered by their share of the sentence's best score.
+//! - Totals and facets include matches by meaning alone.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -53,9 +54,9 @@ pub(super) struct Hybrid<'a> {
     pub hidden: &'a Hidden,
     pub meaning: &'a Meaning,
     pub cosines: &'a Cosines,
-    /// The sentence that is searched for; none: the whole request.
+    /// Sentence to search for. If `None`, the whole request.
     pub sentence: Option<usize>,
-    /// The least cosine, where one was asked for.
+    /// Minimum cosine, if requested.
     pub threshold: Option<f32>,
     pub page: Page,
 }
@@ -70,7 +71,7 @@ pub(super) struct Cosines {
 }
 
 impl Cosines {
-    /// Compares vectors with a request; what is found by meaning alone must satisfy the restriction, if there is one.
+    /// Compares vectors with a request. Matches by meaning alone must satisfy the restriction, if there is one.
     pub fn of(
         searcher: &Searcher,
         cached: &Cached,
@@ -92,9 +93,9 @@ impl Cosines {
 /// A page of what is found.
 pub(super) struct Fused {
     pub matches: Matches,
-    /// The cosine of the nearest, as far as the request is known.
+    /// Cosine of the nearest Thing, scaled by the known share of the request.
     pub best_cosine: f32,
-    /// The best score that the request could get.
+    /// Best possible score of the request.
     pub best_score: Score,
 }
 
@@ -108,14 +109,14 @@ struct Near {
 }
 
 impl Hybrid<'_> {
-    /// The part of the matches by words that has to be known.
+    /// Returns the required range of matches by words.
     pub fn page_of_words(&self) -> Page {
         let depth = if self.page.limit == 0 { 0 } else { self.page.offset + self.page.limit };
         Page { offset: 0, limit: depth.max(WINDOW), wants_all: self.page.wants_all }
     }
 
-    /// The page of what is found by words, which `matches` has, and by meaning; or, where `adds` is not set, of
-    /// what is found by words alone. After the best come those of several `tasks`.
+    /// Returns a page of the matches by words in `matches`, combined with matches by meaning. If `adds` is false,
+    /// matches by meaning alone are left out. With several `tasks`, the best hits of each task follow the best hit.
     pub fn fuse(
         &self,
         compiled: &Compiled,
@@ -173,7 +174,7 @@ impl Hybrid<'_> {
         Ok(Fused { matches: Matches { total, top, documents }, best_cosine: near.best * known, best_score })
     }
 
-    /// The page of what is found by meaning alone.
+    /// Returns a page of matches by meaning alone.
     pub fn by_meaning(&self, compiled: &Compiled) -> tantivy::Result<Fused> {
         let near = self.near(std::iter::empty(), MOST_BY_MEANING);
         let mut found = HashMap::new();
@@ -259,8 +260,8 @@ impl Hybrid<'_> {
         1.0 - weight * (1.0 - (model.least_share_of_words() + cosine.max(0.0)).min(1.0))
     }
 
-    /// The least cosine of what a search finds by its meaning; where that is nothing yet, the one from which on a search is
-    /// sure of it; none where it finds by its words alone.
+    /// Returns the minimum cosine of matches by meaning, or `None` if the search uses words only. While nothing
+    /// matches by meaning, this is the cosine from which a search is confident.
     pub fn least_cosine(&self, compiled: &Compiled) -> tantivy::Result<Option<f32>> {
         if self.known_share(&compiled.telling)? == 0.0 {
             return Ok(None);

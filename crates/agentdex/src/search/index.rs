@@ -1,4 +1,4 @@
-//! The readers' side: opens an index, searches it, lists ids.
+//! Reader of the index: opening it, searching, and listing ids.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -22,20 +22,20 @@ use super::{
 };
 use crate::{Result, change::Position};
 
-/// Readers search while one writer (the registry's follower loop) adds, deletes and commits.
-/// Cloning is cheap.
+/// A search index. Many readers search while a single writer, the registry's follower loop, adds, deletes, and
+/// commits. Cloning is cheap.
 #[derive(Clone)]
 pub struct Index {
     current: Arc<RwLock<Snapshot>>,
 }
 
 impl Index {
-    /// Opens the index in a directory; none if there is none, one that this version can't read, or one
-    /// that is damaged: it is to be built again by [`Index::create`]. All files are read, and compared with their checksums.
+    /// Opens the index in a directory. Returns `None` if the index is missing, damaged, or unreadable to this
+    /// version; it must then be rebuilt with [`Index::create`]. All files are read and compared with their checksums.
     ///
     /// # Errors
-    /// [`crate::Error::Index`] where the files may be whole but can't be read now, or another process has
-    /// the index.
+    /// [`crate::Error::Index`] if the files may be intact but can't be read now, or if another process has opened the
+    /// index.
     pub fn open(directory: &Path) -> Result<Option<(Index, IndexWriter, Position)>> {
         let Some(current) = directory::current(directory).map_err(index_error("opening"))? else {
             return Ok(None);
@@ -72,11 +72,11 @@ impl Index {
         Ok(Some((index, writer, position)))
     }
 
-    /// Compares files of the index in a directory with their checksums, up to about `bytes`, from where the last call stopped;
-    /// a file that is damaged, if one is.
+    /// Compares files of the index in a directory with their checksums, up to about `bytes`, continuing after the
+    /// previous call. Returns a damaged file, if any.
     ///
     /// # Errors
-    /// [`crate::Error::Index`] where files can't be read now that may be whole.
+    /// [`crate::Error::Index`] if files can't be read now but may be intact.
     pub fn inspect(directory: &Path, inspection: &mut Inspection, bytes: u64) -> Result<Option<PathBuf>> {
         let current = match directory::current(directory) {
             Ok(Some(current)) => current,
@@ -90,8 +90,8 @@ impl Index {
         }
     }
 
-    /// Starts an empty index in a new directory beside the old one; what earlier attempts left is removed
-    /// first. The first [`IndexWriter::commit`] puts it in the old one's place.
+    /// Creates an empty index in a new directory beside the old index, after removing leftovers of earlier attempts.
+    /// The first [`IndexWriter::commit`] replaces the old index.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -110,7 +110,7 @@ impl Index {
         Self::with_writer(&index, files, fields, directory, &new, None).map_err(index_error("creating"))
     }
 
-    /// Removes what a rebuild that failed has left, so that it takes no space.
+    /// Removes leftovers of a failed rebuild, to free disk space.
     pub fn remove_leftovers(directory: &Path) {
         if let Ok(current) = directory::current(directory) {
             directory::remove_leftovers(directory, current.as_deref());
@@ -133,30 +133,30 @@ impl Index {
         Ok((Index { current }, writer))
     }
 
-    /// Returns the latest state that can be searched.
+    /// Returns the latest searchable state.
     pub fn snapshot(&self) -> Snapshot {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The last change whose effect can be searched.
+    /// Returns the last searchable change.
     pub fn position(&self) -> Option<Position> {
         self.snapshot().position()
     }
 
-    /// As [`Snapshot::search`], on what can be searched now, with the ids that are hidden.
+    /// Searches the latest state like [`Snapshot::search`], without the `hidden` ids.
     ///
     /// # Errors
-    /// As [`Snapshot::search`].
+    /// Same as [`Snapshot::search`].
     pub fn search(&self, search: &Search, hidden: &[String]) -> Result<Answer> {
         let snapshot = self.snapshot();
         let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;
         snapshot.search(search, &hidden, None)
     }
 
-    /// As [`Snapshot::ids`], on what can be searched now, with the ids that are hidden.
+    /// Lists ids in the latest state like [`Snapshot::ids`], without the `hidden` ids.
     ///
     /// # Errors
-    /// As [`Snapshot::search`].
+    /// Same as [`Snapshot::search`].
     pub fn ids(&self, query: Option<&str>, filters: &Filters, hidden: &[String]) -> Result<Vec<String>> {
         let snapshot = self.snapshot();
         let hidden = snapshot.hide(&mut HiddenIds::default(), hidden.iter().map(String::as_str))?;

@@ -1,5 +1,5 @@
-//! The ways in which a semantic tag (`@type`) can be written: as a term, with a prefix, as an IRI. Prefixes are those that
-//! the description declares, and those of the context of Thing Descriptions; nothing is expanded for it.
+//! Alternative spellings of a semantic tag (`@type`): as a term, with a prefix, or as an IRI. Prefixes are those
+//! declared by the description and by the context of Thing Descriptions. No JSON-LD expansion is done.
 
 use super::node::{Node, Object};
 use crate::td::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY};
@@ -27,7 +27,7 @@ pub(super) struct Vocabularies<'a> {
 }
 
 impl<'a> Vocabularies<'a> {
-    /// Those of its `@context`.
+    /// Reads the vocabularies in the `@context` of a Thing.
     pub fn of(thing: &'a Object<'a>) -> Vocabularies<'a> {
         let mut found = Vocabularies { prefixes: Vec::new(), default: None };
         for context in thing.get("@context").into_iter().flat_map(Node::one_or_many) {
@@ -51,7 +51,7 @@ impl<'a> Vocabularies<'a> {
         found
     }
 
-    /// The other ways to write a name.
+    /// Returns the alternative spellings of a name.
     pub fn other_spellings(&self, name: &str) -> Vec<String> {
         let mut spellings = Vec::new();
         if let Some((prefix, local)) = name.split_once(':').filter(|(_, local)| !local.starts_with("//")) {

@@ -1,6 +1,6 @@
-//! Ids that an index may have.
+//! Ids possibly contained in an index.
 //!
-//! A deletion is tried on every segment, again with every merge; most Things that come are new, and replace
+//! A deletion is applied to every segment, and again with every merge, although most new Things are new and replace
 //! nothing.
 
 use std::{
@@ -22,19 +22,20 @@ pub(super) struct KnownIds {
 }
 
 impl KnownIds {
-    /// Adds an id; whether the index may have had it. `searcher` has what is committed.
+    /// Adds an id. Returns true if the index may already contain it. `searcher` returns a searcher of the committed
+    /// state.
     pub fn add(&mut self, id: &str, searcher: impl FnOnce() -> Searcher, field: Field) -> tantivy::Result<bool> {
         let hash = self.hasher.hash_one(id);
         Ok(!self.read(searcher, field)?.insert(hash))
     }
 
-    /// True if the index may have an id.
+    /// True if the index may contain an id.
     pub fn has(&mut self, id: &str, searcher: impl FnOnce() -> Searcher, field: Field) -> tantivy::Result<bool> {
         let hash = self.hasher.hash_one(id);
         Ok(self.read(searcher, field)?.contains(&hash))
     }
 
-    /// Forgets ids that were deleted, where they are many. Everything is committed now.
+    /// Drops deleted ids once there are many. Call it right after a commit.
     pub fn forget_deleted(&mut self, searcher: &Searcher) {
         let most = 2 * usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX / 2) + MOST_SPARE;
         if self.hashes.as_ref().is_some_and(|hashes| hashes.len() > most) {

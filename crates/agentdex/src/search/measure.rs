@@ -1,4 +1,4 @@
-//! For benchmarks: a search up to where its hits would be read, and the bare tantivy search behind it.
+//! Benchmark support: a search without reading its hits, and the underlying tantivy search.
 
 use std::sync::LazyLock;
 
@@ -17,20 +17,20 @@ use super::{
 };
 use crate::Result;
 
-/// Parses the stored form of a Thing as indexing does.
+/// Parses the stored text of a Thing as for indexing.
 #[doc(hidden)]
 pub fn parse(text: &str) -> serde_json::Result<()> {
     serde_json::from_str::<Node<'_>>(text).map(drop)
 }
 
-/// Makes the document of an entry, and says about how many bytes it has.
+/// Creates the document of an entry, and returns its approximate size in bytes.
 #[doc(hidden)]
 pub fn document_bytes(entry: Entry<'_>) -> Result<usize> {
     static FIELDS: LazyLock<schema::Fields> = LazyLock::new(|| schema::build().1);
     Ok(entry::document(&FIELDS, &entry)?.1)
 }
 
-/// One request on one state of the index, compiled.
+/// A compiled request on a fixed state of the index.
 #[doc(hidden)]
 pub struct Measured {
     snapshot: Snapshot,
@@ -46,12 +46,12 @@ impl Measured {
         Ok(Measured { snapshot, request, compiled })
     }
 
-    /// Ours, from the text of the query to the ranked documents and the exact total.
+    /// Searches from the query text to the ranked documents and the exact total.
     pub fn ours_from_text(&self) -> Result<(u64, usize)> {
         self.collect(&compile(&self.snapshot, &self.request)?)
     }
 
-    /// Ours, from the compiled query to the ranked documents and the exact total.
+    /// Searches from the compiled query to the ranked documents and the exact total.
     pub fn ours(&self) -> Result<(u64, usize)> {
         self.collect(&self.compiled)
     }
@@ -64,7 +64,7 @@ impl Measured {
         Ok((matches.total, matches.top.len()))
     }
 
-    /// The bare search for the best documents of the compiled query.
+    /// Searches for the best documents of the compiled query with tantivy alone.
     pub fn bare(&self) -> Result<usize> {
         let top = self
             .snapshot
@@ -74,7 +74,7 @@ impl Measured {
         Ok(top.len())
     }
 
-    /// The bare search for the best documents and their number.
+    /// Searches for the best documents and their number with tantivy alone.
     pub fn bare_with_count(&self) -> Result<(u64, usize)> {
         let collectors = (self.top(), Count);
         let (top, count) = self

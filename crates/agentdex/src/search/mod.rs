@@ -1,21 +1,22 @@
-//! Search by capability, on tantivy: the index, its query language, filters and facets.
+//! Search by capability, based on tantivy: the index, the query language, filters, and facets.
 //!
-//! - **What is found**: titles, descriptions, capabilities, affordances and their data, tags, vendors
-//!   and types (`entry`), as words (`text`) that a query asks for (`query` has the language).
-//! - **By meaning**: beside words, vectors of Things and requests are compared (`semantic`), and both count (`hybrid`).
-//! - **In which order**: by BM25 over one field in which titles and names of capabilities count
-//!   several times; words that any request has count little; ties are in the order of ids (`rank`).
-//! - **Filters**: one of the values given for a field, and of every field that is given some; each of several values and
-//!   none of them (`Condition`); ranges of versions, and periods.
-//!   Types are compared to the letter, all others (capabilities by id or name) regardless of
-//!   case, and facets count accordingly. Filters and facets don't change scores; but where a capability is asked for in a range of
-//!   versions (`name@range`), those that have it in the highest come first (`versions`).
-//! - **Totals and facets** are exact, and leave out what has expired (`cached` says why that is cheap). A facet ignores the
-//!   filter of its own field, so that it shows the alternatives.
-//! - **Scores** are explained by their parts, and put in relation to the best that a request could get (`explanation`).
-//! - **Nothing found**: words that are spelled alike are tried, and said to be so (`suggest`).
-//! - **On disk**: see `directory` and `files`. The position in the log is in each commit; what can't be
-//!   read is built again.
+//! - **Searched content**: titles, descriptions, capabilities, affordances and their data, tags, vendors, and types
+//!   (`entry`), split into words (`text`). The query language is in `query`.
+//! - **Meaning**: vectors of Things and requests are compared (`semantic`) and combined with the words (`hybrid`).
+//! - **Ranking**: by BM25 over a single field that contains titles and names of capabilities several times. Words
+//!   common to most requests have little weight. Ties are broken by id (`rank`).
+//! - **Filters**: a Thing must have at least one of the values given for each field. A `Condition` can also require
+//!   all values, or exclude some. There are also version ranges and periods. Types are compared exactly; all other
+//!   values (capabilities by id or name) are compared without regard to case, and facets count accordingly. Filters
+//!   and facets don't change scores, except that a version range of a capability (`name@range`) ranks Things with the
+//!   highest version first (`versions`).
+//! - **Totals and facets** are exact and exclude expired Things (for the cost see `cached`). A facet ignores the
+//!   filter of its own field, so it shows the alternatives.
+//! - **Scores** are explained by their parts, and related to the best possible score of a request (`explanation`).
+//! - **Corrections**: if nothing is found, words with a similar spelling are searched, and the answer says so
+//!   (`suggest`).
+//! - **Storage**: see `directory` and `files`. Each commit contains the position in the log. An unreadable index is
+//!   rebuilt.
 
 use crate::{access::Access, change::Timestamp, convert::SearchTerm};
 
@@ -108,30 +109,30 @@ fn facet_column(field: FacetField) -> &'static str {
     }
 }
 
-/// A Thing as it is indexed.
+/// A Thing to be indexed.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// Its id.
+    /// Id of the Thing.
     pub id: &'a str,
-    /// Its stored form, as JSON.
+    /// Stored text of the Thing, as JSON.
     pub text: &'a str,
-    /// The format it was converted from; none if it came as a TD.
+    /// Format from which the Thing was converted, or `None` if it was registered as a TD.
     pub format: Option<&'a str>,
-    /// Members with texts to search by, beside those of every Thing.
+    /// Format-specific search terms, in addition to those common to all Things.
     pub terms: &'a [SearchTerm],
-    /// Owner and visibility; without one it is public.
+    /// Owner and visibility. If `None`, the Thing is public.
     pub access: Option<&'a Access>,
-    /// When it was created and last changed; without them it is in no period.
+    /// Times of creation and last change. If `None`, the Thing matches no period.
     pub moments: Option<Moments>,
 }
 
-/// The moments of a Thing that searches can ask for.
+/// Times of a Thing, for searches by period.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Moments {
-    /// The moment of its creation.
+    /// Time of creation.
     pub created: Timestamp,
-    /// The moment of its last change.
+    /// Time of the last change.
     pub modified: Timestamp,
 }

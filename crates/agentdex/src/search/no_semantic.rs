@@ -1,5 +1,5 @@
-//! Search by meaning in a library without the feature `semantic`: the same names, of which there are no values. Those who
-//! use them need not ask for the feature, and the compiler drops what they do.
+//! Replacement for `semantic` in builds without that feature: the same names, but types without values. Callers need
+//! not check the feature, and the compiler removes their code.
 
 use std::{
     collections::HashSet,
@@ -13,15 +13,15 @@ use tantivy::{DocId, SegmentReader, columnar::StrColumn};
 
 use crate::{Error, Result, change::Position};
 
-/// The maximum number of Things that are candidates by their meaning alone.
+/// Maximum number of Things found by meaning alone.
 pub const MOST_NEAREST: usize = 0;
 
-/// The last position in the file of the vectors: nothing is known of that without the feature `semantic`.
+/// Returns `None`: without the feature `semantic` there is no file of vectors.
 pub fn position_of_vectors(_: &Path) -> Option<Position> {
     None
 }
 
-/// A model that makes vectors of texts. There is none without the feature `semantic`.
+/// An embedding model. Without the feature `semantic` there are no models.
 #[derive(Debug, Clone)]
 pub enum Model {}
 
@@ -37,12 +37,12 @@ impl Model {
         })
     }
 
-    /// The model of the library itself: there is none.
+    /// Returns `None`: there is no built-in model.
     pub fn built_in() -> Option<Model> {
         None
     }
 
-    /// True if texts take so little time that writers can wait for them.
+    /// True if embedding is fast enough for writers to wait for it.
     pub fn is_fast(&self) -> bool {
         match *self {}
     }
@@ -55,48 +55,48 @@ impl Model {
         match *self {}
     }
 
-    /// The factor by which a cosine counts beside BM25.
+    /// Returns the weight of a cosine relative to BM25.
     pub fn scale(&self) -> f32 {
         match *self {}
     }
 
-    /// The share of its words that a Thing keeps whose meaning is a different one.
+    /// Returns the minimum share of the BM25 score kept by a Thing with a different meaning.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }
 
-    /// The least cosine of a candidate that no words match.
+    /// Returns the minimum cosine of a match by meaning alone.
     pub fn threshold(&self) -> f32 {
         match *self {}
     }
 
-    /// The best cosine below which a search is not sure of what it found.
+    /// Returns the best cosine below which a search has low confidence.
     pub fn low_confidence(&self) -> f32 {
         match *self {}
     }
 }
 
-/// The vectors of all Things.
+/// Vectors of all Things.
 #[derive(Debug)]
 pub struct Meaning(Infallible);
 
 impl Meaning {
-    /// Starts with no vectors.
+    /// Creates an empty set of vectors.
     pub fn new(model: Model, _: Option<f32>) -> Arc<Meaning> {
         match model {}
     }
 
-    /// The model that makes the vectors.
+    /// Returns the embedding model.
     pub fn model(&self) -> &Model {
         match self.0 {}
     }
 
-    /// The factor by which a cosine counts beside BM25.
+    /// Returns the weight of a cosine relative to BM25.
     pub fn scale(&self) -> f32 {
         match self.0 {}
     }
 
-    /// Ends what takes long.
+    /// Aborts long operations.
     pub fn stop(&self) {
         match self.0 {}
     }
@@ -174,62 +174,62 @@ impl Segment {
     }
 }
 
-/// Makes the vectors of Things and keeps them in a file.
+/// Computes the vectors of Things and stores them in a file.
 pub struct VectorWriter(Infallible);
 
 impl VectorWriter {
     /// Opens the file.
     ///
     /// # Errors
-    /// None: there is nothing to open it for.
+    /// Never fails.
     pub fn open(meaning: Arc<Meaning>, _: PathBuf) -> Result<(VectorWriter, Option<Position>)> {
         match meaning.0 {}
     }
 
-    /// Makes the vectors of a Thing.
+    /// Computes the vectors of a Thing.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn put(&mut self, _: &str, _: &str) -> Result<()> {
         match self.0 {}
     }
 
-    /// Forgets the vectors of a Thing.
+    /// Removes the vectors of a Thing.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn remove(&mut self, _: &str) -> Result<()> {
         match self.0 {}
     }
 
-    /// Notes that everything up to a position is in.
+    /// Commits everything up to a position.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn commit(&mut self, _: Position, _: bool) -> Result<()> {
         match self.0 {}
     }
 
-    /// Compares what was written with its checksums.
+    /// Verifies the checksums of the file.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn is_whole(&self) -> Result<bool> {
         match self.0 {}
     }
 
-    /// Notes that something is missing until the next commit.
+    /// Marks the vectors as incomplete until the next commit.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn begin_rebuild(&mut self) -> Result<()> {
         match self.0 {}
     }
 
-    /// Forgets the vectors of all but these Things.
+    /// Removes the vectors of all other Things.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn retain(&mut self, _: &HashSet<Box<str>>) -> Result<()> {
         match self.0 {}
     }

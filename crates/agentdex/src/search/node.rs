@@ -1,5 +1,5 @@
-//! A description as it is read for the index: a tree that borrows from its text, since most of it is read
-//! once and thrown away.
+//! A description parsed for indexing: a tree that borrows from the text, since most of it is read once and then
+//! dropped.
 
 use std::{borrow::Cow, fmt};
 
@@ -16,7 +16,7 @@ pub(super) enum Node<'t> {
 }
 
 impl<'t> Node<'t> {
-    /// The text of a string.
+    /// Returns the value of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Node::Text(text) => Some(text),
@@ -24,7 +24,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     pub fn as_object(&self) -> Option<&Object<'t>> {
         match self {
             Node::Object(object) => Some(object),
@@ -32,7 +32,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// A member of an object.
+    /// Returns a member of an object.
     pub fn get(&self, name: &str) -> Option<&Node<'t>> {
         self.as_object()?.get(name)
     }
@@ -51,23 +51,23 @@ impl<'t> Node<'t> {
 pub(super) struct Object<'t>(Vec<(Cow<'t, str>, Node<'t>)>);
 
 impl<'t> Object<'t> {
-    /// The member of that name.
+    /// Returns the member with the given name.
     pub fn get(&self, name: &str) -> Option<&Node<'t>> {
         let at = self.0.binary_search_by(|(other, _)| other.as_ref().cmp(name)).ok()?;
         self.0.get(at).map(|(_, node)| node)
     }
 
-    /// All members.
+    /// Iterates over all members.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node<'t>)> {
         self.0.iter().map(|(name, node)| (name.as_ref(), node))
     }
 
-    /// The names of the members.
+    /// Iterates over the names of the members.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// The values of the members.
+    /// Iterates over the values of the members.
     pub fn values(&self) -> impl Iterator<Item = &Node<'t>> {
         self.0.iter().map(|(_, node)| node)
     }

@@ -1,7 +1,7 @@
-//! Bounds the memory of what waits to be indexed.
+//! A memory limit for documents waiting to be indexed.
 //!
-//! tantivy's own queue is bounded by number, and ten thousand documents may be a lot of memory. Here
-//! whoever adds waits until the documents before it have left the queue.
+//! Tantivy limits its queue only by the number of documents, and ten thousand documents may need a lot of memory.
+//! Here a writer waits until earlier documents have left the queue.
 
 use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
@@ -26,7 +26,7 @@ struct Waiting {
 }
 
 impl Queue {
-    /// Gives a document of about so many bytes a place, when there is one.
+    /// Admits a document of about `bytes` bytes as soon as there is space.
     pub fn admit(&self, document: TantivyDocument, bytes: usize) -> Queued {
         let waiting = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = |waiting: &mut usize| *waiting > 0 && *waiting + bytes > MOST_BYTES;

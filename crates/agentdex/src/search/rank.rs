@@ -1,11 +1,11 @@
-//! Finds the best documents of a segment without scoring all of them.
+//! Search for the best documents of a segment without scoring all documents.
 //!
-//! Segments are sorted by id, so that within one the order of documents is the order of ids: a later
-//! document with the score of the worst candidate never counts, and block-max pruning stays exact.
+//! Segments are sorted by id, so documents of a segment are in order of ids: a later document with the same score as
+//! the worst candidate can be ignored, and block-max pruning stays exact.
 //!
-//! The scores of three or more terms are added in an order that depends on the path through the
-//! postings, so that equal documents may differ in the last bits. Scores are therefore compared, and
-//! returned, in steps that are much larger than that ([`quantized`]).
+//! The scores of three or more terms are added in an order that depends on the path through the postings, so the last
+//! bits may differ between equal documents. Therefore scores are compared and returned in much coarser steps
+//! ([`quantized`]).
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -38,7 +38,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The better before the worse; of equals the first.
+    /// Orders better candidates before worse candidates; equal candidates by their order in the index.
     pub fn order(&self, other: &Candidate) -> Ordering {
         other.score.total_cmp(&self.score).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
     }
@@ -48,22 +48,22 @@ impl Candidate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ranked {
     pub address: DocAddress,
-    /// Score that the result is ordered by.
+    /// Total score, by which the result is ordered.
     pub score: Score,
     /// BM25 score of the words.
     pub bm25: Score,
-    /// The share of that which counts: less where the meaning is another one.
+    /// Share of the BM25 score that counts: less than 1 if the meaning differs.
     pub words_share: f32,
-    /// Cosine similarity to the request, where meaning counts.
+    /// Cosine similarity to the request, if meaning is used.
     pub cosine: Option<f32>,
-    /// Score that a cosine of 1 adds.
+    /// Score added by a cosine of 1.
     pub meaning_boost: Score,
-    /// The share of its title that was asked for, where that counts.
+    /// Requested share of the title, if it is used.
     pub title: f32,
 }
 
 impl Ranked {
-    /// One that words match.
+    /// Creates a match by words.
     pub fn by_words(score: Score, address: DocAddress) -> Ranked {
         Ranked { address, score, bm25: score, words_share: 1.0, cosine: None, meaning_boost: 0.0, title: 0.0 }
     }
@@ -78,7 +78,7 @@ pub(super) struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// The best `wanted` documents of those that score more than `floor`.
+    /// Returns the best `wanted` documents that score more than `floor`.
     pub fn candidates(&self, floor: Score) -> tantivy::Result<Vec<Candidate>> {
         let mut best = Best::new(self.wanted, floor);
         self.weight.for_each_pruning(floor, self.segment.reader, &mut |doc, score| {
@@ -90,7 +90,7 @@ impl Ranking<'_> {
         Ok(best.candidates(self.ord))
     }
 
-    /// The same, and the number of all that match, for queries that aren't pruned anyway.
+    /// Returns the best `wanted` documents and the total number of matches, for queries that can't be pruned anyway.
     pub fn candidates_and_count(
         &self,
         floor: Score,

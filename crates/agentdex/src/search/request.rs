@@ -6,7 +6,7 @@ use super::{Condition, FacetField, FilterField, Filters};
 
 /// A search request: words, filters, and the part of the answer to return.
 ///
-/// A text is a search for its words: `registry.search("weather forecast")`.
+/// A string converts into a search for its words: `registry.search("weather forecast")`.
 ///
 /// ```
 /// use agentdex::search::{FacetField, FilterField, Search};
@@ -21,26 +21,26 @@ use super::{Condition, FacetField, FilterField, Filters};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// The query text; empty or absent: everything that passes the filters.
+    /// Query text. If empty or absent, everything that passes the filters matches.
     pub query: Option<String>,
-    /// Search mode: by words, by meaning or by both.
+    /// Search mode: by words, by meaning, or both.
     pub mode: Mode,
-    /// The least cosine of what is found by its meaning, from 0 to 1; none: one that depends on the nearest. A saved
-    /// query has one, and so finds the same.
+    /// Minimum cosine of matches by meaning, from 0 to 1. If `None`, the minimum depends on the nearest match. A
+    /// saved query has a threshold, so that its results stay the same.
     pub threshold: Option<f32>,
-    /// The filters.
+    /// Filters.
     pub filters: Filters,
-    /// The fields that are counted.
+    /// Fields for which facets are counted.
     pub facets: Vec<FacetField>,
-    /// Maximum number of hits: [`DEFAULT_LIMIT`] unless given.
+    /// Maximum number of hits, [`DEFAULT_LIMIT`] by default.
     pub limit: usize,
     /// Number of hits to skip.
     pub offset: usize,
-    /// True if everything is found that was acknowledged before, for which the search waits.
+    /// True if the search waits until all acknowledged writes are searchable.
     pub consistent: bool,
-    /// True if hits come with the parts of their scores.
+    /// True if hits include the parts of their scores.
     pub explain: bool,
-    /// True for a query that is still being typed: its last word counts as itself or as the beginning of another one.
+    /// True for a query that is still being typed. Its last word also matches words with that prefix.
     pub typing: bool,
 }
 
@@ -62,29 +62,29 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Searches for words, in the query language of `GET /search`.
+    /// Creates a search for words, in the query language of `GET /search`.
     pub fn words(query: impl Into<String>) -> Search {
         Search { query: Some(query.into()), ..Search::default() }
     }
 
-    /// Finds everything that passes the filters.
+    /// Creates a search that matches everything that passes the filters.
     pub fn all() -> Search {
         Search::default()
     }
 
-    /// Finds only what has each value of the field that it is called with.
+    /// Requires a value of a field, in addition to other required values.
     pub fn filter_all(mut self, field: FilterField, value: impl Into<String>) -> Search {
         self.filters.add_to(Condition::AllOf, field, value);
         self
     }
 
-    /// Finds only what doesn't have this value of the field.
+    /// Excludes a value of a field.
     pub fn filter_not(mut self, field: FilterField, value: impl Into<String>) -> Search {
         self.filters.add_to(Condition::NoneOf, field, value);
         self
     }
 
-    /// Finds only what has this value of the field, or another one that it is filtered by.
+    /// Requires a value of a field, as an alternative to other values given for that field.
     pub fn filter(mut self, field: FilterField, value: impl Into<String>) -> Search {
         self.filters.add(field, value);
         self
@@ -96,13 +96,13 @@ impl Search {
         self
     }
 
-    /// Sets the search mode: by words, by meaning or by both.
+    /// Sets the search mode: by words, by meaning, or both.
     pub fn mode(mut self, mode: Mode) -> Search {
         self.mode = mode;
         self
     }
 
-    /// The least cosine of what is found by its meaning, from 0 to 1.
+    /// Sets the minimum cosine of matches by meaning, from 0 to 1.
     pub fn threshold(mut self, threshold: f32) -> Search {
         self.threshold = Some(threshold);
         self
@@ -114,26 +114,26 @@ impl Search {
         self
     }
 
-    /// Maximum number of hits, at most [`MAX_LIMIT`](super::MAX_LIMIT).
+    /// Sets the maximum number of hits, at most [`MAX_LIMIT`](super::MAX_LIMIT).
     pub fn limit(mut self, limit: usize) -> Search {
         self.limit = limit;
         self
     }
 
-    /// Number of hits to skip.
+    /// Sets the number of hits to skip.
     pub fn offset(mut self, offset: usize) -> Search {
         self.offset = offset;
         self
     }
 
-    /// Explains the score of each hit by its parts: [`Hit::explanation`](super::Hit::explanation).
+    /// Includes the parts of each hit's score: [`Hit::explanation`](super::Hit::explanation).
     pub fn explain(mut self) -> Search {
         self.explain = true;
         self
     }
 
-    /// Searches as one types: the last word counts as itself or as the beginning of another one, unless a space or
-    /// another sign ends it.
+    /// Marks the query as still being typed: the last word also matches words with that prefix, unless a space or
+    /// another delimiter follows it.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -151,7 +151,7 @@ impl Search {
         self
     }
 
-    /// Waits until everything is found that was acknowledged before.
+    /// Waits until all acknowledged writes are searchable.
     pub fn consistent(mut self) -> Search {
         self.consistent = true;
         self

@@ -1,7 +1,7 @@
-//! The documents of Things that not everybody sees, as the registry knows them and not as the index says: an index that is
-//! stale or damaged may hide what somebody sees, and never shows what somebody doesn't see.
+//! Documents of restricted Things, as known to the registry rather than to the index: a stale or damaged index may
+//! hide a Thing from callers who are allowed to see it, but never the reverse.
 //!
-//! Each id is looked up once in each segment, whoever searches and however often.
+//! Each id is looked up only once per segment, regardless of the number of searches.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,17 +20,17 @@ use crate::{
 /// Accesses that no Thing has any more and are held all the same.
 const MOST_SPARE: usize = 10_000;
 
-/// The Things that aren't public.
+/// Provider of the Things that aren't public.
 pub trait RestrictedThings {
-    /// The number of them.
+    /// Returns the number of restricted Things.
     fn count(&self) -> usize;
-    /// Their ids.
+    /// Returns the ids of restricted Things.
     fn ids(&self) -> Vec<String>;
-    /// The access to one; none where everybody sees it.
+    /// Returns the access to a Thing, or `None` if it is public.
     fn access(&self, id: &str) -> Option<Access>;
 }
 
-/// The documents of Things that aren't public, by segment. Cloning is cheap.
+/// Documents of Things that aren't public, by segment. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct RestrictedDocuments(Arc<Known>);
 

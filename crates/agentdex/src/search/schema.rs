@@ -1,19 +1,19 @@
-//! The fields of the index and how each is kept.
+//! Fields of the index and their representation.
 //!
-//! | field | from | kept as |
+//! | field | content | stored as |
 //! |---|---|---|
-//! | `id` | the id | one exact term; a column that documents are sorted by |
-//! | `text` | everything that is searched by default, names several times | stemmed words with positions |
+//! | `id` | the id | one exact term; a column by which documents are sorted |
+//! | `text` | all default search content, with names repeated | stemmed words with positions |
 //! | `title`, `description` | the same words again, for `title:` and `description:` | stemmed words with positions |
-//! | `capability`, `type`, `tag`… | the values of a filter, in their filtering form | exact terms |
+//! | `capability`, `type`, `tag`… | values of a filter, normalized for comparison | exact terms |
 //! | `capability_version` | names and ids of capabilities with their version (`versions`) | exact terms |
-//! | `tenant`, `channel` | what is supported; `*` where no tenant is named | exact terms |
-//! | `speaks` | protocols that actions answer in: `sacp` | exact terms |
-//! | `version` | the version of the Thing | one exact term |
-//! | `created`, `modified` | the moments of its creation and last change | columns of milliseconds |
-//! | `sight` | of a Thing that isn't public: `!`, and who sees it | exact terms |
-//! | `capability_values`, `type_values`… | the same values as they were written | a column that facets count |
-//! | `summary` | what a hit shows | stored bytes |
+//! | `tenant`, `channel` | supported tenants and channels; `*` if no tenant is named | exact terms |
+//! | `speaks` | response protocols of actions: `sacp` | exact terms |
+//! | `version` | version of the Thing | one exact term |
+//! | `created`, `modified` | times of creation and last change | columns of milliseconds |
+//! | `sight` | for a restricted Thing: `!` and the callers allowed to see it | exact terms |
+//! | `capability_values`, `type_values`… | the same values as written | a column for counting facets |
+//! | `summary` | content of a hit | stored bytes |
 
 use tantivy::{
     IndexSettings, IndexSortByField, Order,
@@ -74,7 +74,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The field of exact terms.
+    /// Returns the field of exact terms for a filter.
     pub fn exact(&self, field: ExactField) -> Field {
         match field {
             ExactField::Facet(facet) => self.facet(facet).terms,
@@ -87,7 +87,7 @@ impl Fields {
         }
     }
 
-    /// Both sides of a facet.
+    /// Returns both fields of a facet.
     pub fn facet(&self, facet: FacetField) -> FacetFields {
         self.facets[facet as usize]
     }

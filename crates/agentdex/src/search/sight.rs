@@ -1,4 +1,5 @@
-//! The terms that say who sees a Thing: one that isn't public has the term `!` and one for each who sees it.
+//! Index terms for visibility. A restricted Thing has the term `!` and a term for each owner or namespace allowed to
+//! see it.
 
 use crate::access::{Access, Grants, NamespaceNumber, Owner, Visibility};
 

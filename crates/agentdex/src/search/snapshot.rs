@@ -1,4 +1,4 @@
-//! One state of an index: what a search sees from its beginning to its end.
+//! An immutable state of an index, used by a search from beginning to end.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -34,7 +34,7 @@ const HITS_OF_A_TASK: usize = 10;
 /// The number of words that have a part in the meaning of one that is being typed.
 const MOST_ENDS: usize = 8;
 
-/// One state of an index. Cloning is cheap; its files stay readable for as long as it lives.
+/// An immutable state of an index. Cloning is cheap. Its files stay readable as long as the snapshot exists.
 #[derive(Clone)]
 pub struct Snapshot {
     searcher: Searcher,
@@ -53,7 +53,7 @@ impl Snapshot {
         Snapshot { searcher, position: Some(position), ..self.clone() }
     }
 
-    /// The last change whose effect it has; none before the first commit.
+    /// Returns the last change in the snapshot, or `None` before the first commit.
     pub fn position(&self) -> Option<Position> {
         self.position
     }
@@ -70,8 +70,8 @@ impl Snapshot {
         &self.cached
     }
 
-    /// Hides more ids in this state of an index, which is the same or a later one than those before with these
-    /// `hidden` ids, and returns the documents that are hidden in it.
+    /// Adds ids to be hidden, and returns all hidden documents of this snapshot. The snapshot must not be older than
+    /// the snapshots used with `hidden` before.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -79,8 +79,8 @@ impl Snapshot {
         hidden.hide(&self.searcher, self.fields.id, ids)
     }
 
-    /// Looks up the documents of Things that not everybody sees. `changed` are the ids of those whose access is another one
-    /// than it was the last time, or may be; none: any may be.
+    /// Looks up the documents of restricted Things. `changed` lists ids whose access may have changed since the
+    /// previous lookup; if `None`, any access may have changed.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -93,8 +93,8 @@ impl Snapshot {
         restricted.update(&self.searcher, self.fields.id, things, changed)
     }
 
-    /// Hides in this state of an index what somebody doesn't see, beside what is `hidden` from everybody: by what the
-    /// index says, and by what is known of its documents without it.
+    /// Returns the documents hidden from a caller with these grants, in addition to documents `hidden` from everyone.
+    /// Uses both the visibility terms of the index and the documents known to be `restricted`.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -105,12 +105,13 @@ impl Snapshot {
         Ok(hidden)
     }
 
-    /// Searches; `hidden` is what the index still has and nobody may find, `meaning` the vectors, if there are some.
+    /// Searches the snapshot. `hidden` contains documents that must not be found. `meaning` contains the vectors, if
+    /// there are any.
     ///
     /// # Errors
-    /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond
-    /// [`MAX_DEPTH`], [`crate::Error::InvalidQuery`] for a range of versions that can't be read, or for
-    /// [`Mode::Semantic`] without vectors, [`crate::Error::Index`].
+    /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond [`MAX_DEPTH`],
+    /// [`crate::Error::InvalidQuery`] for an invalid version range or for [`Mode::Semantic`] without vectors,
+    /// [`crate::Error::Index`].
     pub fn search(&self, search: &Search, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Answer> {
         let limit = search.limit.min(MAX_LIMIT);
         check_query(search.query.as_deref())?;
@@ -123,19 +124,19 @@ impl Snapshot {
         Ok(answer)
     }
 
-    /// The ids of all Things that pass the filters (and match the query), ascending.
+    /// Returns the ids of all Things that pass the filters and match the query, if there is one, ascending.
     ///
     /// # Errors
-    /// As [`Snapshot::search`].
+    /// Same as [`Snapshot::search`].
     pub fn ids(&self, query: Option<&str>, filters: &Filters, hidden: &Hidden) -> Result<Vec<String>> {
         Ok(self.ids_after(query, filters, hidden, None, usize::MAX)?.1)
     }
 
-    /// Counts the Things that pass the filters (and match the query), and returns the first `limit` of their ids after
-    /// `after`, ascending.
+    /// Counts the Things that pass the filters and match the query, if there is one. Returns the total and the first
+    /// `limit` ids greater than `after`, ascending.
     ///
     /// # Errors
-    /// As [`Snapshot::search`].
+    /// Same as [`Snapshot::search`].
     pub fn ids_after(
         &self,
         query: Option<&str>,
@@ -148,11 +149,10 @@ impl Snapshot {
         self.ids_of(&query::parse(query.unwrap_or_default()), filters, hidden, after, limit)
     }
 
-    /// The least cosine of what a search by words and meaning, or by meaning, finds at present by its meaning alone; none
-    /// where it finds by its words alone.
+    /// Returns the current minimum cosine of matches by meaning alone, or `None` if the search uses words only.
     ///
     /// # Errors
-    /// As [`Snapshot::search`].
+    /// Same as [`Snapshot::search`].
     pub fn least_cosine(&self, search: &Search, hidden: &Hidden, meaning: &Meaning) -> Result<Option<f32>> {
         check_query(search.query.as_deref())?;
         let page = Page { offset: 0, limit: 0, wants_all: false };

@@ -1,4 +1,4 @@
-//! Snippets of capabilities in a hit: the part of the text that matches best, as HTML.
+//! Snippets of capabilities in a hit: the best-matching part of the text, as HTML.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -19,12 +19,12 @@ pub(super) struct Highlights {
 }
 
 impl Highlights {
-    /// An analyzer that finds them all, and not much else.
+    /// Returns an analyzer for finding all words to be highlighted.
     pub fn analyzer(&self) -> TextAnalyzer {
         text::prose_beginning_with(self.terms.iter().chain(&self.prefixes).filter_map(|word| word.bytes().next()))
     }
 
-    /// True if a word of the index was looked for.
+    /// True if a term of the index was searched for.
     pub fn contains(&self, term: &str) -> bool {
         self.terms.contains(term) || self.prefixes.iter().any(|prefix| term.starts_with(prefix.as_str()))
     }

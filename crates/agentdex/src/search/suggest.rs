@@ -1,4 +1,4 @@
-//! Words of the index that are spelled like others: for words that it doesn't have, and for prefixes.
+//! Words of the index with a similar spelling, as corrections of unknown words and as completions of prefixes.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -61,16 +61,16 @@ pub(super) fn terms_with_prefix(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Alike {
     pub stem: String,
-    /// The number of edits between both.
+    /// Edit distance.
     pub distance: u8,
 }
 
 /// A word of a query that no description has, and those that took its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Corrected {
-    /// The word as the query has it.
+    /// Word as written in the query.
     pub written: String,
-    /// The stems of the others, the best first.
+    /// Stems of similar words, best match first.
     pub stems: Vec<String>,
 }
 

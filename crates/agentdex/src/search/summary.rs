@@ -1,4 +1,4 @@
-//! Summary of a Thing for hits, stored with its index entry so that a search reads nothing but the index.
+//! Summary of a Thing for hits. It is stored in the index, so that a search needs no other data.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub(super) struct Summary<'a> {
 pub(super) struct Capability<'a> {
     #[serde(borrow, rename = "k")]
     pub key: Cow<'a, str>,
-    /// Its name, where the key isn't the name.
+    /// Name of the capability, if it differs from the key.
     #[serde(borrow, rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "x", default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// All texts that words are looked for in.
+    /// Returns all searchable texts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let own = [self.title.as_deref(), self.description.as_deref()].into_iter().flatten();
         own.chain(self.capabilities.iter().flat_map(Capability::texts))
@@ -64,7 +64,7 @@ impl<'a> Capability<'a> {
         }
     }
 
-    /// The key, the name and the text.
+    /// Returns the key, the name, and the description.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         [Some(self.key.as_ref()), self.name.as_deref(), self.text.as_deref()].into_iter().flatten()
     }

@@ -1,4 +1,4 @@
-//! A query that is any of some terms: what is looked up once for counting and for scoring.
+//! A query for any of several terms, with lookups shared by counting and scoring.
 
 use tantivy::{
     Score, Searcher, SegmentReader, Term,
@@ -29,13 +29,13 @@ impl<'a> Union<'a> {
         Ok(Union { searcher, terms, found })
     }
 
-    /// Counts the documents that have one of the terms.
+    /// Counts the documents that contain any of the terms.
     pub fn count(&self, cached: &Cached, hidden: &Hidden) -> tantivy::Result<u64> {
         let counts = self.segments().map(|(segment, found)| cached.count(hidden.visible(segment), self.present(found)));
         counts.sum()
     }
 
-    /// The documents that have one of the terms, segment by segment.
+    /// Returns the documents that contain any of the terms, by segment.
     pub fn documents(&self, cached: &Cached, hidden: &Hidden) -> tantivy::Result<Vec<Documents>> {
         let of_segment = |(segment, found)| cached.union(hidden.visible(segment), self.present(found));
         self.segments().map(of_segment).collect()
@@ -49,7 +49,7 @@ impl<'a> Union<'a> {
         self.terms.iter().zip(found).filter_map(|((term, _), info)| Some((term, info.as_ref()?)))
     }
 
-    /// Scores as tantivy would, without looking the terms up again.
+    /// Enables tantivy's scoring without looking up the terms again.
     pub fn scoring(&self) -> EnableScoring<'_> {
         EnableScoring::enabled_from_statistics_provider(self, self.searcher)
     }

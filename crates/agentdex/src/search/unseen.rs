@@ -1,4 +1,4 @@
-//! Documents of an index that a caller doesn't see: a few operations on sets of documents, segment by segment.
+//! Documents of an index hidden from a caller: operations on per-segment document sets.
 
 use tantivy::{Searcher, SegmentReader, Term, schema::Field};
 

@@ -1,9 +1,8 @@
-//! Ranges of versions as npm writes them: `^1.2`, `>=1 <3 || 5.x`, `1.0.0 - 2.0.0`.
+//! Version ranges in npm syntax: `^1.2`, `>=1 <3 || 5.x`, `1.0.0 - 2.0.0`.
 //!
-//! Alternatives are parted by `||`, an empty one is any version. Each becomes comparisons with one
-//! version each, all of which hold for a version in the range. Nothing is passed over: a part that is no
-//! comparison makes the whole invalid. A prerelease is only found where a comparison of the same
-//! alternative names a prerelease of the same release.
+//! Alternatives are separated by `||`; an empty alternative matches any version. Each alternative is converted to
+//! comparisons that must all hold. Parsing is strict: an invalid part makes the whole range invalid. A prerelease
+//! only matches if a comparison of the same alternative names a prerelease of the same release.
 
 use semver::{Prerelease, Version};
 
@@ -52,7 +51,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Reads a range; an error says which part is none.
+    /// Parses a range. The error names the invalid part.
     pub fn parse(text: &str) -> Result<Range, String> {
         if text.len() > LONGEST {
             return Err(format!("a range has at most {LONGEST} bytes"));

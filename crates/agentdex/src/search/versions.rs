@@ -1,8 +1,7 @@
-//! Capabilities in a range of versions: `name@range`, where the range (`version_range`) begins after the
-//! last `@`.
+//! Capabilities in a version range: `name@range`, with the range (`version_range`) after the last `@`.
 //!
-//! Each name and id of a capability is indexed as one term with its version, or with that of the Thing.
-//! A range is looked up by going through the versions that the index has of that name.
+//! Each name and id of a capability is indexed as a term with its version, or else with the version of the Thing. A
+//! range is evaluated by iterating over the indexed versions of the name.
 
 use std::collections::BTreeMap;
 
@@ -39,17 +38,17 @@ pub(super) struct Ranged<'a> {
 }
 
 impl<'a> Ranged<'a> {
-    /// Reads `name@range`; none where nothing after an `@` is a range.
+    /// Parses `name@range`. Returns `None` if the text after the last `@` isn't meant as a range.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where it is meant as one, but can't be read.
+    /// [`Error::InvalidQuery`] if it is meant as a range but is invalid.
     pub fn read(value: &'a str) -> Result<Option<Ranged<'a>>> {
         let Some((name, text)) = value.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else { return Ok(None) };
         let range = read_range(text, "what follows the last @ of a capability is")?;
         Ok(range.map(|range| Ranged { name, range }))
     }
 
-    /// Adds the terms of the versions that satisfy.
+    /// Adds the terms of the versions in the range.
     pub fn find(&self, searcher: &Searcher, field: Field, found: &mut Versions) -> tantivy::Result<()> {
         find(searcher, field, &term(self.name, ""), &self.range, found)
     }
@@ -125,29 +124,29 @@ pub(super) struct VersionTerms {
 }
 
 impl VersionTerms {
-    /// Reads `name@range`; `None` where nothing after an `@` is a range.
+    /// Parses `name@range`. Returns `None` if the text after the last `@` isn't meant as a range.
     ///
     /// # Errors
-    /// As [`Ranged::read`].
+    /// Same as [`Ranged::read`].
     pub fn of_capability(value: &str) -> Result<Option<VersionTerms>> {
         Ok(Ranged::read(value)?.map(|Ranged { name, range }| VersionTerms { from: term(name, "").into(), range }))
     }
 
-    /// Reads a range of versions of Things; `None` where the value isn't one.
+    /// Parses a version range of Things. Returns `None` if the value is not a range.
     ///
     /// # Errors
-    /// As [`of_things`].
+    /// Same as [`of_things`].
     pub fn of_thing(value: &str) -> Result<Option<VersionTerms>> {
         let range = read_range(value, EXPECTED_OF_THING)?;
         Ok(range.map(|range| VersionTerms { from: "".into(), range }))
     }
 
-    /// The beginning of all of these terms.
+    /// Returns the common prefix of these terms.
     pub fn from(&self) -> &str {
         &self.from
     }
 
-    /// True if one of the terms with that beginning is that of a version in the range.
+    /// True if any of the terms, which must have the common prefix, has a version in the range.
     pub fn has_any<'t>(&self, terms: impl Iterator<Item = &'t str>) -> bool {
         let versions = terms.take(MOST_VERSIONS).filter_map(|term| term.strip_prefix(&*self.from));
         versions.filter_map(semantic_version).any(|version| self.range.contains(&version))
@@ -179,19 +178,19 @@ impl Versions {
         }
     }
 
-    /// Adds those of another search.
+    /// Adds the versions of another lookup.
     pub fn extend(&mut self, other: Versions) {
         for (version, terms) in other.terms {
             terms.into_iter().for_each(|term| self.add(version.clone(), term));
         }
     }
 
-    /// All terms.
+    /// Returns all terms.
     pub fn terms(&self) -> impl Iterator<Item = &Term> {
         self.terms.values().flatten()
     }
 
-    /// The place of the highest version that each document of a segment has: 0 is the lowest.
+    /// Returns the rank of the highest version of each document of a segment; 0 is the lowest.
     pub fn places(&self, segment: &SegmentReader) -> tantivy::Result<BTreeMap<DocId, usize>> {
         let mut places = BTreeMap::new();
         for (place, terms) in self.terms.values().enumerate() {

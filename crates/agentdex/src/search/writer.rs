@@ -1,4 +1,4 @@
-//! The writer's side: adds, deletes, and makes both visible, and now and then durable.
+//! Writer of the index: adds and deletes documents, makes the changes visible, and from time to time durable.
 
 use std::{
     io,
@@ -46,7 +46,7 @@ impl Publisher {
     }
 }
 
-/// The one writer of an index.
+/// The only writer of an index.
 pub struct IndexWriter {
     writer: tantivy::IndexWriter<Queued>,
     queue: Queue,
@@ -94,12 +94,12 @@ impl IndexWriter {
         })
     }
 
-    /// The last change that is committed; none before the first commit of a new index.
+    /// Returns the last committed change, or `None` before the first commit of a new index.
     pub fn position(&self) -> Option<Position> {
         self.publisher.position()
     }
 
-    /// Adds a Thing, in place of what has its id.
+    /// Adds a Thing, replacing a Thing with the same id.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -114,7 +114,7 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Takes a Thing out.
+    /// Deletes a Thing.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -127,9 +127,9 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Makes everything since the last commit visible, the position with it. It survives the end of the
-    /// process; a crash of the system may damage what wasn't synced, which [`super::Index::open`] notices.
-    /// The first commit of a new index is durable, since it takes the place of another one.
+    /// Makes all changes since the last commit visible, together with the position. They survive the end of the
+    /// process; a crash of the system may damage unsynced files, which [`super::Index::open`] detects. The first
+    /// commit of a new index is durable, since it replaces another index.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -152,7 +152,7 @@ impl IndexWriter {
         Ok(())
     }
 
-    /// Makes what was committed durable, and waits for it.
+    /// Makes committed changes durable. Blocks until the disk has completed.
     ///
     /// # Errors
     /// [`crate::Error::Index`]
@@ -161,10 +161,10 @@ impl IndexWriter {
         self.files.sync().map_err(index_error("syncing"))
     }
 
-    /// Makes what was committed durable in the background, unless that still goes on.
+    /// Starts making committed changes durable in the background, unless that is already in progress.
     ///
     /// # Errors
-    /// [`crate::Error::Index`] where it can't be started, or where it failed the last time.
+    /// [`crate::Error::Index`] if it can't be started or if the previous attempt failed.
     pub fn start_syncing(&mut self) -> Result<()> {
         if self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished()) {
             return Ok(());

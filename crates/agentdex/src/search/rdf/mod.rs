@@ -1,4 +1,4 @@
-//! Statements in the syntaxes of RDF.
+//! Serialization of statements in RDF syntaxes.
 
 use std::io;
 
@@ -26,17 +26,17 @@ pub(super) const PREFIXES: [(&str, &str); 12] = [
     ("agentdex", "agentdex:"),
 ];
 
-/// A syntax.
+/// An RDF syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
     /// N-Quads 1.1.
     NQuads,
-    /// Turtle 1.1, which has no graphs: what a document puts into one is not there.
+    /// Turtle 1.1. It has no named graphs, so statements in named graphs are left out.
     Turtle,
 }
 
 impl Syntax {
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Syntax::NQuads => "application/n-quads",
@@ -44,7 +44,7 @@ impl Syntax {
         }
     }
 
-    /// A short name.
+    /// Returns a short name.
     pub fn name(self) -> &'static str {
         match self {
             Syntax::NQuads => "nq",
@@ -52,10 +52,10 @@ impl Syntax {
         }
     }
 
-    /// Writes statements.
+    /// Serializes statements.
     ///
     /// # Errors
-    /// [`Error::Io`] where a prefix is not an IRI.
+    /// [`Error::Io`] if a prefix is not an IRI.
     pub fn write(self, statements: &Statements) -> Result<Vec<u8>> {
         let written = match self {
             Syntax::NQuads => write_n_quads(statements),

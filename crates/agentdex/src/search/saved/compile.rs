@@ -1,4 +1,5 @@
-//! From clauses and filters to a [`Predicate`], as [`query::compile`] makes a query of an index of them.
+//! Compilation of clauses and filters to a [`Predicate`], corresponding to [`query::compile`] for queries of an
+//! index.
 
 use tantivy::{schema::Field, tokenizer::TextAnalyzer};
 

@@ -1,4 +1,4 @@
-//! A description that queries are asked about: its terms, its languages, and its vectors.
+//! A description to be compared with queries: its terms, its languages, and its vectors.
 
 use super::terms::Terms;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A description that queries can be asked about.
+/// A description to be compared with queries.
 pub struct Document {
     terms: Terms,
     languages: Vec<Language>,
@@ -32,7 +32,7 @@ impl Document {
         Ok(Document { terms, languages, vectors: Vec::new() })
     }
 
-    /// Adds the vectors, without which no query by meaning matches.
+    /// Adds the vectors, which are required to match semantic queries.
     ///
     /// # Errors
     /// [`crate::Error::Index`]

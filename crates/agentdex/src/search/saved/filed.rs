@@ -1,4 +1,4 @@
-//! Queries, filed under the terms of which a description must have one.
+//! Index of queries by the terms required in a matching description.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -29,7 +29,7 @@ pub struct QueryIndex {
 }
 
 impl QueryIndex {
-    /// Adds a query under a number that none has.
+    /// Adds a query under an unused number.
     pub fn insert(&mut self, number: u32, query: Arc<SavedQuery>) {
         match query.trigger() {
             None => {}
@@ -52,12 +52,12 @@ impl QueryIndex {
         self.queries.insert(number, query);
     }
 
-    /// True if there is a query that matches no document without vectors.
+    /// True if a query matches only documents with vectors.
     pub fn needs_vectors(&self) -> bool {
         !self.by_meaning.is_empty()
     }
 
-    /// Takes a query out.
+    /// Removes a query.
     pub fn remove(&mut self, number: u32) {
         self.always.remove(&number);
         let Some(query) = self.queries.remove(&number) else { return };
@@ -89,7 +89,7 @@ impl QueryIndex {
         }
     }
 
-    /// True if there is none.
+    /// True if there are no queries.
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
@@ -99,7 +99,7 @@ impl QueryIndex {
         self.queries.len()
     }
 
-    /// The queries that may match a description, ascending: all others don't.
+    /// Returns the queries that may match a description, in ascending order. No other query matches it.
     pub fn candidates(&mut self, document: &Document) -> Vec<Candidate> {
         self.file_in(document.languages().iter().copied());
         let mut filed = self.always.clone();
@@ -128,14 +128,15 @@ impl QueryIndex {
         candidate.is_filed && query.has_words(document, steps) || query.has_meaning(document, steps)
     }
 
-    /// The numbers of the queries that match a description, ascending, and the number of steps that this took.
+    /// Returns the numbers of the queries that match a description, in ascending order, and the number of steps
+    /// required.
     pub fn matching(&mut self, document: &Document) -> (Vec<u32>, usize) {
         let (mut matching, mut steps) = (self.candidates(document), 0);
         matching.retain(|candidate| self.is_match(*candidate, document, &mut steps));
         (matching.iter().map(|candidate| candidate.number).collect(), steps)
     }
 
-    /// Number of parts of a query: what it may cost to decide whether it matches.
+    /// Returns the number of parts of a query, an upper bound for the cost of a comparison.
     pub fn parts(&self, number: u32) -> usize {
         self.queries.get(&number).map_or(0, |query| query.parts())
     }
@@ -144,7 +145,7 @@ impl QueryIndex {
 /// A query that may match a description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// The number of the query.
+    /// Number of the query.
     pub number: u32,
     /// True if the words of the query may match; else its meaning may.
     is_filed: bool,

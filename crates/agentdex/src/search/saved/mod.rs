@@ -1,10 +1,10 @@
-//! Saved queries: which of many queries a description matches.
+//! Saved queries: finding the queries that match a description.
 //!
-//! A query is compiled once, into a [`Predicate`] on the terms of a description; the answer is that of a search in an index
-//! of this description alone, without an index. Most queries needn't be asked: each is filed under terms, or beginnings of
-//! terms, of which a description must have one ([`QueryIndex`]), and one that asks for a word that must be there, for any
-//! of some words, or for any of some values, says no more than that. The meaning of queries is compared with the vectors of
-//! every description, which takes some ns each; only those that are near enough are asked for the rest.
+//! A query is compiled once into a [`Predicate`] on the terms of a description. The result equals that of a search in
+//! an index of only this description. Most queries need not be evaluated: each is filed under terms, or prefixes of
+//! terms, required in a matching description ([`QueryIndex`]). For a query with a single required word, or with any
+//! of some words or values, that is already the result. For semantic queries the vectors of the query and of every
+//! description are compared, which takes some ns each; only queries that are near enough are evaluated further.
 
 mod compile;
 mod document;
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::Result;
 
-/// A query that descriptions are compared with.
+/// A compiled query, to be compared with descriptions.
 #[derive(Debug)]
 pub struct SavedQuery {
     filters: Filters,
@@ -61,12 +61,11 @@ struct ByMeaning {
 }
 
 impl SavedQuery {
-    /// Reads a query and filters as [`super::Search`] has them in the mode `lexical`.
+    /// Compiles a query and filters as in a [`super::Search`] with the mode `lexical`.
     ///
     /// # Errors
-    /// [`crate::Error::LimitExceeded`] for a query over [`super::MAX_QUERY_BYTES`],
-    /// [`crate::Error::InvalidQuery`] for a range of versions that can't be read, and for a period: whether a Thing is in
-    /// it is no matter of its changes.
+    /// [`crate::Error::LimitExceeded`] for a query over [`super::MAX_QUERY_BYTES`], [`crate::Error::InvalidQuery`]
+    /// for an invalid version range, or for a period, since a Thing enters and leaves a period without being changed.
     pub fn new(query: Option<&str>, filters: Filters) -> Result<SavedQuery> {
         check_query(query)?;
         if filters.has_periods() {
@@ -79,11 +78,11 @@ impl SavedQuery {
         Ok(SavedQuery { filters, words: Some(Words { clauses, trigger, predicate }), meaning: None })
     }
 
-    /// Reads a query whose meaning counts: it matches descriptions with a cosine of at least `threshold` that satisfy
-    /// the filters, fields of exact values, `+must` and `-not`.
+    /// Compiles a semantic query. It matches descriptions with a cosine of at least `threshold` that also satisfy the
+    /// filters, fields with exact values, `+must`, and `-not`.
     ///
     /// # Errors
-    /// As [`SavedQuery::new`], and [`crate::Error::InvalidQuery`] for a query without a word that means something.
+    /// Same as [`SavedQuery::new`], and [`crate::Error::InvalidQuery`] for a query without a meaningful word.
     pub fn by_meaning(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         let by_both = SavedQuery::by_both(query, threshold, filters, meaning)?;
         if by_both.meaning.is_none() {
@@ -93,10 +92,10 @@ impl SavedQuery {
         Ok(SavedQuery { words: None, ..by_both })
     }
 
-    /// Reads a query whose words and meaning count: it matches what either finds.
+    /// Compiles a hybrid query. It matches descriptions found by words or by meaning.
     ///
     /// # Errors
-    /// As [`SavedQuery::new`].
+    /// Same as [`SavedQuery::new`].
     pub fn by_both(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         let by_words = SavedQuery::new(Some(query), filters)?;
         let wording = Wording::of(&query::parse(query), |_| None);
@@ -109,7 +108,7 @@ impl SavedQuery {
         Ok(SavedQuery { meaning: by_meaning, ..by_words })
     }
 
-    /// True if its meaning counts, so that the vectors of descriptions have to be known.
+    /// True if the query uses meaning, so that vectors of descriptions are required.
     pub fn is_by_meaning(&self) -> bool {
         self.meaning.is_some()
     }
@@ -138,7 +137,7 @@ impl SavedQuery {
         words.into_iter().chain(meaning).sum()
     }
 
-    /// The ids of all Things in an index that match, ascending; by meaning, of those that have vectors.
+    /// Returns the ids of all matching Things in an index, ascending. Only Things with vectors match by meaning.
     ///
     /// # Errors
     /// [`crate::Error::Index`]

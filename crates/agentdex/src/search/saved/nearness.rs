@@ -1,4 +1,4 @@
-//! Likeness that a description needs to match a query by meaning.
+//! Similarity required for a description to match a semantic query.
 
 use std::collections::HashSet;
 
@@ -15,18 +15,18 @@ pub(super) struct Nearness {
 }
 
 impl Nearness {
-    /// None where no word means something.
+    /// Returns `None` if no word of the query is meaningful.
     pub fn new(wording: &Wording, threshold: f32, meaning: &Meaning) -> Option<Nearness> {
         let question = meaning.question(&wording.whole, &wording.sentences)?;
         Some(Nearness { question, threshold })
     }
 
-    /// The Things that are alike enough.
+    /// Returns the ids of Things that are similar enough.
     pub fn things(&self, meaning: &Meaning) -> HashSet<Box<str>> {
         meaning.at_least(&self.question, self.threshold)
     }
 
-    /// True if a Thing with these vectors is.
+    /// True if a Thing with these vectors is similar enough.
     pub fn has(&self, vectors: &[Quantized]) -> bool {
         self.question.likeness_of(vectors) >= self.threshold
     }

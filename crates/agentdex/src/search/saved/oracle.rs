@@ -1,4 +1,4 @@
-//! Answers of predicates compared with those of an index that has nothing but the description.
+//! Test comparing the results of predicates with those of an index that contains only the description.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};

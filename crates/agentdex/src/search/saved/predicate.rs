@@ -1,7 +1,7 @@
 //! Predicates of queries on the terms of a description.
 //!
-//! The answer is that of a search in an index of that one description. What can't be decided by looking a few terms up
-//! — a negation of many words, say — costs as many steps, which are counted.
+//! The result equals that of a search in an index of only this description. Predicates that need more than a few
+//! lookups, such as a negation of many words, take a corresponding number of steps, which are counted.
 
 use tantivy::schema::Field;
 
@@ -17,15 +17,15 @@ const STEPS_OF_A_STEM: usize = 16;
 /// Predicate on the terms of a description.
 #[derive(Debug, Default)]
 pub(super) struct Predicate {
-    /// True if no description satisfies it.
+    /// True if no description can match.
     pub is_never: bool,
-    /// Parts of which one must be there, unless `musts` has any.
+    /// Optional parts; at least one must match unless there are `musts`.
     pub any: Vec<Part>,
-    /// Lists of parts; of each list one must be there.
+    /// Groups of required parts; at least one part of each group must match.
     pub musts: Vec<Vec<Part>>,
-    /// Lists of exact values; of each list one must be there.
+    /// Groups of exact values; at least one value of each group must match.
     pub exact: Vec<Vec<Part>>,
-    /// Parts that must not be there.
+    /// Excluded parts.
     pub nots: Vec<Part>,
 }
 
@@ -45,13 +45,13 @@ pub(super) enum Part {
 }
 
 impl Predicate {
-    /// Number of parts: what it costs to decide that none of them is there.
+    /// Returns the number of parts, the cost of finding that nothing matches.
     pub fn parts(&self) -> usize {
         let of_lists = |lists: &[Vec<Part>]| lists.iter().map(Vec::len).sum::<usize>();
         self.any.len() + self.nots.len() + of_lists(&self.musts) + of_lists(&self.exact)
     }
 
-    /// True if a description satisfies it. Adds the number of terms looked up and positions compared to `steps`.
+    /// True if a description matches. Adds the number of terms looked up and positions compared to `steps`.
     pub fn is_met_by(&self, document: &Document, steps: &mut usize) -> bool {
         let mut has_any = |parts: &[Part]| parts.iter().any(|part| part.is_in(document, steps));
         !self.is_never

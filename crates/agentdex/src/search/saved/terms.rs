@@ -1,4 +1,4 @@
-//! The terms of a description by field, sorted, with their positions: what an index of that description would have.
+//! Sorted terms of a description by field, with their positions: the content of an index of that description.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -32,7 +32,7 @@ struct FieldTerms {
 pub(super) type PhraseWord = (u32, Box<str>);
 
 impl Terms {
-    /// Reads the terms of a document as the indexer does.
+    /// Reads the terms of a document like the indexer.
     pub fn of(document: &TantivyDocument, schema: &Schema) -> Terms {
         let analyzers = text::analyzers();
         let mut found: BTreeMap<Field, HashMap<String, Vec<u32>>> = BTreeMap::new();
@@ -59,17 +59,17 @@ impl Terms {
             .flat_map(|(field, terms)| terms.texts.iter().map(|text| Term::from_field_text(*field, text)))
     }
 
-    /// The terms of a field, ascending.
+    /// Returns the terms of a field, ascending.
     pub fn texts(&self, field: Field) -> &[Box<str>] {
         self.by_field.get(&field).map_or(&[], |terms| &terms.texts)
     }
 
-    /// True if a field has a term.
+    /// True if a field contains a term.
     pub fn has(&self, field: Field, text: &str) -> bool {
         self.texts(field).binary_search_by(|term| (**term).cmp(text)).is_ok()
     }
 
-    /// The terms of a field that begin so.
+    /// Returns the terms of a field with the given prefix.
     pub fn beginning_with<'t>(&'t self, field: Field, beginning: &'t str) -> impl Iterator<Item = &'t str> {
         let texts = self.texts(field);
         let start = texts.partition_point(|term| **term < *beginning);
@@ -77,7 +77,8 @@ impl Terms {
         after.take_while(move |term| term.starts_with(beginning))
     }
 
-    /// True if a field has words at these distances from each other. Adds the number of positions compared to `steps`.
+    /// True if a field contains words at these distances from each other. Adds the number of positions compared to
+    /// `steps`.
     pub fn has_phrase(&self, field: Field, words: &[PhraseWord], steps: &mut usize) -> bool {
         let Some(terms) = self.by_field.get(&field) else { return false };
         let found: Option<Vec<(u32, &[u32])>> =

@@ -1,4 +1,4 @@
-//! Terms that a description must have for a query to match it, as far as single terms tell.
+//! Terms required in a description for a query to match, as far as single terms can decide.
 
 use tantivy::{Term, schema::Field};
 
@@ -51,7 +51,7 @@ impl Trigger {
         matches!(self, Trigger::Terms { suffices: true, .. })
     }
 
-    /// The terms in a language.
+    /// Returns the terms in a language.
     pub fn terms_in(&self, language: Language) -> impl Iterator<Item = Term> + '_ {
         let words = match self {
             Trigger::Terms { words, .. } => words.as_slice(),
