@@ -1,4 +1,4 @@
-//! Composed search: chains of capabilities from the data that there is to the data that is wanted.
+//! Composed search: chains of capabilities that lead from available data to wanted data.
 
 use std::{cmp::Ordering, collections::HashSet, time::Instant};
 
@@ -11,7 +11,7 @@ use super::{
     reach::Reach,
 };
 
-/// The most steps of a chain.
+/// Maximum number of steps in a chain.
 pub const MAX_STEPS: usize = 4;
 /// Maximum number of capabilities of the same shape that are tried for a step.
 const ALTERNATIVES: usize = 2;
@@ -19,39 +19,39 @@ const ALTERNATIVES: usize = 2;
 /// A request for chains of capabilities.
 #[derive(Debug)]
 pub struct ComposeRequest<'r> {
-    /// Data that the caller can supply.
+    /// Data available to the caller.
     pub have: &'r Data,
-    /// Data that the caller wants.
+    /// Data wanted by the caller.
     pub want: &'r Data,
-    /// Decides between chains that fit as well.
+    /// Relevance of Things, as a tiebreaker between equally good chains.
     pub relevance: &'r Relevance,
-    /// Things that aren't used.
+    /// Ids of Things to exclude.
     pub hidden: &'r HashSet<&'r str>,
-    /// The most steps of a chain, at most [`MAX_STEPS`].
+    /// Maximum number of steps in a chain, up to [`MAX_STEPS`].
     pub max_steps: usize,
     /// Maximum number of chains.
     pub limit: usize,
-    /// When no more are looked for.
+    /// Time at which the search for further chains stops.
     pub deadline: Instant,
 }
 
-/// The chains that were found.
+/// Chains found by a composed search.
 #[derive(Debug, Default)]
 pub struct Composed {
-    /// The chains, those that fit best first.
+    /// Chains, best fit first.
     pub chains: Vec<Chain>,
-    /// True if all chains were compared; otherwise there may be better ones.
+    /// True if all chains were compared. If false, there may be better chains.
     pub complete: bool,
 }
 
-/// Capabilities one after the other.
+/// A sequence of capabilities.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    /// Score of the match between the linked data, from 0 to 1.
+    /// Quality of the match between the linked data, from 0 to 1.
     pub fit: f32,
-    /// Mean relevance of the Things to the query; 0 without one.
+    /// Mean relevance of the Things to the query; 0 without a query.
     pub relevance: f32,
-    /// The capabilities to call, in this order.
+    /// Capabilities to call, in order.
     pub steps: Vec<Step>,
     /// Links into the ports of `want`.
     pub output: Vec<StepLink>,

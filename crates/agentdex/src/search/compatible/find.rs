@@ -1,4 +1,4 @@
-//! Compatible search: which capabilities can use what a caller has and give what it wants.
+//! Compatible search: capabilities that accept the caller's data and produce the wanted data.
 
 use std::{cmp::Ordering, collections::HashSet, time::Instant};
 
@@ -15,33 +15,33 @@ use crate::{Error, Result};
 /// Number of shapes compared between readings of the clock.
 const COMPARED_AT_ONCE: usize = 256;
 
-/// A request for capabilities that fit given data.
+/// A request for compatible capabilities.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// Data that the caller can supply. None: the inputs of capabilities don't matter.
+    /// Data available to the caller. If `None`, the inputs of capabilities are ignored.
     pub have: Option<&'r Data>,
-    /// Data that the caller wants. None: the outputs of capabilities don't matter.
+    /// Data wanted by the caller. If `None`, the outputs of capabilities are ignored.
     pub want: Option<&'r Data>,
-    /// Decides between capabilities that fit as well.
+    /// Relevance of Things, as a tiebreaker between equally good matches.
     pub relevance: &'r Relevance,
-    /// True if capabilities are found of which one thing is missing.
+    /// True if capabilities with a single missing input or output are included.
     pub near_misses: bool,
-    /// Things that aren't found.
+    /// Ids of Things to exclude.
     pub hidden: &'r HashSet<&'r str>,
     /// Maximum number of hits.
     pub limit: usize,
     /// Number of hits to skip.
     pub offset: usize,
-    /// When it is given up.
+    /// Time at which the search is aborted.
     pub deadline: Instant,
 }
 
-/// A page of capabilities that fit, and their total.
+/// A page of compatible capabilities, with their total.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
-    /// Number of capabilities on all pages.
+    /// Number of matches on all pages.
     pub total: usize,
-    /// The page, what fits best first.
+    /// Matches on this page, best fit first.
     pub hits: Vec<CompatibleHit>,
 }
 
@@ -67,10 +67,10 @@ impl Candidate<'_> {
 }
 
 impl ShapeIndex {
-    /// Finds the capabilities that fit.
+    /// Finds compatible capabilities.
     ///
     /// # Errors
-    /// [`Error::QueryTooCostly`] where it takes too long.
+    /// [`Error::QueryTooCostly`] if the deadline is exceeded.
     pub fn find(&self, request: &Request<'_>) -> Result<Found> {
         let [have, want] = [request.have, request.want].map(|data| data.map(|data| &*data.ports));
         let matcher = Matcher::default();

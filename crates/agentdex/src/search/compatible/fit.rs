@@ -1,4 +1,5 @@
-//! Matching of data with ports: which part goes into which, and how well; or what is missing.
+//! Matching of data with ports: the port supplied by each part of the data, the quality of the match, and missing
+//! inputs.
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
@@ -46,22 +47,22 @@ pub(super) fn chance(certainty: Certainty) -> f32 {
 /// A source for a port, and the quality of the match.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supply {
-    /// The number of the port that it comes from.
+    /// Number of the supplying port.
     pub from: usize,
     pub by: By,
-    /// The share by which names correspond.
+    /// Share by which the names correspond.
     pub quality: f32,
     pub certainty: Certainty,
     pub is_converted: bool,
 }
 
 impl Supply {
-    /// The quality in all.
+    /// Returns the quality, weighted by the certainty.
     pub fn score(&self) -> f32 {
         self.quality * chance(self.certainty)
     }
 
-    /// True if nothing that is stated speaks against it.
+    /// True if the stated schemas don't contradict each other.
     pub fn is_likely(&self) -> bool {
         self.certainty <= Certainty::Unstated
     }
@@ -70,23 +71,23 @@ impl Supply {
 /// Totals over ports that are supplied by others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supplied {
-    /// The sum of the qualities of all that are supplied, and of those that are required.
+    /// Sum of the qualities over all supplied ports, and over the required ports.
     pub quality: f32,
     pub required_quality: f32,
     pub count: usize,
     pub required: usize,
-    /// Required ports that nothing goes into.
+    /// Number of required ports without a supply.
     pub missing: usize,
-    /// The least sure of all.
+    /// Lowest certainty of all supplies.
     pub certainty: Certainty,
 }
 
 /// Score of a capability, with the number of its gaps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
-    /// From 0 to 1.
+    /// Quality of the match from 0 to 1.
     pub fit: f32,
-    /// Number of required ports that nothing supplies, among inputs and outputs.
+    /// Number of required inputs and outputs without a supply.
     pub missing: usize,
 }
 
@@ -113,12 +114,12 @@ impl Matcher {
         certainty
     }
 
-    /// True if values of a schema may satisfy another.
+    /// True if some value of one schema may satisfy the other.
     pub fn goes(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> bool {
         self.certainty(from, to).0 < Certainty::Cannot
     }
 
-    /// Matches one port with another by their names or, with `is_by_type`, by type alone. None if neither applies or no
+    /// Matches two ports by name or, with `is_by_type`, by type only. Returns `None` if they don't match, or if no
     /// value can satisfy the schema.
     pub fn supply(&self, from: &Port, to: &Port, is_by_type: bool) -> Option<Supply> {
         let by = if from.names.key.is_some() && from.names.key == to.names.key {
@@ -138,7 +139,7 @@ impl Matcher {
         (certainty < Certainty::Cannot).then_some(supply)
     }
 
-    /// The best of some ports for one.
+    /// Returns the best match for a port.
     pub fn best(&self, from: &[Port], to: &Port, is_by_type: bool) -> Option<Supply> {
         self.best_of(from, to, is_by_type, |_| false)
     }
@@ -164,7 +165,7 @@ impl Matcher {
         best
     }
 
-    /// The link from a port to another.
+    /// Describes the link between two ports.
     pub fn link(&self, from: &Port, to: &Port, supply: Supply) -> Link {
         let mut doubts = Vec::new();
         let name = if from.name.is_empty() { &to.name } else { &from.name };
@@ -182,8 +183,8 @@ impl Matcher {
         Link { from: from.name.to_string(), to: to.name.to_string(), converted: supply.is_converted, doubts }
     }
 
-    /// Supplies each port of `to` with the best of `from`: an input with what the caller has, or what it wants with an
-    /// output. What the caller didn't name goes with the only port. `each` is called for each port of `to`.
+    /// Matches each port of `to` with the best port of `from`: inputs with the available data, or the wanted data
+    /// with outputs. Unnamed data matches the only port. Calls `each` for each port of `to`.
     pub fn supplied(
         &self,
         from: &[Port],
@@ -220,7 +221,7 @@ impl Matcher {
         supplied
     }
 
-    /// The links into some ports, and the first that is missing.
+    /// Returns the links into the ports of `to`, and the first missing port.
     pub fn links(&self, from: &[Port], to: &[Port], side: Side) -> (Vec<Link>, Option<Missing>) {
         let (mut links, mut missing) = (Vec::new(), None);
         self.supplied(from, to, side, |port, supply| {
@@ -233,8 +234,8 @@ impl Matcher {
         (links, missing)
     }
 
-    /// Scores a shape against the data that the caller has and wants. None if it gives nothing that is wanted or, where
-    /// nothing is asked for, takes nothing that the caller has.
+    /// Scores a shape against the available and the wanted data. Returns `None` if the shape produces none of the
+    /// wanted data or, if no data is wanted, accepts none of the available data.
     pub fn fit(&self, have: Option<&[Port]>, want: Option<&[Port]>, shape: &Shape) -> Option<Fit> {
         let input = have.map(|have| self.supplied(have, &shape.inputs, Side::Input, |_, _| {}));
         let output = want.map(|want| self.supplied(&shape.outputs, want, Side::Output, |_, _| {}));

@@ -1,4 +1,4 @@
-//! The shapes of all Things, by the names of what they need and give.
+//! Index of the shapes of all Things, by the names of their inputs and outputs.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -83,7 +83,7 @@ pub(super) struct Capability<'i> {
 }
 
 impl ShapeIndex {
-    /// Adds a Thing, or replaces it.
+    /// Adds a Thing or replaces its shapes.
     pub fn put(&mut self, id: &str, shapes: Shapes) {
         self.remove(id);
         if shapes.capabilities.is_empty() {
@@ -110,7 +110,7 @@ impl ShapeIndex {
         }
     }
 
-    /// Takes out a Thing.
+    /// Removes a Thing.
     pub fn remove(&mut self, id: &str) {
         let Some(number) = self.things.number(id) else { return };
         let held = self.things.get(number).map_or(0, |entry| entry.capabilities.len());
@@ -142,7 +142,7 @@ impl ShapeIndex {
         self.capabilities
     }
 
-    /// True if it has none.
+    /// True if the index contains no capability.
     pub fn is_empty(&self) -> bool {
         self.capabilities == 0
     }

@@ -1,15 +1,18 @@
-//! Compatible search: which capabilities can work with the data that a caller has, and give the data that it
-//! wants; and composed search: which chains of capabilities lead from the one to the other.
+//! Compatible search, which finds capabilities that accept the caller's data and produce the wanted data, and
+//! composed search, which finds chains of capabilities that lead from available to wanted data.
 //!
-//! - **Ports** (`port`): the members of an object, or the data as a whole. They correspond by name or title (`names`),
-//!   regardless of case and punctuation, or by a name that means the same, which is a doubt. One goes into another if its
-//!   values satisfy the other's schema (`search::containment`): surely, possibly, which is a doubt, or not at all.
-//! - **Shapes** (`shape`): the inputs and outputs of a capability. Capabilities of the same shape are compared once.
-//! - **Index** (`index`): shapes by the names of what they need and give, in memory. It takes about 70 bytes for each
-//!   Thing and 25 for each capability, beside their texts, and, once for each different shape, about 120 bytes for each
-//!   port, and once for each different schema what it says.
-//! - **Search** (`fit`, `find`): candidates by name, then the schemas, then the order.
-//! - **Composition** (`reach`, `plan`, `compose`): backwards from what is wanted, among what can be reached at all.
+//! - **Ports** (`port`): the members of an object, or the data as a whole. Ports correspond if their names or titles
+//!   are equal (`names`), ignoring case and punctuation, or if they are synonyms, which is reported as a doubt. A
+//!   port supplies another port if its values satisfy the other's schema (`search::containment`): certainly, possibly
+//!   (reported as a doubt), or never.
+//! - **Shapes** (`shape`): inputs and outputs of a capability. Capabilities with the same shape are compared only
+//!   once.
+//! - **Index** (`index`): shapes by the names of their ports, in memory. It takes about 70 bytes per Thing and 25 per
+//!   capability in addition to their texts, and for each distinct shape about 120 bytes per port, plus each distinct
+//!   schema.
+//! - **Search** (`fit`, `find`): selects candidates by name, compares schemas, and sorts the matches.
+//! - **Composition** (`reach`, `plan`, `compose`): proceeds backwards from the wanted data, using only reachable
+//!   shapes.
 
 mod compose;
 mod find;
@@ -36,5 +39,5 @@ pub use agentdex_api::{
     ChainLink as StepLink, ChainStep as Step, CompatibleHit, DataLink as Link, MissingData as Missing, Side,
 };
 
-/// Relevance of Things by id. A Thing that isn't listed has a relevance of 0.
+/// Relevance of Things by id. Things that aren't listed have a relevance of 0.
 pub type Relevance = HashMap<String, f32>;

@@ -1,9 +1,9 @@
-//! Names of data: which are the same, and which mean the same.
+//! Names of data, compared for equality and similar meaning.
 //!
-//! Names are the same regardless of case and punctuation. They are near if they are the same once abbreviations are
-//! written out (`qty`), or if a line of the table has both (`city`, `location`), also as the last words behind the
-//! same ones (`home_city`, `home_location`). No line has names that differ in what they are about, such as
-//! `start` and `end`.
+//! Names are equal regardless of case and punctuation. They are synonyms if they are equal after expanding
+//! abbreviations (`qty`), or if a line of the table contains both (`city`, `location`). The same applies to their
+//! last words if the preceding words are equal (`home_city`, `home_location`). No line of the table contains names
+//! for different things, such as `start` and `end`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,11 +13,11 @@ use std::{
 /// The names of a part of data, by which it is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Names {
-    /// The name without case and punctuation; none for the data as a whole.
+    /// Name without case and punctuation, or `None` for the data as a whole.
     pub key: Option<Arc<str>>,
-    /// The title in the same form, if that is another one.
+    /// Title in the same form, if it differs from the name.
     pub title: Option<Arc<str>>,
-    /// Their meanings, as far as other names have them as well. These begin with `~`, as no key does.
+    /// Keys for the meanings of the names, if shared with other names. They start with `~`, unlike keys of names.
     pub meanings: Box<[Arc<str>]>,
 }
 
@@ -32,22 +32,22 @@ impl Names {
         Names { key, title, meanings: meanings.into_iter().map(Into::into).collect() }
     }
 
-    /// The names themselves.
+    /// Returns the names themselves.
     pub fn exact(&self) -> impl Iterator<Item = &Arc<str>> {
         self.key.iter().chain(&self.title)
     }
 
-    /// Everything that it can be found by.
+    /// Returns all keys under which the port is found.
     pub fn all(&self) -> impl Iterator<Item = &Arc<str>> {
         self.exact().chain(&*self.meanings)
     }
 
-    /// True if one of the names is one of the others.
+    /// True if any of the names is equal to any of the other names.
     pub fn are_same(&self, other: &Names) -> bool {
         self.exact().any(|key| other.exact().any(|theirs| key == theirs))
     }
 
-    /// True if they mean the same.
+    /// True if the names are synonyms.
     pub fn are_near(&self, other: &Names) -> bool {
         self.meanings.iter().any(|meaning| other.meanings.contains(meaning))
     }

@@ -1,7 +1,7 @@
-//! Plans: which shapes, linked how, lead from the data that there is to the data that is wanted.
+//! Plans: combinations of linked shapes that lead from available to wanted data.
 //!
-//! The search goes backwards from what is wanted: whatever is needed comes from the data that there is, from a
-//! step that is in the plan, or from a new step, of which only those are tried that can be supplied at all.
+//! The search proceeds backwards from the wanted data. Each required port is supplied from the available data, from a
+//! step already in the plan, or from a new step, which must be reachable.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,7 +43,7 @@ pub(super) enum Target {
 pub(super) struct PlanLink {
     pub source: Source,
     pub target: Target,
-    /// The port that it goes into; `supply` says out of which.
+    /// Port to be supplied; `supply` has the source.
     pub to: usize,
     pub supply: Supply,
 }
@@ -124,7 +124,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Finds the plans of at most `max_steps`, the shortest first.
+    /// Finds plans with up to `max_steps`, shortest first.
     pub fn find(&mut self, max_steps: usize) {
         let wanted = self.want.iter().enumerate().filter(|(_, port)| port.is_required);
         let needs: Vec<Need> = wanted.map(|(port, _)| Need { target: Target::Want, port }).collect();

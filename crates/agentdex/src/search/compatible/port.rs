@@ -1,4 +1,4 @@
-//! Ports: the named parts of the data that goes into a capability or comes out of it.
+//! Ports: the named parts of a capability's inputs and outputs.
 
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
@@ -18,43 +18,43 @@ const MAX_PARTS: usize = 32;
 /// A named part of data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Port {
-    /// The name of the member; empty for the data as a whole.
+    /// Name of the member; empty for the data as a whole.
     pub name: Arc<str>,
-    /// JSON Pointer to its schema, within that of the data or within the capability.
+    /// JSON Pointer to the schema of the port, within the schema of the data or within the capability.
     pub pointer: Arc<str>,
     pub names: Arc<Names>,
     pub schema: Arc<Schema>,
-    /// True if the data is of no use without it: it is looked for.
+    /// True if the data is useless without this port, so that it must be supplied.
     pub is_required: bool,
-    /// True if the schema demands it, or promises it.
+    /// True if the schema requires or guarantees the port.
     pub is_certain: bool,
 }
 
 impl Port {
-    /// True if only its type is known.
+    /// True if the port has only a type.
     pub fn is_unnamed(&self) -> bool {
         self.names.exact().next().is_none()
     }
 
-    /// Returns its name for messages.
+    /// Returns the name for messages.
     pub fn label(&self) -> &str {
         if self.name.is_empty() { "the data as a whole" } else { &self.name }
     }
 }
 
-/// Data that a caller has or wants, as its schema describes it.
+/// Data available or wanted, as described by its schema.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
     pub(super) ports: Arc<[Port]>,
 }
 
 impl Data {
-    /// Reads the schema of data: of an object its members, each by its name and title, otherwise the data as a
-    /// whole, by its title. `what` is what messages call it.
+    /// Parses the schema of data. An object has a port for each of its members, with their names and titles; other
+    /// data has a single port with its title. `what` is the name of the data in messages.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where it isn't a schema, [`Error::LimitExceeded`] where it is deeper than 16 levels
-    /// or has more than 2,000 schemas or 256 members.
+    /// [`Error::InvalidQuery`] if it is not a schema; [`Error::LimitExceeded`] beyond 16 levels, 2,000 schemas, or
+    /// 256 members.
     pub fn parse(schema: &Value, what: &'static str) -> Result<Data> {
         if !schema.is_object() {
             let message = format!(
@@ -82,7 +82,7 @@ impl Data {
         Data { ports: ports.into_iter().collect() }
     }
 
-    /// True if it has parts that can be told by their names.
+    /// True if some of the ports have names.
     pub fn has_names(&self) -> bool {
         self.ports.iter().any(|port| !port.is_unnamed())
     }
@@ -113,12 +113,12 @@ fn unknown_type(schema: &Value, pointer: String) -> Option<(String, Value)> {
 /// Reads schemas, within limits for all of them together.
 pub(super) struct Reader<'v, 'l> {
     pub limits: &'l mut Limits,
-    /// Document that schemas may refer into, beside themselves.
+    /// Document that contains the schemas and may be the target of their references.
     pub document: Option<&'v Value>,
 }
 
 impl<'v> Reader<'v, '_> {
-    /// The ports of data with this schema, which is at `pointer`.
+    /// Returns the ports of data with a schema located at `pointer`.
     pub fn ports(&mut self, schema: &'v Value, pointer: &str) -> Vec<Port> {
         let schema = unwrapped(schema);
         let bases = Bases::of(schema, self.document);
@@ -144,7 +144,7 @@ impl<'v> Reader<'v, '_> {
         members.take(MAX_PORTS).collect()
     }
 
-    /// A port for each variable of a URI.
+    /// Returns a port for each URI variable.
     pub fn variables(&mut self, variables: &'v Map<String, Value>, pointer: &str) -> Vec<Port> {
         if variables.len() > MAX_PORTS {
             self.limits.exceeded.get_or_insert(("number of members of a data schema", MAX_PORTS));

@@ -1,4 +1,4 @@
-//! Reachability: the shapes that can be supplied from the data that there is, and in how many steps.
+//! Reachability: the shapes that can be supplied from available data, and the number of steps required.
 
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
@@ -18,17 +18,18 @@ const MAX_REQUIRED: usize = 64;
 pub(super) struct Reach {
     /// By shape; 0: not at all.
     steps: Vec<u8>,
-    /// True if it was found out in time.
+    /// True if the computation was completed before the deadline.
     pub is_complete: bool,
 }
 
 impl Reach {
-    /// After how many steps, itself included, a shape can have run; none if it can't be supplied.
+    /// Returns the minimum number of steps until a shape can have run, including the shape itself, or `None` if it
+    /// can't be supplied.
     pub fn steps(&self, shape: ShapeNo) -> Option<usize> {
         self.steps.get(shape as usize).copied().filter(|steps| *steps > 0).map(usize::from)
     }
 
-    /// Computes the shapes that can be reached from `have` in at most `max_steps`, as far as the deadline allows.
+    /// Computes the shapes reachable from `have` in up to `max_steps` steps. Stops at the deadline.
     pub fn of(index: &ShapeIndex, matcher: &Matcher, have: &[Port], max_steps: usize, deadline: Instant) -> Reach {
         let end = index.end() as usize;
         let mut reach = Reach { steps: vec![0; end], is_complete: true };

@@ -1,4 +1,4 @@
-//! Shapes: what the capabilities of a Thing need and give.
+//! Shapes: the inputs and outputs of a Thing's capabilities.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -19,13 +19,13 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The inputs that must be given.
+    /// Returns the required inputs.
     pub fn required(&self) -> impl Iterator<Item = &Port> {
         self.inputs.iter().filter(|port| port.is_required)
     }
 }
 
-/// The capabilities of a Thing that say what goes in or comes out.
+/// Capabilities of a Thing with a declared input or output.
 #[derive(Debug, Default)]
 pub struct Shapes {
     pub(super) title: Option<String>,
@@ -34,7 +34,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Each capability by its key, with what it needs and what it gives.
+    /// Iterates over the capabilities: key, inputs, and outputs.
     pub fn iter(&self) -> impl Iterator<Item = (&str, super::Data, super::Data)> {
         self.capabilities.iter().map(|(key, shape)| {
             let [needed, given] = [&shape.inputs, &shape.outputs].map(|ports| super::Data::of_ports(ports.to_vec()));
@@ -67,10 +67,10 @@ struct Action {
     variables: Option<Map<String, Value>>,
 }
 
-/// The shapes of a Thing's actions, and of those entries of `lmos:capabilities` that have an `input` or `output`.
+/// Returns the shapes of a Thing's actions, and of entries in `lmos:capabilities` with an `input` or `output`.
 ///
 /// # Errors
-/// [`Error::Index`] where the text is not a stored description.
+/// [`Error::Index`] if the text is not a stored description.
 pub fn shapes(text: &str) -> Result<Shapes> {
     let described: Described<'_> = serde_json::from_str(text)
         .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;

@@ -1,23 +1,25 @@
-//! Containment of JSON Schemas: does every value that one schema allows satisfy another?
+//! Containment of JSON Schemas: whether every value allowed by one schema satisfies another.
 //!
-//! A *giver* produces values, a *taker* demands some. The answer is a [`Certainty`]:
+//! A *giver* produces values, and a *taker* accepts values. The result is a [`Certainty`]:
 //!
 //! - **Fits**: every value of the giver satisfies the taker.
-//! - **Possible**: some may not. Either the giver leaves open what the taker demands ([`Certainty::Unstated`]: it names
-//!   no type, no unit), or it allows more than the taker does ([`Certainty::MayFail`]). Doubts say what.
-//! - **Cannot**: no value of the giver satisfies the taker, for a reason.
+//! - **Possible**: some values may not. Either the giver leaves a requirement of the taker open
+//!   ([`Certainty::Unstated`]: it declares no type or no unit), or it allows more values than the taker
+//!   ([`Certainty::MayFail`]). Doubts give the details.
+//! - **Cannot**: no value of the giver satisfies the taker, with a reason.
 //!
-//! All keywords of JSON Schema that describe values are compared, and `unit` of Thing Descriptions; of those that a
-//! comparison would have to guess (`not`, `if`, `patternProperties` and the like) the taker's are a doubt. Members that
-//! an object doesn't list are absent, unless it has `additionalProperties`. A list, a map or an optional member that
-//! could only do by being empty or absent can't. What the type compatibility rules of Agent Spec convert (everything to
-//! a string, numbers and booleans to each other) may fail.
+//! All keywords of JSON Schema that describe values are compared, and also `unit` of Thing Descriptions. Keywords
+//! that would require guessing (`not`, `if`, `patternProperties`, and similar) are a doubt if the taker uses them.
+//! Members of an object that aren't listed count as absent, unless the object has `additionalProperties`. A list, a
+//! map, or an optional member that could satisfy the taker only by being empty or absent does not. Values that are
+//! converted by the type compatibility rules of Agent Spec (everything to a string, numbers and booleans to each
+//! other) may fail.
 //!
-//! - `schema`: schemas as they are compared, flat and small; `read` makes them, with `$ref` resolved and `allOf` merged.
-//! - `decide`: the comparison. `values` judges the values of `enum` and `const`, `formats` and `units` are tables,
-//!   `numbers` has ranges, `wording` the values as doubts name them.
+//! - `schema`: schemas in a flat and compact form. `read` creates them, with `$ref` resolved and `allOf` merged.
+//! - `decide`: the comparison. `values` checks the values of `enum` and `const`, `formats` and `units` are tables,
+//!   `numbers` has ranges, and `wording` describes values in doubts.
 //!
-//! Schemas are anybody's: reading them and comparing them is limited in size, depth and steps.
+//! Schemas come from untrusted sources: reading and comparing them is limited in size, depth, and steps.
 
 mod decide;
 mod formats;

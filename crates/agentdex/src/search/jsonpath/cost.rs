@@ -1,7 +1,7 @@
-//! Cost of a query in one description: an upper bound of the nodes that it visits.
+//! Cost of a query on a description: an upper bound for the number of visited nodes.
 //!
-//! Each `..` visits every node below each node that it starts from, that is a node once for each of its ancestors;
-//! each further selector in a pair of brackets visits as many again.
+//! Each `..` visits all descendants of its starting nodes, so a node may be visited once per ancestor. Each
+//! additional selector in brackets visits as many nodes again.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! `match` and `search` (RFC 9535, sections 2.4.6 and 2.4.7), whose patterns are compiled once a thread and not once a
-//! node.
+//! The functions `match` and `search` (RFC 9535, sections 2.4.6 and 2.4.7). Patterns are compiled once per thread
+//! instead of once per node.
 
 use std::{cell::RefCell, collections::HashMap};
 

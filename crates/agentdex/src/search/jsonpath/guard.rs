@@ -1,7 +1,7 @@
-//! Checks on the text of a query before it is parsed.
+//! Checks on the text of a query before parsing.
 //!
-//! The time of the parser doubles with each filter in a filter, and its stack overflows at some hundred
-//! parentheses: both are bounded here, and so is what evaluation can multiply.
+//! The parser's running time doubles with each nested filter, and its stack overflows at several hundred parentheses.
+//! Both are limited here, as are constructs that multiply the cost of evaluation.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,16 @@ const MAX_SELECTORS: usize = 16;
 /// The properties of a query that its cost depends on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// Number of `..` in the query.
+    /// Number of `..` segments.
     pub descents: u32,
-    /// Factor by which several selectors in one pair of brackets multiply the nodes, over all brackets.
+    /// Product, over all brackets, of the number of selectors in a bracket. Evaluation visits up to this many times
+    /// as many nodes.
     pub selectors: usize,
-    /// Texts that a description must have for the query to find anything in it.
+    /// Texts required in a description for the query to have a result.
     pub required: Vec<String>,
-    /// A member with the text that it must have for the query to find anything in a description.
+    /// Member and text required in a description for the query to have a result.
     pub equality: Option<(String, String)>,
-    /// The members of a description that the query reads; none where it may be all of them.
+    /// Members of a description read by the query, or `None` if it may read all members.
     pub members: Option<BTreeSet<String>>,
 }
 

@@ -1,4 +1,5 @@
-//! Reads those members of a description that a query needs: most of the time of a search is that of reading.
+//! Partial parsing of a description: only members required by a query are read, since parsing takes most of the time
+//! of a search.
 
 use std::{borrow::Cow, collections::BTreeSet, fmt};
 

@@ -1,9 +1,9 @@
-//! JSONPath (RFC 9535) over descriptions, as WoT Discovery has it: the root is the array of all of them.
+//! JSONPath (RFC 9535) over descriptions as specified by WoT Discovery: the root is the array of all descriptions.
 //!
-//! Each description is evaluated alone, as the only element of that array, so that nothing is held in memory but
-//! what is found. Two things would need all of them at once and are refused: elements of the root by their position,
-//! and `$` inside a filter. What a query may cost is bounded before it is parsed and again for each description:
-//! see [`guard`] and [`cost`].
+//! Each description is evaluated separately, as the only element of the array, so only results are held in memory.
+//! Two constructs would need all descriptions at once and are refused: elements of the root by position, and `$`
+//! inside a filter. The cost of a query is limited before parsing and again for each description; see [`guard`] and
+//! [`cost`].
 
 mod cost;
 mod functions;
@@ -20,24 +20,24 @@ use crate::{Error, Result};
 /// Longer words aren't in the index.
 const MAX_WORD_BYTES: usize = 80;
 
-/// A query that can be asked.
+/// A parsed query.
 #[derive(Debug)]
 pub struct Query {
     path: JsonPath,
     outline: Outline,
 }
 
-/// A result of a query in a description.
+/// A result of a query on a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// The description itself.
+    /// The whole description.
     Description,
-    /// A part of it, as JSON.
+    /// Part of the description, as JSON.
     Part(String),
 }
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// ```
     /// use agentdex::search::jsonpath::{Found, Query};
@@ -49,7 +49,7 @@ impl Query {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] with the position, [`Error::LimitExceeded`].
+    /// [`Error::InvalidQuery`] with the position of the mistake, [`Error::LimitExceeded`].
     pub fn parse(text: &str) -> Result<Query> {
         let outline = guard::check(text)?;
         let path = JsonPath::parse(text).map_err(|error| Error::InvalidQuery {
@@ -58,15 +58,14 @@ impl Query {
         Ok(Query { path, outline })
     }
 
-    /// True if a description may have what the query asks for, by its text alone: false where a value that every
-    /// result needs isn't in it.
+    /// True if a description may have results, judging by its text: false if a text required by every result is
+    /// missing.
     pub fn may_match(&self, description: &str) -> bool {
         let is_missing = |value: &String| memchr::memmem::find(description.as_bytes(), value.as_bytes()).is_none();
         !self.outline.required.iter().any(is_missing) || guard::has_escaped_letters(description)
     }
 
-    /// A query of words and filters that finds every description in which this one finds something; none where all have
-    /// to be read.
+    /// Returns a search that finds every description with a result, or `None` if all descriptions have to be read.
     pub fn narrowed(&self) -> Option<(String, Filters)> {
         let (member, text) = self.outline.equality.as_ref()?;
         let is_word = |word: &str| (1..=MAX_WORD_BYTES).contains(&word.len()) && word.is_ascii();
@@ -81,16 +80,16 @@ impl Query {
         }
     }
 
-    /// The id that a description must have for the query to find something in it.
+    /// Returns the id required in a description for the query to have a result.
     pub fn only_id(&self) -> Option<&str> {
         let (member, text) = self.outline.equality.as_ref()?;
         (member == "id").then_some(text.as_str())
     }
 
-    /// Evaluates the query in a description, and returns its results in document order.
+    /// Evaluates the query on a description, and returns the results in document order.
     ///
     /// # Errors
-    /// [`Error::Store`] where the description can't be read, [`Error::QueryTooCostly`].
+    /// [`Error::Store`] if the description can't be read, [`Error::QueryTooCostly`].
     pub fn evaluate(&self, description: &str) -> Result<Vec<Found>> {
         let description = members::read(description, self.outline.members.as_ref())
             .map_err(|error| Error::Store { doing: "reading a description", source: error.into() })?;

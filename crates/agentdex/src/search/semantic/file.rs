@@ -1,11 +1,11 @@
-//! The file of the vectors: records one after the other, the last one of a Thing counts.
+//! File of vectors: an append-only sequence of records. The last record of a Thing is the valid one.
 //!
-//! After [`MAGIC`], the hash of the model (8 bytes) and the number of dimensions (4), each record is its length (4), a
-//! checksum (8) and its content: a kind (1) and what it says. All numbers are little-endian. What follows the last
-//! whole record is cut off. A file of which more than half is out of date is written again.
+//! After [`MAGIC`], the hash of the model (8 bytes), and the number of dimensions (4), each record consists of its
+//! length (4), a checksum (8), and its content, which begins with a kind (1). All numbers are little-endian. Bytes
+//! after the last complete record are truncated. The file is rewritten when more than half of it is obsolete.
 //!
-//! The file is mapped, so that vectors are read where they stand. Only what was written to the system is read of it, and
-//! a file that is replaced lives until nothing reads it any more.
+//! The file is mapped into memory, so vectors are read in place. Only flushed bytes are read, and a replaced file
+//! lives until its last reader is gone.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -51,7 +51,7 @@ pub(super) struct VectorFile {
 }
 
 impl VectorFile {
-    /// Opens the file with what it has; a new one where there is none of this model.
+    /// Opens the file with its content. Creates a new file if there is no file of this model.
     pub fn open(path: PathBuf, model: ModelKey) -> Result<(VectorFile, Vectors, Option<Position>)> {
         Self::read(&path, model).map_err(io_error(&path))
     }
@@ -83,25 +83,25 @@ impl VectorFile {
         Ok((file, contents.vectors, contents.position))
     }
 
-    /// Adds the vectors of a Thing; the byte at which they begin.
+    /// Appends the vectors of a Thing, and returns their offset in bytes.
     pub fn put(&mut self, id: &str, rows: &Rows) -> Result<u64> {
         let place = self.length + HEAD_OF_RECORD + before_rows(id);
         self.write(&put_record(id, rows))?;
         Ok(place)
     }
 
-    /// Notes that a Thing has no vectors any more.
+    /// Records that a Thing no longer has vectors.
     pub fn remove(&mut self, id: &str) -> Result<()> {
         self.write(&[&[REMOVE], id.as_bytes()].concat())
     }
 
-    /// Notes that something is missing.
+    /// Marks the file as incomplete.
     pub fn forget_position(&mut self) -> Result<()> {
         self.write(&[NO_POSITION])
     }
 
-    /// Notes the position, and writes what is buffered to the system, or to the disk. `vectors` is all that there is. Where
-    /// the file was written again, what it has now.
+    /// Records the position and flushes the buffer to the operating system or, if `durable`, to the disk. `vectors`
+    /// contains all vectors. If the file was rewritten, returns its new content.
     pub fn commit(&mut self, position: Position, durable: bool, vectors: &Vectors) -> Result<Option<Vectors>> {
         self.write(&position_record(position))?;
         let path = self.path.clone();
@@ -115,7 +115,7 @@ impl VectorFile {
         Ok(Some(Contents::of(&bytes, self.model).vectors))
     }
 
-    /// Compares what was written to the system with its checksums.
+    /// Verifies the checksums of the flushed part of the file.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -129,7 +129,7 @@ impl VectorFile {
         Ok((bytes.len() - rest.len()) as u64 >= self.flushed)
     }
 
-    /// Maps the part of the file that was flushed to the operating system.
+    /// Maps the flushed part of the file into memory.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -206,7 +206,7 @@ fn put_record(id: &str, rows: &Rows) -> Vec<u8> {
     record
 }
 
-/// The last position in the file of the vectors; none where there is none, or one that can't be read.
+/// Returns the last position in the file of vectors, or `None` if there is no readable file.
 pub fn position_of_vectors(path: &Path) -> Option<Position> {
     let bytes = mapped(path).ok()?;
     let (mut position, mut rest) = (None, bytes.get(header((0, 0)).len()..)?);

@@ -1,4 +1,4 @@
-//! Texts of the built-in table, found by their hash.
+//! Texts of the built-in table, indexed by hash.
 
 /// A place of [`Lexicon`] without a text.
 const EMPTY: u16 = u16::MAX;
@@ -16,7 +16,8 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads a number of texts, and returns them with the bytes that follow; none where they are not whole, or one comes twice.
+    /// Reads a number of texts, and returns them with the remaining bytes. Returns `None` if the texts are incomplete
+    /// or not distinct.
     pub fn read(bytes: &'static [u8], count: usize) -> Option<(Lexicon, &'static [u8])> {
         let (ends, rest) = bytes.split_at_checked(count.checked_mul(4)?)?;
         let ends = ends.as_chunks::<4>().0;
@@ -32,17 +33,17 @@ impl Lexicon {
         Some((lexicon, rest))
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The number of a text.
+    /// Returns the index of a text.
     pub fn find(&self, text: &[u8]) -> Option<usize> {
         self.look_up(fnv(text), text).ok()
     }
 
-    /// Calls with the lengths and numbers of the texts that another one begins with, the shortest first.
+    /// Calls `each` with the length and index of each entry that is a prefix of `text`, shortest first.
     pub fn for_each_prefix(&self, text: &[u8], mut each: impl FnMut(usize, usize)) {
         let mut hash = FNV_START;
         for (length, &byte) in (1..=self.longest).zip(text) {

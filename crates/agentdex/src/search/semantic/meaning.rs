@@ -1,4 +1,4 @@
-//! Vectors that searches by meaning compare, and the writer that updates them from the log.
+//! Vectors for semantic search, and the writer that updates them from the log.
 
 use std::{
     collections::HashSet,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Error, Result, change::Position};
 
-/// The vectors of all Things, and the model that made them.
+/// Vectors of all Things, with the model that computes them.
 pub struct Meaning {
     model: Model,
     scale: f32,
@@ -29,19 +29,20 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// Starts with no vectors. A cosine of 1 counts `scale` beside BM25; none: [`Model::scale`].
+    /// Creates an empty set of vectors. `scale` is the score added to BM25 by a cosine of 1; the default is
+    /// [`Model::scale`].
     pub fn new(model: Model, scale: Option<f32>) -> Arc<Meaning> {
         let vectors = RwLock::new(Vectors::new(model.dimensions()));
         let scale = scale.unwrap_or(model.scale());
         Arc::new(Meaning { model, scale, vectors, is_stopping: AtomicBool::new(false) })
     }
 
-    /// Returns the model that makes the vectors.
+    /// Returns the embedding model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Returns the score that a cosine of 1 adds to BM25.
+    /// Returns the score added to BM25 by a cosine of 1.
     pub fn scale(&self) -> f32 {
         self.scale
     }
@@ -51,7 +52,7 @@ impl Meaning {
         self.read().used_rows()
     }
 
-    /// Ends what takes long.
+    /// Aborts long operations.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
@@ -111,14 +112,14 @@ pub(in crate::search) struct Question {
 /// By slot, how alike all Things are to a request.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Likeness {
-    /// To the whole and its best sentence.
+    /// Similarity to the whole request combined with its best sentence.
     pub whole: Vec<f32>,
-    /// To each sentence; empty for one that says nothing.
+    /// Similarity to each sentence; empty for a sentence without meaning.
     pub sentences: Vec<Vec<f32>>,
 }
 
 impl Question {
-    /// The likeness of all Things to the request.
+    /// Computes the similarity of all Things to the request.
     pub fn likeness(&self, vectors: &Vectors) -> Likeness {
         let queries: Vec<&Quantized> = [&self.whole].into_iter().chain(self.sentences.iter().flatten()).collect();
         let mut cosines = vectors.cosines(&queries).into_iter();
@@ -135,7 +136,7 @@ impl Question {
         Likeness { whole, sentences }
     }
 
-    /// Computes the likeness of a Thing with these vectors to the request, as [`Question::likeness`] does.
+    /// Computes the similarity of a Thing with these vectors to the request, like [`Question::likeness`].
     pub fn likeness_of(&self, vectors: &[Quantized]) -> f32 {
         let largest = |asked: &Quantized| vectors.iter().map(|vector| vector.cosine(asked)).fold(-1.0, f32::max);
         let whole = largest(&self.whole);
@@ -148,7 +149,7 @@ fn mean(one: f32, other: f32) -> f32 {
     0.5 * (one + other)
 }
 
-/// Makes the vectors of Things and keeps them in a file.
+/// Writer that computes the vectors of Things and stores them in a file.
 pub struct VectorWriter {
     meaning: Arc<Meaning>,
     file: VectorFile,
@@ -156,8 +157,8 @@ pub struct VectorWriter {
 }
 
 impl VectorWriter {
-    /// Opens the file, or creates it; with the last change whose effect it has, none where it has to be rebuilt. Vectors
-    /// that it has are shown.
+    /// Opens or creates the file, and publishes its vectors. Returns the last change reflected in it, or `None` if it
+    /// must be rebuilt.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -168,10 +169,10 @@ impl VectorWriter {
         Ok((VectorWriter { meaning, file, unknown: UnknownWords::default() }, position))
     }
 
-    /// Makes the vectors of a Thing in its stored form, unless they are those of the same texts.
+    /// Computes the vectors of a Thing from its stored text, unless its texts are unchanged.
     ///
     /// # Errors
-    /// [`Error::Index`] where the stored form can't be read, [`Error::Io`], [`Error::ShuttingDown`].
+    /// [`Error::Index`] if the stored text can't be read, [`Error::Io`], [`Error::ShuttingDown`].
     pub fn put(&mut self, id: &str, thing: &str) -> Result<()> {
         if self.meaning.is_stopping.load(Ordering::Relaxed) {
             return Err(Error::ShuttingDown);
@@ -190,7 +191,7 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Forgets the vectors of a Thing.
+    /// Removes the vectors of a Thing.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -203,8 +204,8 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Notes that everything up to a position is in, which then survives the end of the process, or, where it is
-    /// `durable`, that of the system.
+    /// Commits everything up to a position. The commit survives the end of the process and, if `durable`, a crash of
+    /// the system.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -219,7 +220,7 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Compares what was written with its checksums.
+    /// Verifies the checksums of the file.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -227,7 +228,8 @@ impl VectorWriter {
         self.file.is_whole()
     }
 
-    /// Notes that something is missing until the next commit. What there is stays, so that it isn't made again.
+    /// Marks the vectors as incomplete until the next commit. Existing vectors are kept, so they need not be computed
+    /// again.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -235,7 +237,7 @@ impl VectorWriter {
         self.file.forget_position()
     }
 
-    /// Forgets the vectors of all but these Things.
+    /// Removes the vectors of all other Things.
     ///
     /// # Errors
     /// [`Error::Io`]

@@ -1,22 +1,24 @@
-//! Search by meaning: vectors of what Things are and can do, compared with the vector of a request.
+//! Semantic search: vectors of Things and their capabilities are compared with the vector of a request.
 //!
-//! - **Vectors** come from the built-in [`table::Table`] of words, which needs no download, or from an
-//!   [`encoder::Encoder`] in a directory of the operator's. `examples/fit_embedding_table/main.rs` fitted the table to the
-//!   vectors of all-MiniLM-L6-v2 on the package descriptions of Debian and the glosses of WordNet, and the pieces of other
-//!   languages to the vectors that it gives to translations; it has 256 dimensions, takes 6 MB in the program and some
-//!   µs a text, and knows English, German, French, Spanish, Chinese and Japanese.
-//! - **Of a Thing**: one vector of length one for 0.35 × its title + 0.65 × the first 400 characters of its
-//!   description, and one made the same way for each capability that says something else, at most 256 in all. A
-//!   title or description in English goes before that in the default language.
-//! - **Likeness** of a request and a Thing is the largest cosine with one of the vectors of the Thing. In a request of
-//!   several sentences it is ½ that of the whole + ½ that of the best sentence.
-//! - **Score** of a hit: BM25, less where the cosine is low ([`Model::least_share_of_words`]), + [`Model::scale`] × cosine, or
-//!   another factor that is set, as far as the request is known, and what its title counts. Candidates are what matches by words, and the nearest
-//!   [`MOST_NEAREST`] with at least [`Model::threshold`]. See `hybrid`.
-//! - **Memory**: a byte a dimension (256 with the table, 384 with all-MiniLM-L6-v2) and 8 more for each vector, and
-//!   about 100 for each Thing. 100,000 Things with two vectors each: 63 MB with the table.
-//! - **On disk**: a file of vectors in 8-bit integers that is appended to, with the position in the log (`file`).
-//!   Vectors are made again where the model or the text they are of has changed.
+//! - **Models**: vectors come from the built-in [`table::Table`] of words, which needs no download, or from an
+//!   [`encoder::Encoder`] in a directory of the operator. The table was fitted by
+//!   `examples/fit_embedding_table/main.rs` to the vectors of all-MiniLM-L6-v2 for the package descriptions of Debian
+//!   and the glosses of WordNet, and its pieces of other languages to the vectors of translations. It has 256
+//!   dimensions, takes 6 MB in the program and some µs per text, and knows English, German, French, Spanish, Chinese,
+//!   and Japanese.
+//! - **Vectors of a Thing**: a vector of length one for 0.35 × its title + 0.65 × the first 400 characters of its
+//!   description, and a similar vector for each capability with a different text, up to 256 in total. English titles
+//!   and descriptions are preferred to those in the default language.
+//! - **Similarity** of a request and a Thing is the largest cosine with any vector of the Thing. For a request with
+//!   several sentences it is ½ × the similarity to the whole request + ½ × the similarity to the best sentence.
+//! - **Score** of a hit: BM25, reduced if the cosine is low ([`Model::least_share_of_words`]), plus [`Model::scale`]
+//!   (or another configured factor) × cosine, weighted by the known share of the request, plus the score of its
+//!   title. Candidates are the matches by words and the nearest [`MOST_NEAREST`] Things with a cosine of at least
+//!   [`Model::threshold`]. See `hybrid`.
+//! - **Memory**: for each vector a byte per dimension (256 with the table, 384 with all-MiniLM-L6-v2) plus 8 bytes,
+//!   and about 100 bytes per Thing. 100,000 Things with two vectors each take 63 MB with the table.
+//! - **On disk**: an append-only file of vectors in 8-bit integers, with the position in the log (`file`). Vectors
+//!   are recomputed if the model or their texts have changed.
 
 pub mod encoder;
 mod file;

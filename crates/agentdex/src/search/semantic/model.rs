@@ -1,4 +1,4 @@
-//! Models that make vectors of texts, and the numbers that depend on the model.
+//! Embedding models, and parameters that depend on the model.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -10,25 +10,25 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Maximum number of Things that are candidates by their meaning alone, unless the search has a threshold of its own.
+/// Maximum number of Things found by meaning alone, unless the search sets a threshold.
 pub const MOST_NEAREST: usize = 100;
 /// Weight of the name in a vector. The description has the remaining weight.
 const NAME_SHARE: f32 = 0.35;
 
-/// A model that makes vectors of texts.
+/// An embedding model.
 #[derive(Clone)]
 pub enum Model {
-    /// The table that is part of the program.
+    /// The table built into the program.
     BuiltIn,
     /// A sentence encoder.
     Encoder(Arc<Encoder>),
 }
 
 impl Model {
-    /// The encoder in a directory.
+    /// Opens the encoder in a directory.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] where there is none that can be used.
+    /// [`Error::InvalidSetting`] if the directory contains no usable encoder.
     pub fn open(directory: &Path) -> Result<Model> {
         let encoder = Encoder::open(directory).map_err(|error| Error::InvalidSetting {
             origin: format!("embedding model {}", directory.display()),
@@ -37,12 +37,12 @@ impl Model {
         Ok(Model::Encoder(Arc::new(encoder)))
     }
 
-    /// The model of the library itself: the table that is part of it.
+    /// Returns the built-in model, the table that is part of the library.
     pub fn built_in() -> Option<Model> {
         Some(Model::BuiltIn)
     }
 
-    /// True if texts take so little time that writers can wait for them.
+    /// True if embedding is fast enough for writers to wait for it.
     pub fn is_fast(&self) -> bool {
         matches!(self, Model::BuiltIn)
     }
@@ -65,8 +65,8 @@ impl Model {
         }
     }
 
-    /// Returns the score that a cosine of 1 adds to BM25. Best on the labelled requests that `benches/relevance.rs`
-    /// asks; 20 more or less change little.
+    /// Returns the score added to BM25 by a cosine of 1. The value is the best for the labeled requests of
+    /// `benches/relevance.rs`; 20 more or less make little difference.
     pub fn scale(&self) -> f32 {
         match self {
             Model::BuiltIn => 40.0,
@@ -74,8 +74,9 @@ impl Model {
         }
     }
 
-    /// The share of its words that a Thing keeps whose meaning is a different one; the cosine is added to it. Half is best on
-    /// the labelled requests, among shares from .3 to .7; with an encoder nothing else was measured than all.
+    /// Returns the minimum share of the BM25 score kept by a Thing with a different meaning, to which the cosine is
+    /// added. For the table, one half is the best of the shares from 0.3 to 0.7 on the labeled requests; for
+    /// encoders, only a share of 1 has been measured.
     pub fn least_share_of_words(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.5,
@@ -83,7 +84,7 @@ impl Model {
         }
     }
 
-    /// The least cosine of a candidate that no words match.
+    /// Returns the minimum cosine of a match by meaning alone.
     pub fn threshold(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.20,
@@ -91,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Returns the best cosine below which a search has perhaps not found what was asked for.
+    /// Returns the best cosine below which a search has low confidence in its matches.
     pub fn low_confidence(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.30,

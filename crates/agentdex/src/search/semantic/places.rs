@@ -1,7 +1,7 @@
 //! Slots of vectors by document and segment of an index.
 //!
-//! Index and vectors follow the log each on their own. A document without a slot is looked up again when there are
-//! more slots; all are where slots have moved.
+//! Index and vectors follow the log independently. A document without a slot is looked up again when slots are added,
+//! and all documents when slots have moved.
 
 use std::{
     collections::HashMap,
@@ -33,19 +33,19 @@ pub(in crate::search) struct Segment {
 }
 
 impl Segment {
-    /// The slot of a document.
+    /// Returns the slot of a document.
     pub fn slot(&self, doc: DocId) -> Option<SlotNumber> {
         self.slots.get(doc as usize).copied().filter(|slot| *slot != NONE)
     }
 
-    /// The documents that have a slot.
+    /// Returns the documents with a slot.
     pub fn documents(&self) -> impl Iterator<Item = (DocId, SlotNumber)> {
         (0..).zip(&self.slots).filter(|(_, slot)| **slot != NONE).map(|(doc, slot)| (doc, *slot))
     }
 }
 
 impl Places {
-    /// The slots of a segment's documents, given what finds the column of their ids.
+    /// Looks up the slots of a segment's documents. The column of their ids is opened only if required.
     pub fn of(
         &self,
         segment: &SegmentReader,

@@ -1,4 +1,4 @@
-//! Vectors in 8-bit integers, and how alike they are.
+//! Vectors of 8-bit integers, and their similarity.
 
 use simsimd::SpatialSimilarity;
 
@@ -19,7 +19,7 @@ impl Quantized {
         Quantized { values: rounded.collect(), scale }
     }
 
-    /// Computes the likeness of two vectors of length one, from -1 to 1.
+    /// Computes the cosine of two vectors of length one, from -1 to 1.
     pub fn cosine(&self, other: &Quantized) -> f32 {
         product(&self.values, &other.values) as f32 * self.scale * other.scale
     }

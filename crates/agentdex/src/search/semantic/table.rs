@@ -1,30 +1,32 @@
-//! The built-in table: a small vector for each word of English, and for each piece of words of five other languages.
+//! The built-in table: a small vector for each English word, and for each word piece of five other languages.
 //!
-//! The vector of a text is the sum of those of its parts, scaled to length one. How much a part counts is the length
-//! of its vector, which the fit (`examples/fit_embedding_table/main.rs`) found with its direction.
+//! The vector of a text is the sum of the vectors of its parts, scaled to length one. The weight of a part is the
+//! length of its vector; both length and direction were determined by the fit
+//! (`examples/fit_embedding_table/main.rs`).
 //!
-//! A word is read as English by its stem, or as one of another language as it is written, in lower case and ASCII. A run
-//! of ideographs and kana is one word. What is only one of them is that; of what may be both the log-odds decide, with
-//! half of those of the other words of the text. What is neither is cut into pieces, those that cost least: `strompreise`
-//! is `strom` and `preise`. In an English text, one that ends with `er` or `est` is first the word before that: `cheapest` is
-//! `cheap`. A name that was taken apart (`getWeather`) counts as a whole as well where it is English.
+//! A word is looked up in English by its stem, and in other languages as written, in lower case and ASCII. A run of
+//! ideographs and kana is a word. A word found in only one of these is used as such; for a word found in both, the
+//! log-odds decide, together with half the log-odds of the other words in the text. A word found in neither is cut
+//! into the pieces with the lowest cost: `strompreise` is `strom` and `preise`. In an English text, an unknown word
+//! ending with `er` or `est` is first looked up without that ending: `cheapest` is `cheap`. A compound name
+//! (`getWeather`) also counts as a whole if it is an English word.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | [`MAGIC`] |
-//! | 8 | the [`Table::hash_of`] all that follows |
+//! | 8 | [`Table::hash_of`] the remaining bytes |
 //! | 4, 4, 4 | number of dimensions d, words w, pieces p |
-//! | 4 w | where the text of each word ends |
-//! | … | the words of English, stemmed as the index stems them |
-//! | 4 p | where the text of each piece ends |
-//! | … | the pieces |
-//! | 2 p | what each piece costs, in [`COST_STEP`] |
-//! | w + p | the log-odds of each to be of another language than English, signed, in [`ODDS_STEP`] |
-//! | 4 (w + p) | the scale of each vector, a 32-bit float |
-//! | d / 2 (w + p) | the vectors in 4-bit integers plus 8: the lower halves of the bytes are the first half of a vector |
+//! | 4 w | end of the text of each word |
+//! | … | English words, stemmed as in the index |
+//! | 4 p | end of the text of each piece |
+//! | … | pieces |
+//! | 2 p | cost of each piece, in [`COST_STEP`] |
+//! | w + p | log-odds of each entry to be of a language other than English, signed, in [`ODDS_STEP`] |
+//! | 4 (w + p) | scale of each vector, a 32-bit float |
+//! | d / 2 (w + p) | vectors in 4-bit integers plus 8: the lower halves of the bytes are the first half of a vector |
 //!
-//! All numbers are little-endian. Vectors are read from where they lie in the program: in memory of its own the table
-//! has only where each text is found.
+//! All numbers are little-endian. Vectors are read in place from the program image; only the index of texts takes
+//! additional memory.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -36,11 +38,11 @@ use crate::search::text;
 
 /// Another number for each way to read texts: vectors that were made in another way are made again.
 const READING: u64 = 2;
-/// The bytes that a table begins with.
+/// Magic bytes at the beginning of a table.
 pub const MAGIC: [u8; 8] = *b"ADXTAB02";
-/// The unit of the costs of pieces, in nats.
+/// Unit of the costs of pieces, in nats.
 pub const COST_STEP: f64 = 1.0 / 1024.0;
-/// The unit of log-odds, in nats.
+/// Unit of log-odds, in nats.
 pub const ODDS_STEP: f64 = 1.0 / 16.0;
 /// Cost of a character that no piece has, in [`COST_STEP`]s.
 const NO_PIECE: u32 = 32 * 1024;
@@ -53,7 +55,7 @@ const MOST_CACHED: usize = 8192;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
-/// A table of words and pieces. The default one has none.
+/// Table of words and pieces. The default table is empty.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     dimensions: usize,
@@ -66,12 +68,12 @@ pub struct Table {
     hash: u64,
 }
 
-/// A vector that the vector of a text is made of.
+/// Part of a text with a vector of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A word of English by its number.
+    /// An English word, by index.
     Word(usize),
-    /// A piece by its number.
+    /// A piece, by index.
     Piece(usize),
 }
 
@@ -93,12 +95,12 @@ struct Unknown<'a> {
 }
 
 impl Table {
-    /// The table that is part of the program.
+    /// Returns the table that is part of the program.
     pub fn built_in() -> &'static Table {
         &BUILT_IN
     }
 
-    /// Reads a table; none where the bytes are not one.
+    /// Reads a table. Returns `None` if the bytes are not a valid table.
     pub fn read(bytes: &'static [u8]) -> Option<Table> {
         let (hash, rest) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<8>()?;
         let (header, rest) = rest.split_at_checked(12)?;
@@ -122,32 +124,32 @@ impl Table {
         })
     }
 
-    /// The hash that a table has of what follows it.
+    /// Returns the checksum over the bytes after the header.
     pub fn hash_of(content: &[u8]) -> u64 {
         fnv(content)
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// The number of words of English.
+    /// Returns the number of English words.
     pub fn words(&self) -> usize {
         self.words.len()
     }
 
-    /// The number of pieces.
+    /// Returns the number of pieces.
     pub fn pieces(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Differs between tables that give other vectors.
+    /// Returns a hash that differs between tables with different vectors.
     pub fn hash(&self) -> u64 {
         self.hash.wrapping_add(READING)
     }
 
-    /// The number of a word of English, stemmed.
+    /// Returns the index of a stemmed English word.
     pub fn find(&self, stem: &str) -> Option<usize> {
         self.words.find(stem.as_bytes())
     }
@@ -159,18 +161,19 @@ impl Table {
         self.find(shorter).filter(|_| shorter.len() >= FEWEST_LETTERS)
     }
 
-    /// True if the table has the meaning of a word, by its English stem or as it is written in another language: whole or
-    /// in long pieces.
+    /// True if the table knows the meaning of a word, either by its English stem or, in another language, as a whole
+    /// or in long pieces.
     pub fn knows(&self, stem: &str, written: &str) -> bool {
         self.has_word(stem, written) || self.find_without_ending(stem).is_some() || self.cut(written, |_| ())
     }
 
-    /// The same for a whole word: one that is misspelled or not finished may have long pieces, too.
+    /// True if the table contains the word as a whole. Unlike [`Table::knows`], ignores long pieces, which misspelled
+    /// and unfinished words may have, too.
     pub fn has_word(&self, stem: &str, written: &str) -> bool {
         self.find(stem).is_some() || self.pieces.find(written.as_bytes()).is_some()
     }
 
-    /// The vector of a text, of length one; none where the table knows none of its words.
+    /// Returns the vector of a text, scaled to length one, or `None` if the table knows none of its words.
     pub fn embed(&self, text: &str, unknown: &mut UnknownWords) -> Option<Vec<f32>> {
         let (mut sum, mut is_known) = (vec![0.0; self.dimensions], false);
         self.for_each_word(text, |read| match read {
@@ -187,7 +190,7 @@ impl Table {
         unit(sum).filter(|_| is_known)
     }
 
-    /// Calls with each part of the vector of a text.
+    /// Calls `each` with each part of a text.
     pub fn for_each_part(&self, text: &str, mut each: impl FnMut(Part)) {
         self.for_each_word(text, |read| match read {
             Ok(part) => each(part),
@@ -198,7 +201,8 @@ impl Table {
         });
     }
 
-    /// The same as the table was fitted: what is neither a word of English nor a piece is cut, whatever it ends with.
+    /// Calls `each` with each part of a text as used for fitting the table: unknown words are cut into pieces
+    /// regardless of their ending.
     pub fn for_each_fitted_part(&self, text: &str, mut each: impl FnMut(Part)) {
         self.for_each_word(text, |read| match read {
             Ok(part) => each(part),
@@ -298,7 +302,7 @@ impl Table {
     }
 }
 
-/// Cache of the vectors of words that have to be cut into pieces, for those that were read last: they repeat.
+/// Cache of the vectors of recently read words that had to be cut into pieces.
 #[derive(Debug, Default)]
 pub struct UnknownWords(HashMap<Box<str>, (Quantized, bool)>);
 
@@ -321,8 +325,8 @@ impl UnknownWords {
     }
 }
 
-/// Calls with the English stem of each word of a text, the word in lower case and ASCII, and whether it is a name that was
-/// also taken apart. A run of ideographs is one word.
+/// Calls `each` with the English stem of each word of a text, the word in lower case and ASCII, and whether it is a
+/// name that was also split. A run of ideographs is a single word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
     let mut run = String::new();
     let mut run_end = 0;

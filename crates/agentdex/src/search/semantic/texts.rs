@@ -1,4 +1,4 @@
-//! Texts of a Thing that have a vector: its title with its description, and each of its capabilities.
+//! Texts of a Thing for embedding: its title with its description, and each of its capabilities.
 
 use crate::{
     Error, Result,
@@ -17,7 +17,7 @@ pub(super) const MOST_VECTORS: usize = 256;
 /// A name with what describes it. Either can be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Described {
-    /// In words: `getWeather` is "get Weather".
+    /// Name in words: `getWeather` becomes "get Weather".
     pub name: String,
     pub description: String,
 }

@@ -1,12 +1,12 @@
-//! The vectors of all Things, and the scan that finds the nearest.
+//! Vectors of all Things, and the scan for the nearest vectors.
 //!
-//! A Thing has a slot, and the slot a run of rows: one for the Thing and one for each capability. What is replaced or
-//! removed leaves its rows until more than half of all is of no use; then the rest is moved together, and slots get new
-//! numbers.
+//! A Thing has a slot, and the slot has a run of rows: a row for the Thing and a row for each capability. Replaced
+//! and removed rows remain until more than half of all rows are unused; then the used rows are compacted, and slots
+//! are renumbered.
 //!
-//! Rows stand in blocks. The values of a full block are read from the file of the vectors, which is mapped: they are
-//! part of the system's cache of files and not of what the process allocated. Those of the last block, and what was
-//! written since the file was mapped, are in memory. 8 bytes of each row always are.
+//! Rows are stored in blocks. The values of full blocks are read from the mapped file of vectors, so they belong to
+//! the page cache rather than to the memory of the process. The values of the last block, and rows written since the
+//! file was mapped, are in memory. So are 8 bytes of each row.
 
 use std::{collections::HashMap, fmt, ops::Range, thread};
 
@@ -31,7 +31,7 @@ const UNUSED: u32 = u32::MAX;
 /// The vectors of one Thing.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::search) struct Rows {
-    /// A hash of the texts that they were made of.
+    /// Hash of the texts from which the vectors were computed.
     pub source: u64,
     pub rows: Vec<Quantized>,
 }
@@ -88,7 +88,7 @@ impl Vectors {
         Vectors { dimensions, ..Vectors::default() }
     }
 
-    /// Takes the place of others: slots have other numbers.
+    /// Replaces all vectors. Slots are renumbered.
     pub fn replace(&mut self, others: Vectors) {
         *self = Vectors { moves: self.moves.max(others.moves) + 1, ..others };
     }
@@ -103,7 +103,7 @@ impl Vectors {
         self.used
     }
 
-    /// Slots have other numbers than when this was less.
+    /// Returns the number of times slots were renumbered.
     pub fn moves(&self) -> u64 {
         self.moves
     }
@@ -113,23 +113,23 @@ impl Vectors {
         self.slots.len()
     }
 
-    /// The Things that have vectors.
+    /// Returns the ids of Things with vectors.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.by_id.keys().map(AsRef::as_ref)
     }
 
-    /// The slot of a Thing.
+    /// Returns the slot of a Thing.
     pub fn slot(&self, id: &str) -> Option<SlotNumber> {
         self.by_id.get(id).copied()
     }
 
-    /// The hash of the texts that the vectors of a Thing were made of.
+    /// Returns the hash of the texts from which the vectors of a Thing were computed.
     pub fn source(&self, id: &str) -> Option<u64> {
         let slot = self.slot(id)?;
         self.slots.get(slot as usize).map(|slot| slot.source)
     }
 
-    /// The vectors of a Thing, copied.
+    /// Returns a copy of the vectors of a Thing.
     pub fn find(&self, id: &str) -> Option<Rows> {
         let slot = self.slots.get(self.slot(id)? as usize)?;
         let rows = slot.rows().filter_map(|row| {
@@ -139,7 +139,7 @@ impl Vectors {
         Some(Rows { source: slot.source, rows: rows.collect() })
     }
 
-    /// Replaces the vectors of a Thing, which the file has from its byte `place` on.
+    /// Replaces the vectors of a Thing. `place` is their offset in the file.
     pub fn put(&mut self, id: &str, vectors: &Rows, place: Option<u64>) {
         self.remove_rows(id);
         if vectors.rows.is_empty() {
@@ -162,21 +162,21 @@ impl Vectors {
         self.move_together();
     }
 
-    /// Forgets the vectors of a Thing.
+    /// Removes the vectors of a Thing.
     pub fn remove(&mut self, id: &str) {
         self.remove_rows(id);
         self.by_id.remove(id);
         self.move_together();
     }
 
-    /// Reads the values of full blocks from the file from now on, as far as it has them. It must be the file that all
-    /// places are of.
+    /// Maps a file: the values of full blocks are read from it from now on, as far as it contains them. All offsets
+    /// must refer to this file.
     pub fn map(&mut self, file: OwnedBytes) {
         self.file = Mapped(Some(file));
         (0..self.rows / ROWS_IN_A_BLOCK).for_each(|block| self.leave_memory(block));
     }
 
-    /// So much is in memory that the file should be mapped again.
+    /// True if so many values are in memory that the file should be mapped again.
     pub fn should_be_mapped(&self) -> bool {
         let full = self.blocks.get(..self.rows / ROWS_IN_A_BLOCK).unwrap_or_default();
         full.iter().filter(|block| matches!(block.values, Values::InMemory(_))).count() >= BLOCKS_IN_MEMORY
@@ -264,8 +264,8 @@ impl Vectors {
         *self = together;
     }
 
-    /// For each query and by slot, how alike all Things are to it, -1 where there is none: each the largest cosine of
-    /// its vectors. Memory is read once for all of the queries.
+    /// Returns the similarity of all Things to each query, by slot: the largest cosine of the Thing's vectors, or -1
+    /// for an unused slot. Memory is read only once for all queries.
     pub fn cosines(&self, queries: &[&Quantized]) -> Vec<Vec<f32>> {
         let half = if self.rows >= ROWS_FOR_TWO_THREADS { self.blocks.len() / 2 } else { self.blocks.len() };
         let scan = |blocks: Range<usize>| {

@@ -1,7 +1,7 @@
-//! Checks on a query after it was parsed.
+//! Checks on a query after parsing.
 //!
-//! [`meter`](super::meter) bounds the evaluation by the terms in its results. What has none of them is bounded here: results
-//! that bind no variable, and texts that grow while one expression is computed.
+//! [`meter`](super::meter) limits the evaluation by the number of terms in results. Everything without terms is
+//! limited here: results without bound variables, and texts that grow within the evaluation of a single expression.
 
 use std::collections::HashSet;
 

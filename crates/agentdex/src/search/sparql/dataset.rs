@@ -1,4 +1,4 @@
-//! The statements of a snapshot, as the evaluator asks for them. The default graph is the union of all graphs.
+//! Statements of a snapshot as a dataset for the evaluator. The default graph is the union of all graphs.
 
 use std::{
     cell::RefCell,
@@ -40,7 +40,7 @@ struct Computed {
 }
 
 impl View {
-    /// The statements without those of some Things.
+    /// Creates a view without the statements of some Things.
     pub fn new(snapshot: Snapshot, hidden_ids: &[String]) -> View {
         let terms = snapshot.terms.read().unwrap_or_else(PoisonError::into_inner);
         let hidden = hidden_ids.iter().filter_map(|id| terms.find(&iri_entry(id))).collect();

@@ -1,5 +1,4 @@
-//! Checks on the text of a query before it is parsed: the parser calls itself once a level of nesting and once an
-//! operator.
+//! Checks on the text of a query before parsing: the parser recurses for each level of nesting and for each operator.
 
 use crate::{Error, Result};
 

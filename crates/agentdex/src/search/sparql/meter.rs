@@ -1,9 +1,8 @@
-//! Limits of the cost of a query, counted while it is evaluated.
+//! Limits on the cost of a query, enforced during evaluation.
 //!
-//! The evaluator asks the data for statements, and may do much between two questions: products of intermediate
-//! results grow without reading anything. But every result that it makes is made of copies of terms. So a
-//! term counts its copies, and ends the evaluation by unwinding its thread where the time is over, or where
-//! more copies exist than memory is meant for.
+//! Between two requests for statements, the evaluator may do much work: products of intermediate results grow without
+//! reading data. But every result consists of copies of terms. So each term counts its copies, and aborts the
+//! evaluation by unwinding its thread if the time is over or if there are more copies than the memory limit allows.
 
 use std::{
     cell::Cell,
@@ -33,7 +32,7 @@ pub(super) enum Exceeded {
 }
 
 impl Exceeded {
-    /// The error that says so.
+    /// Converts the exceeded limit to an error.
     pub fn into_error(self) -> Error {
         let message = match self {
             Exceeded::Time => format!(

@@ -1,10 +1,10 @@
 //! SPARQL 1.1 queries over the statements of all descriptions (WoT Discovery, section 7.3.2.3).
 //!
-//! - **Data**: [`QuadStore`] has the statements of each Thing in the graph that is named by its id; the default graph is the
-//!   union of all. A Thing with a description of 3.6 KB takes 10 to 20 KB.
-//! - **Language**: SELECT, ASK, CONSTRUCT and DESCRIBE. Updates, FROM and SERVICE are refused.
-//! - **Costs** are bounded before the parser sees the text (`guard`), after it (`algebra`), and while a query is evaluated
-//!   (`meter`): by 5 s, by the size of intermediate results, by 100,000 results and 16 MiB.
+//! - **Data**: [`QuadStore`] has the statements of each Thing in a graph named by its id; the default graph is the
+//!   union of all graphs. A Thing with a description of 3.6 KB takes 10 to 20 KB.
+//! - **Language**: SELECT, ASK, CONSTRUCT, and DESCRIBE. Updates, FROM, and SERVICE are refused.
+//! - **Cost** is limited before parsing (`guard`), after parsing (`algebra`), and during evaluation (`meter`): 5 s,
+//!   the size of intermediate results, 100,000 results, and 16 MiB.
 
 mod algebra;
 mod dataset;
@@ -33,7 +33,7 @@ use crate::{Error, Result};
 /// The stack of the thread that parses and evaluates a query; what isn't used takes no memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
-/// A query that can be asked.
+/// A parsed query.
 #[derive(Debug, Clone)]
 pub struct Query {
     text: String,
@@ -41,7 +41,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// ```
     /// use agentdex::search::sparql::{Kind, Query};
@@ -52,7 +52,7 @@ impl Query {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] with the position, [`Error::LimitExceeded`], [`Error::QueryTooCostly`].
+    /// [`Error::InvalidQuery`] with the position of the mistake, [`Error::LimitExceeded`], [`Error::QueryTooCostly`].
     pub fn parse(text: &str) -> Result<Query> {
         guard::check(text)?;
         on_large_stack(|| {
@@ -71,10 +71,11 @@ impl Query {
         self.kind
     }
 
-    /// The results, written in a format of [`Format::all_for`] its kind. Blocks, for 5 s at most.
+    /// Evaluates the query, and serializes the results in a format of [`Format::all_for`] its kind. Blocks for up to
+    /// 5 s.
     ///
     /// # Errors
-    /// [`Error::QueryTooCostly`] where it exceeds a bound, [`Error::InvalidQuery`] for a function that there is not.
+    /// [`Error::QueryTooCostly`] if it exceeds a limit, [`Error::InvalidQuery`] for an unknown function.
     pub fn evaluate(&self, snapshot: &Snapshot, hidden_ids: &[String], format: Format) -> Result<Vec<u8>> {
         on_large_stack(|| {
             let query = parse(&self.text)?;

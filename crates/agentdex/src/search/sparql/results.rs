@@ -1,4 +1,4 @@
-//! Results in the formats that they are asked for in.
+//! Serialization of results.
 
 use std::io;
 
@@ -15,16 +15,16 @@ const MAX_RESULTS: usize = 100_000;
 /// The most bytes that are written.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Kind of the results that a query asks for.
+/// Kind of the results of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// SELECT and ASK.
+    /// Results of SELECT and ASK.
     Solutions,
-    /// CONSTRUCT and DESCRIBE.
+    /// Results of CONSTRUCT and DESCRIBE.
     Statements,
 }
 
-/// Serialization of results.
+/// Serialization format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// SPARQL 1.1 Query Results JSON Format.
@@ -58,7 +58,7 @@ const FORMATS: [(Format, &str, Kind); 8] = [
 ];
 
 impl Format {
-    /// The formats for results of a kind, with their media types; the default comes first.
+    /// Returns the formats for a kind of results with their media types, starting with the default.
     pub fn all_for(kind: Kind) -> impl Iterator<Item = (Format, &'static str)> {
         FORMATS.into_iter().filter(move |(.., of)| *of == kind).map(|(format, media_type, _)| (format, media_type))
     }

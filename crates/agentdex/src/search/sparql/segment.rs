@@ -1,4 +1,4 @@
-//! Sorted statements that don't change any more.
+//! Immutable segments of sorted statements.
 
 use std::{cmp::Ordering, ops::Range};
 
@@ -21,7 +21,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The places in the order in which they are compared.
+    /// Returns the columns in the order of comparison.
     pub fn places(self) -> [usize; 4] {
         match self {
             Order::Graph => [GRAPH, SUBJECT, PREDICATE, OBJECT],
@@ -40,7 +40,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Sorts rows, of which each counts once.
+    /// Sorts rows and removes duplicates.
     pub fn new(mut rows: Vec<Row>) -> Segment {
         rows.sort_unstable();
         rows.dedup();
@@ -59,12 +59,12 @@ impl Segment {
         self.rows.len()
     }
 
-    /// All rows, by graph.
+    /// Returns all rows, sorted by graph.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The row at a place of an order.
+    /// Returns the row at a position in a sort order.
     pub fn row(&self, order: Order, place: usize) -> Option<&Row> {
         let number = match self.permutation(order) {
             Some(permutation) => *permutation.get(place)? as usize,
@@ -73,7 +73,7 @@ impl Segment {
         self.rows.get(number)
     }
 
-    /// The places of an order where rows start with this.
+    /// Returns the positions in a sort order of rows with the given prefix.
     pub fn range(&self, order: Order, start: &[u32]) -> Range<usize> {
         let compare = |row: &Row| {
             let key = key(row, order);

@@ -1,9 +1,9 @@
-//! The statements of all Things, in memory.
+//! Statements of all Things, in memory.
 //!
-//! Statements are rows of numbers ([`segment`](super::segment)) of terms ([`terms`](super::terms)). What changes goes into
-//! a new segment; the rows that a Thing has in older ones are dead from then on, and gone when segments are merged, which
-//! happens when a segment isn't at least twice as large as the next. A [`Snapshot`] is what queries read, and never
-//! changes. The statements of a Thing are in the graph that is named by its id.
+//! Statements are rows ([`segment`](super::segment)) of numbers of terms ([`terms`](super::terms)). Changes are
+//! written to a new segment. Older rows of the same Thing are then dead, and are dropped when segments are merged,
+//! which happens if a segment isn't at least twice as large as the next. A [`Snapshot`] is an immutable state for
+//! queries. The statements of a Thing are in a graph named by its id.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +22,7 @@ use crate::{
 /// With fewer terms than this what nobody uses any more stays.
 const TERMS_TO_KEEP: usize = 100_000;
 
-/// Takes statements in.
+/// Writer of statements.
 #[derive(Debug, Default)]
 pub struct QuadStore {
     terms: Arc<RwLock<Terms>>,
@@ -40,7 +40,7 @@ pub(super) struct Part {
     pub dead: Arc<HashSet<u32>>,
 }
 
-/// The statements at one moment.
+/// Statements at a point in time.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) terms: Arc<RwLock<Terms>>,
@@ -48,7 +48,7 @@ pub struct Snapshot {
 }
 
 impl QuadStore {
-    /// Starts with none.
+    /// Creates an empty store.
     pub fn new() -> QuadStore {
         QuadStore::default()
     }
@@ -56,7 +56,7 @@ impl QuadStore {
     /// Replaces the statements of a Thing.
     ///
     /// # Errors
-    /// [`Error::Index`] where there are more terms than numbers.
+    /// [`Error::Index`] if there are too many terms.
     pub fn put(&mut self, id: &str, quads: &[Quad]) -> Result<()> {
         let mut terms = self.terms.write().unwrap_or_else(PoisonError::into_inner);
         let full =
@@ -93,7 +93,7 @@ impl QuadStore {
         }
     }
 
-    /// Makes what changed count.
+    /// Publishes all changes as a new snapshot.
     pub fn commit(&mut self) -> Snapshot {
         let changed = std::mem::take(&mut self.changed);
         for part in &mut self.segments {
@@ -165,7 +165,7 @@ impl Part {
         self.segment.rows().iter().filter(|row| !self.dead.contains(&graph_of(row)))
     }
 
-    /// True if the graph of a row has it still.
+    /// True if the graph of the row still contains it.
     pub fn is_live(&self, row: &Row) -> bool {
         self.dead.is_empty() || !self.dead.contains(&graph_of(row))
     }
@@ -186,7 +186,7 @@ impl Snapshot {
         self.parts.iter().map(|part| part.segment.len()).sum()
     }
 
-    /// True if there is none.
+    /// True if there are no statements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -32,7 +32,7 @@ impl Terms {
         self.entries.len()
     }
 
-    /// The number of an entry, which is added where it is new; none where there are too many.
+    /// Returns the number of an entry, adding the entry if it is new, or `None` if there are too many entries.
     pub fn add(&mut self, entry: &[u8]) -> Option<u32> {
         if let Some(number) = self.numbers.get(entry) {
             return Some(*number);
@@ -44,17 +44,17 @@ impl Terms {
         Some(number)
     }
 
-    /// The number of an entry that is there.
+    /// Returns the number of an existing entry.
     pub fn find(&self, entry: &[u8]) -> Option<u32> {
         self.numbers.get(entry).copied()
     }
 
-    /// The entry of a number.
+    /// Returns the entry with the given number.
     pub fn entry(&self, number: u32) -> Option<&[u8]> {
         self.entries.get(number as usize).map(|entry| &**entry)
     }
 
-    /// The term of a number; blank nodes are called by theirs.
+    /// Returns the term with the given number. Blank nodes are named by their number.
     pub fn term(&self, number: u32) -> Option<Term> {
         if number >= FIRST_BLANK {
             return Some(BlankNode::new_unchecked(format!("b{}", number - FIRST_BLANK)).into());

@@ -1,9 +1,8 @@
-//! Words on their way to tantivy: taken from texts once, however many fields they go to and however often
-//! they count there.
+//! Preprocessed words for tantivy: a text is tokenized once, even if its words are added to several fields or several
+//! times.
 //!
-//! A field gets one value, the records of all its words: the distance to the position of the word before and the length
-//! of the word in bytes, each as a character, and the word. What reads it ([`EncodedTokenizer`]) only takes it apart
-//! again.
+//! A field gets a single value with a record for each word: the distance to the previous word's position and the
+//! length of the word in bytes, each as a character, followed by the word. [`EncodedTokenizer`] merely decodes it.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -24,7 +23,7 @@ pub(in crate::search) struct Words {
 }
 
 impl Words {
-    /// Takes the words from a text.
+    /// Tokenizes a text.
     pub fn read(&mut self, tokenizer: &mut impl Tokenizer, text: &str) {
         self.records.clear();
         (self.last, self.end) = (0, 0);
@@ -55,7 +54,7 @@ pub(in crate::search) struct Encoded {
 }
 
 impl Encoded {
-    /// Adds the words of a text, `times` times.
+    /// Adds the words of a text, repeated `times` times.
     pub fn add(&mut self, words: &Words, times: usize) {
         if words.records.is_empty() {
             return;
@@ -68,7 +67,7 @@ impl Encoded {
         }
     }
 
-    /// The value, if there are words.
+    /// Returns the value, or `None` if there are no words.
     pub fn value(&self) -> Option<&str> {
         Some(self.records.as_str()).filter(|records| !records.is_empty())
     }

@@ -1,7 +1,8 @@
-//! Languages other than English: what a description declares to be in one of them is found by its stems too.
+//! Languages other than English: texts declared to be in such a language are also indexed by their stems in it.
 //!
-//! Beside the English form of such a word, which finds it as it is written, stands its stem in that language, marked
-//! with the language: it never meets a word of another one. Stop words of a language have no such form.
+//! In addition to the English form of a word, which matches it as written, its stem in that language is indexed,
+//! marked with the language so that it never matches a word of another language. Stop words of a language have no
+//! such form.
 
 use std::{borrow::Cow, cell::RefCell};
 
@@ -40,7 +41,8 @@ const MARK: char = '\u{1}';
 pub(in crate::search) struct Language(usize);
 
 impl Language {
-    /// The language of a tag such as `de` or `pt-BR`; none for English, and where there are no stems.
+    /// Returns the language of a tag such as `de` or `pt-BR`, or `None` for English and for languages without a
+    /// stemmer.
     pub fn of_tag(tag: &str) -> Option<Language> {
         let primary = tag.split(['-', '_']).next()?;
         // Norwegian is mostly tagged as one of its two written forms.
@@ -48,18 +50,18 @@ impl Language {
         LANGUAGES.iter().position(|(known, _)| known.eq_ignore_ascii_case(primary)).map(Language)
     }
 
-    /// All of them.
+    /// Returns all languages.
     pub fn all() -> impl Iterator<Item = Language> {
         (0..LANGUAGES.len()).map(Language)
     }
 
-    /// The tags that texts in it are declared with.
+    /// Returns the tags of texts in the language.
     pub fn tags(self) -> impl Iterator<Item = &'static str> {
         let forms: &[&str] = if self.tag() == "no" { &["nb", "nn"] } else { &[] };
         [self.tag()].into_iter().chain(forms.iter().copied())
     }
 
-    /// True if the built-in table of word vectors knows it.
+    /// True if the built-in table of word vectors knows the language.
     pub fn is_in_table(self) -> bool {
         IN_TABLE.contains(&self.tag())
     }
@@ -68,7 +70,7 @@ impl Language {
         LANGUAGES.get(self.0).map_or("", |(tag, _)| tag)
     }
 
-    /// Appends the form that a word has in the index for texts in this language; nothing for a stop word.
+    /// Appends the indexed form of a word in this language. Appends nothing for a stop word.
     pub fn append_form(self, written: &str, form: &mut String) {
         with_analyzers(self, |Analyzers { forms, .. }| {
             let composed = composed(written);
@@ -91,7 +93,7 @@ impl Language {
         is_stop_word
     }
 
-    /// The form that a word has in the index for texts in this language; none for a stop word.
+    /// Returns the indexed form of a word in this language, or `None` for a stop word.
     pub fn form_of(self, written: &str) -> Option<String> {
         let mut form = String::new();
         self.append_form(written, &mut form);

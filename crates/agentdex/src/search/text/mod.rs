@@ -1,11 +1,12 @@
-//! Analysis of text into words: the same in the index, in queries and in snippets.
+//! Tokenization of text, shared by the index, queries, and snippets.
 //!
-//! Words end where neither letter nor digit follows. Names are taken apart at `camelCase`, at
-//! `_`, `-` and `/`, and between letters and digits; beside its parts, the whole of such a name is a
-//! word too, at the position of its first part: `getWeather`, `get_weather` and `getweather` meet. So is what stands
-//! between hyphens or slashes: `WhatsApp-Bot` has `whats`, `app`, `whatsapp`, `bot` and `whatsappbot`.
-//! Then: case folding, marks and ASCII folding ([`normalized`]), stop words (positions stay, so that phrases do), English
-//! stems. A text in another language has the stems of that one too, each at the position of its word ([`Language`]).
+//! Words are separated by characters other than letters and digits. Compound names are split at `camelCase`, at `_`,
+//! `-`, and `/`, and between letters and digits; the whole name is a word, too, at the position of its first part, so
+//! `getWeather`, `get_weather`, and `getweather` match each other. The same applies to the parts between hyphens or
+//! slashes: `WhatsApp-Bot` contains `whats`, `app`, `whatsapp`, `bot`, and `whatsappbot`. The following steps are
+//! case folding, removal of marks and ASCII folding ([`normalized`]), removal of stop words (without changing
+//! positions, so phrases still match), and English stemming. A text in another language additionally has the stems of
+//! that language, each at the position of its word ([`Language`]).
 
 mod encoded;
 mod languages;
@@ -78,7 +79,7 @@ pub(super) fn prose_beginning_with(bytes: impl Iterator<Item = u8>) -> TextAnaly
 /// Makes words of text as the module says.
 #[derive(Clone, Default)]
 pub(super) struct WordTokenizer {
-    /// The language of the text, if that isn't English.
+    /// Language of the text, if it is not English.
     pub language: Option<Language>,
     keeps_stop_words: bool,
     /// By first byte, whether a word is wanted; none: all are.
@@ -93,12 +94,12 @@ pub(super) struct WordTokenizer {
 }
 
 impl WordTokenizer {
-    /// Returns the tokenizer of [`prose`].
+    /// Creates the tokenizer of [`prose`].
     pub fn prose() -> WordTokenizer {
         WordTokenizer::default()
     }
 
-    /// Returns the tokenizer of [`names`].
+    /// Creates the tokenizer of [`names`].
     pub fn names() -> WordTokenizer {
         WordTokenizer { keeps_stop_words: true, ..WordTokenizer::default() }
     }

@@ -1,4 +1,4 @@
-//! Boundaries of words.
+//! Word boundaries.
 
 use std::ops::Range;
 
@@ -19,10 +19,10 @@ pub(super) struct Names<'a> {
 /// A name, taken apart.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Name {
-    /// Its smallest parts, as places in the text.
+    /// Smallest parts of the name, as ranges of the text.
     pub parts: Vec<Range<usize>>,
-    /// Ranges of parts that are a word together, sorted by their first part, the shorter ones first: the runs, what hyphens
-    /// and underscores join, and the whole name. `WhatsApp-Bot` has `WhatsApp` and `WhatsApp-Bot`.
+    /// Ranges of parts that form a word together, sorted by their first part, shorter ranges first: runs, parts
+    /// joined by hyphens and underscores, and the whole name. `WhatsApp-Bot` has `WhatsApp` and `WhatsApp-Bot`.
     pub wholes: Vec<Range<usize>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Names<'a> {
         Names { text, cursor: 0, is_in_url: false }
     }
 
-    /// Reads the next name; false at the end.
+    /// Reads the next name. Returns false at the end of the text.
     pub fn read(&mut self, name: &mut Name) -> bool {
         name.clear();
         // The first part of what hyphens and underscores join.

@@ -1,7 +1,6 @@
-//! From a word as it is written to the term that the index has.
+//! Conversion of words to index terms.
 //!
-//! Stemming costs more than the rest of indexing, and words repeat: each thread remembers the stems
-//! of those it met.
+//! Stemming costs more than the rest of indexing, and words repeat: each thread caches the stems of recent words.
 
 use std::{borrow::Cow, cell::RefCell, collections::BTreeSet};
 

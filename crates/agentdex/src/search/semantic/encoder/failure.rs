@@ -1,12 +1,12 @@
-//! Errors in a directory that should have an encoder.
+//! Errors of an encoder's directory.
 
-/// Why a directory has no encoder that can be used.
+/// Reason why a directory contains no usable encoder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct ModelError {
-    /// Name of the file.
+    /// File name.
     pub file: String,
-    /// Problem of the file, and what would be right.
+    /// Description of the problem, and the expected content.
     pub problem: String,
 }
 

@@ -1,4 +1,4 @@
-//! The files of an encoder: its configuration and its weights.
+//! Files of an encoder: configuration and weights.
 
 use std::{
     fs, io,
@@ -110,7 +110,7 @@ impl Weights {
         Ok(Weights { bytes, prefix: if is_prefixed { "bert." } else { "" } })
     }
 
-    /// A hash of all that the file has.
+    /// Returns a hash of the file's content.
     pub fn hash(&self) -> u64 {
         self.bytes.chunks(8).fold(self.bytes.len() as u64, |hash, chunk| {
             let mut word = [0; 8];
@@ -119,12 +119,12 @@ impl Weights {
         })
     }
 
-    /// A vector of any length.
+    /// Returns a vector of any length.
     pub fn vector_of(&self, name: &str) -> Result<Array1<f32>, ModelError> {
         Ok(Array1::from_vec(self.tensor(name)?.1))
     }
 
-    /// A vector of that length.
+    /// Returns a vector with the given length.
     pub fn vector(&self, name: &str, length: usize) -> Result<Array1<f32>, ModelError> {
         let (shape, values) = self.tensor(name)?;
         if shape != [length] {
@@ -133,7 +133,7 @@ impl Weights {
         Ok(Array1::from_vec(values))
     }
 
-    /// A matrix with that number of columns.
+    /// Returns a matrix with the given number of columns.
     pub fn matrix(&self, name: &str, columns: usize) -> Result<Array2<f32>, ModelError> {
         let (shape, values) = self.tensor(name)?;
         let unexpected = || ModelError::new(WEIGHTS, format!("{name} has the shape {shape:?}, not [_, {columns}]"));

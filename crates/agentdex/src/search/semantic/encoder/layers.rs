@@ -1,7 +1,7 @@
-//! The layers of a BERT network (Devlin et al. 2018, and Vaswani et al. 2017 for attention).
+//! Layers of a BERT network (Devlin et al. 2018; Vaswani et al. 2017 for attention).
 //!
-//! Texts of different lengths are computed together without padding: all but the attention is the same for each
-//! token, wherever it stands.
+//! Texts of different lengths are computed together without padding, since everything but attention is computed
+//! separately for each token.
 
 use std::ops::Range;
 

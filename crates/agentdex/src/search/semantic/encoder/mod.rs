@@ -1,15 +1,15 @@
-//! Sentence encoders of the BERT family, read from a directory as `sentence-transformers` writes it.
+//! Sentence encoders of the BERT family, read from a directory in the format of `sentence-transformers`.
 //!
-//! | file | what is read |
+//! | file | content read |
 //! |---|---|
-//! | `config.json` | the shape of the network |
-//! | `model.safetensors` | its weights, 32-bit floats |
-//! | `vocab.txt` or `tokenizer.json` | the word pieces; padding and truncation that the latter asks for are ignored |
+//! | `config.json` | shape of the network |
+//! | `model.safetensors` | weights as 32-bit floats |
+//! | `vocab.txt` or `tokenizer.json` | word pieces; padding and truncation requested by the latter are ignored |
 //! | `tokenizer_config.json` | `do_lower_case`, if present |
-//! | `1_Pooling/config.json` | whether the mean of all tokens or the first token counts, if present |
+//! | `1_Pooling/config.json` | pooling by the mean of all tokens or by the first token, if present |
 //!
-//! A text is cut after [`MOST_TOKENS`] tokens. The vector is that of the network's last layer, pooled and scaled
-//! to length one. Nothing is downloaded.
+//! A text is truncated after [`MOST_TOKENS`] tokens. Its vector is the output of the network's last layer, pooled and
+//! scaled to length one. Nothing is downloaded.
 
 mod failure;
 mod files;
@@ -27,7 +27,7 @@ use self::{
     wordpiece::WordPieces,
 };
 
-/// The maximum number of tokens of a text, with the two that enclose it.
+/// Maximum number of tokens per text, including the two delimiters.
 pub const MOST_TOKENS: usize = 256;
 
 /// A sentence encoder.
@@ -47,7 +47,7 @@ impl Encoder {
     /// Reads the encoder in a directory.
     ///
     /// # Errors
-    /// [`ModelError`] where a file is missing or isn't what is expected.
+    /// [`ModelError`] if a file is missing or invalid.
     pub fn open(directory: &Path) -> Result<Encoder, ModelError> {
         let config = files::Config::read(directory)?;
         let weights = Weights::read(directory)?;
@@ -72,22 +72,23 @@ impl Encoder {
         })
     }
 
-    /// The number of dimensions of its vectors.
+    /// Returns the number of dimensions of its vectors.
     pub fn dimensions(&self) -> usize {
         self.words.ncols()
     }
 
-    /// Differs between encoders that give other vectors.
+    /// Returns a hash that differs between encoders with different vectors.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// The vector of a text, of length one.
+    /// Returns the vector of a text, scaled to length one.
     pub fn embed(&self, text: &str) -> Vec<f32> {
         self.embed_all(&[text]).pop().unwrap_or_default()
     }
 
-    /// The vectors of several texts, each of length one. Several short ones together take less time.
+    /// Returns the vectors of several texts, scaled to length one. Short texts take less time together than
+    /// separately.
     pub fn embed_all(&self, texts: &[&str]) -> Vec<Vec<f32>> {
         let most = MOST_TOKENS.min(self.positions.nrows());
         let (mut tokens, mut ranges) = (Vec::new(), Vec::with_capacity(texts.len()));
