@@ -1,4 +1,4 @@
-//! Declarations: who says that a record is there, each with the text and the original that it brought.
+//! Declarations of a record, each with a text and an original. The declarer is the record itself or a document.
 
 use std::cmp::Ordering;
 
@@ -18,12 +18,12 @@ pub(super) const MOST_VERSIONS: usize = 20;
 /// The tag of the [`TextAccess`] among the members of a declaration.
 const ACCESS: u8 = 1;
 
-/// The one who declares a record.
+/// Declarer of a record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Declarer {
     /// The record itself: it was registered, or imported as the first Thing of a document.
     Itself,
-    /// The document of another Thing, of which it is a part; by the id of that Thing.
+    /// The document of another Thing, of which the record is a part. Contains the id of that Thing.
     Document(String),
 }
 
@@ -32,11 +32,11 @@ pub enum Declarer {
 pub struct Declaration {
     /// The declarer.
     pub by: Declarer,
-    /// The version, of what has several or was given one.
+    /// Version, if the record has several versions or a named version.
     pub version: Option<String>,
-    /// The seq that its text and its original lie under.
+    /// Position under which the text and the original are stored.
     pub base: Seq,
-    /// The format of its original.
+    /// Format of the original.
     pub format: Option<String>,
     pub(super) text: Digest,
     pub(super) original: Option<Digest>,
@@ -69,7 +69,7 @@ impl Declaration {
         self.version.as_deref().and_then(thing_version)
     }
 
-    /// The access of its text and its original, where that of the record is `of_record`.
+    /// Returns the access to the text and its original, given the access to the record.
     pub fn access(&self, of_record: &Access) -> TextAccess {
         self.access.clone().unwrap_or_else(|| of_record.clone().into())
     }
@@ -89,7 +89,7 @@ impl Declarations {
         Declarations::decode_with(bytes, true)
     }
 
-    /// Decodes declarations of format 4, which have no members.
+    /// Decodes declarations of format 4, which contain no access.
     pub fn decode_format_4(bytes: &[u8]) -> Result<Declarations> {
         Declarations::decode_with(bytes, false)
     }
@@ -138,14 +138,15 @@ impl Declarations {
         self.0.iter().find(|declaration| declaration.is(by, version))
     }
 
-    /// Takes those out that are by somebody: of one version, or of all.
+    /// Removes and returns the declarations by a declarer: of a version, or of all versions.
     pub fn release(&mut self, by: &Declarer, version: Option<Option<&str>>) -> Vec<Declaration> {
         let is_released =
             |declaration: &mut Declaration| declaration.by == *by && version.is_none_or(|v| declaration.is(by, v));
         self.0.extract_if(.., is_released).collect()
     }
 
-    /// Puts the best of those first that may be served; the best of all where none may be.
+    /// Moves the best declaration that may be served to the front. If no declaration may be served, moves the best of
+    /// all.
     pub fn choose(&mut self, may_be_served: impl Fn(&Declaration) -> Result<bool>) -> Result<()> {
         let may_be_served: Vec<bool> = self.0.iter().map(may_be_served).collect::<Result<_>>()?;
         let best = (0..self.0.len()).max_by(|one, other| match (self.0.get(*one), self.0.get(*other)) {
@@ -161,7 +162,7 @@ impl Declarations {
         Ok(())
     }
 
-    /// The documents that it is a part of, ascending, without repeats.
+    /// Returns the ids of the documents that declare the record, ascending and distinct.
     pub fn documents(&self) -> Vec<&str> {
         let mut documents: Vec<&str> = self.0.iter().filter_map(Declaration::document).collect();
         documents.sort_unstable();
@@ -169,18 +170,18 @@ impl Declarations {
         documents
     }
 
-    /// True if edits by hand lie over the text of the one that is served: over one that was converted from something, and over
-    /// the text of a part. Others are changed in place.
+    /// True if edits by hand are stored on top of the served declaration, because it has an original or is part of a
+    /// document. Otherwise edits replace the text.
     pub fn take_edits(&self) -> bool {
         self.is_part() || self.0.first().is_some_and(|served| served.original.is_some())
     }
 
-    /// True where documents alone declare it.
+    /// True if the record is declared only by documents.
     pub fn is_part(&self) -> bool {
         self.0.iter().all(|declaration| declaration.by != Declarer::Itself)
     }
 
-    /// True for what needn't be said of a record: that it declares itself, with what is served.
+    /// True if the declarations need not be stored: the record declares itself with the served text.
     pub fn are_implied(&self, served: Seq) -> bool {
         let [only] = self.0.as_slice() else { return false };
         only.is(&Declarer::Itself, None) && only.base == served && only.access.is_none() && only.unknown.is_empty()
@@ -213,7 +214,7 @@ fn decode_members(members: &[u8]) -> Result<(Option<TextAccess>, Vec<u8>)> {
 }
 
 impl StoredRecord<'_> {
-    /// Its declarations, the served one first.
+    /// Returns the declarations, the served declaration first.
     pub fn declared(&self) -> Result<Declarations> {
         if !self.declarations.is_empty() {
             return Declarations::decode(self.declarations);
@@ -224,7 +225,7 @@ impl StoredRecord<'_> {
         Ok(Declarations(vec![Declaration { by, version: None, base, format, text, original, access: None, unknown }]))
     }
 
-    /// The seq that its original lies under.
+    /// Returns the position under which the original is stored.
     pub fn base(&self) -> Result<Seq> {
         if self.declarations.is_empty() {
             return Ok(self.seq);

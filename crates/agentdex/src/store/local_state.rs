@@ -1,4 +1,4 @@
-//! `LocalState`: the way to what belongs to this node and not to the log.
+//! `LocalState`: access to node-local state, which is not part of the log.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{Error, Result, access::Owner, change::Position};
 
-/// The positions of followers, the sessions of network followers, saved queries and API keys: what belongs to this node
-/// and not to the log. Positions and sessions are durable with the next write of local state, half a second later: after a crash
-/// they may be what they were before. Queries and keys are durable once the call returns.
+/// Node-local state, which is not part of the log: positions of followers, sessions of network followers, saved
+/// queries, and API keys. Positions and sessions become durable within half a second, with the next write of local
+/// state; after a crash they may have an older value. Queries and keys are durable when the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     pub(super) view: &'a View,
@@ -23,12 +23,12 @@ pub struct LocalState<'a> {
 }
 
 impl LocalState<'_> {
-    /// The position that a follower has stored. All positions are in memory.
+    /// Returns the stored position of a follower. All positions are held in memory.
     pub fn position(&self, follower: &str) -> Option<Position> {
         self.view.local.position(follower)
     }
 
-    /// Stores the position of a follower. Cheap: however often it moves, it is written twice a second.
+    /// Stores the position of a follower. Cheap: regardless of the number of calls, it is written twice per second.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
@@ -39,12 +39,12 @@ impl LocalState<'_> {
     /// Removes the position of a follower.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn remove_position(&self, follower: &str) -> Result<()> {
         self.moves(|local| local.move_position(follower, None))
     }
 
-    /// The sessions, by name.
+    /// Returns the sessions, sorted by name.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -55,7 +55,7 @@ impl LocalState<'_> {
     /// Stores a session.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Session, name, Some(session)))
     }
@@ -63,12 +63,12 @@ impl LocalState<'_> {
     /// Removes a session.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn remove_session(&self, name: &str) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Session, name, None))
     }
 
-    /// The saved queries.
+    /// Returns the saved queries.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -87,15 +87,15 @@ impl LocalState<'_> {
     /// Stores a query. Blocks until it is durable.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn put_query(&self, owner: Option<&Owner>, name: &str, query: Vec<u8>) -> Result<()> {
         self.move_query(&query_key(owner, name), Some(query))
     }
 
-    /// Removes a query. Blocks until it is gone durably.
+    /// Removes a query. Blocks until the removal is durable.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn remove_query(&self, owner: Option<&Owner>, name: &str) -> Result<()> {
         self.move_query(&query_key(owner, name), None)
     }
@@ -105,7 +105,7 @@ impl LocalState<'_> {
         self.make_durable(Kind::Query, key, Transaction::from(Vec::new()))
     }
 
-    /// The API keys, by id.
+    /// Returns the API keys, sorted by id.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -116,7 +116,7 @@ impl LocalState<'_> {
     /// Stores an API key. Blocks until it is durable.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn put_key(&self, id: &str, key: Vec<u8>) -> Result<()> {
         self.put_key_noted(id, key, None)
     }
@@ -130,15 +130,16 @@ impl LocalState<'_> {
     /// Stores an API key with the next write of local state.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`].
+    /// Same as [`LocalState::set_position`].
     pub fn put_key_soon(&self, id: &str, key: Vec<u8>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
     }
 
-    /// Removes an API key. Blocks until it is gone durably. Where the disk has no room even for that, it is tried until it has.
+    /// Removes an API key. Blocks until the removal is durable. If the disk has no space even for that, the removal
+    /// is retried until it has.
     ///
     /// # Errors
-    /// As [`LocalState::set_position`], and [`crate::Error::DiskFull`].
+    /// Same as [`LocalState::set_position`], and [`crate::Error::DiskFull`].
     pub fn remove_key(&self, id: &str) -> Result<()> {
         self.remove_key_noted(id, None)
     }
@@ -182,14 +183,14 @@ impl LocalState<'_> {
     }
 }
 
-/// A saved query of a store.
+/// A stored query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredQuery {
-    /// Its owner.
+    /// Owner of the query.
     pub owner: Option<Owner>,
-    /// Its name.
+    /// Name of the query.
     pub name: String,
-    /// The query, as it was given.
+    /// Encoded query.
     pub query: Vec<u8>,
 }
 

@@ -1,34 +1,33 @@
-//! The store: records, originals, the change log, expiry and positions in one sled tree.
+//! The store: records, originals, the change log, expiries, and positions of followers in a single sled tree.
 //!
-//! - `layout`, `value`, `reread`: the keys of the tree, as a table, the encoding of what is under them, and its test on
-//!   whatever bytes
-//! - `upgrade`: the format before made into this one
-//! - `sum`: by which damage is noticed
-//! - `witness`, `recovery`, `tear`: what the store had come to, beside it; what sled's recovery overwrites, until it is
-//!   compared; what a power cut has left of a commit
-//! - `directory`, `open`, `sync`: the lock and the format version; what is loaded; what sled leaves out of a flush
-//! - `held`: the directories that this process has open
-//! - `tree`: what readers see, which is nothing that a crash could take back
-//! - `queue`, `commit`, `reply`: a batch and a flush for many transactions; who waits commits
-//! - `space`: whether the disk has room for them
-//! - `damage`, `panics`: what can't be read, and what sled makes of it
-//! - `applier`, `overlay`: from commands to records and changes, the same wherever they are applied
-//! - `log`, `logged`, `recent`, `reader`: the changes, and who became a member of a namespace
-//! - `past`: the lives of ids of which not everybody saw everything
-//! - `namespaces`: who is and was a member of which
-//! - `clock`: the time of the log, which never goes back by itself
-//! - `gaps`: numbers that their positions leave out, for tests
-//! - `audit`: who changed what, and what was denied
-//! - `age`: how old the entries of the log and of the audit trail are
-//! - `check`, `inspect`, `copy`: whether all of it fits together, also of a store that doesn't open
-//! - `salvage`, `repair`: what can be read of a damaged one
-//! - `snapshot`, `saving`, `restore`: all that is stored at one moment, and a new store made of it
-//! - `records`, `expiry`: reading them
-//! - `restricted`: the Things that not everybody sees
-//! - `local`, `local_state`: what belongs to this node and not to the log
+//! - `layout`, `value`, `reread`: the keys of the tree (as a table), the encoding of their values, and its fuzz test
+//! - `upgrade`: conversion of earlier store formats
+//! - `sum`: checksums for detecting damage
+//! - `witness`, `recovery`, `tear`: the last durable state, recorded outside of the tree; data overwritten by sled's
+//!   recovery, preserved until the store is verified; torn writes after a power failure
+//! - `directory`, `open`, `sync`: lock and format version; loading; the part of a flush that sled omits
+//! - `held`: directories opened by this process
+//! - `tree`: the tree as visible to readers, limited to durable data
+//! - `queue`, `commit`, `reply`: group commit; waiting threads commit themselves
+//! - `space`: free disk space for commits
+//! - `damage`, `panics`: unreadable data, and sled's panics about it
+//! - `applier`, `overlay`: deterministic application of commands to records and changes
+//! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
+//! - `past`: lives of ids that were restricted at some time
+//! - `namespaces`: current and past members of namespaces
+//! - `clock`: time of the log, which only moves forward unless reset by hand
+//! - `gaps`: gaps between positions, for tests
+//! - `audit`: audit trail of changes and denials
+//! - `age`: age of entries of the log and of the audit trail
+//! - `check`, `inspect`, `copy`: consistency checks, also of a store that can't be opened
+//! - `salvage`, `repair`: recovery of readable data from a damaged store
+//! - `snapshot`, `saving`, `restore`: consistent snapshots, and stores restored from them
+//! - `records`, `expiry`: reading records and expiries
+//! - `restricted`: restricted Things
+//! - `local`, `local_state`: node-local state outside of the log
 //!
-//! A write is a [`Write`] with a precondition, submitted in a transaction; its [`Ticket`] is
-//! fulfilled once it is durable. What changed is a [`Change`] in the log, read by followers.
+//! A write is a [`Write`] with a precondition, submitted in a transaction. Its [`Ticket`] resolves when the
+//! transaction is durable. Changes are recorded as [`Change`]s in the log, which is read by followers.
 
 mod age;
 mod applier;
@@ -143,7 +142,7 @@ pub use self::{
 #[doc(hidden)]
 pub use self::{gaps::Gaps, options::FlushHook, panics::is_caught as is_panic_caught};
 
-/// The durable home of all records. Cloning is cheap; the last clone closes it.
+/// Durable storage of all records. Cloning is cheap; dropping the last clone closes the store.
 #[derive(Clone)]
 pub struct Store {
     view: Arc<View>,
@@ -177,12 +176,13 @@ impl Drop for Handle {
 }
 
 impl Store {
-    /// Opens or creates the store in a directory, and gives every expiry with a ttl a grace of that
-    /// ttl. The directory is made readable by its owner only; the store's files are in `store`.
+    /// Opens or creates the store in a directory, and extends every expiry with a ttl to that ttl from now. The
+    /// directory is made accessible to its owner only; the files of the store are in `store`.
     ///
     /// # Errors
     /// [`crate::Error::StoreInUse`], [`crate::Error::UnsupportedStoreFormat`], [`crate::Error::StoreBehind`] and
-    /// [`crate::Error::StoreDamaged`] (then nothing was written), [`crate::Error::Store`], [`crate::Error::Io`].
+    /// [`crate::Error::StoreDamaged`] (in which case nothing was written), [`crate::Error::Store`],
+    /// [`crate::Error::Io`].
     pub fn open(directory: &Path, options: Options) -> Result<Store> {
         let Opened { view, files, witness, state } = open::open(directory, options)?;
         let view = Arc::new(view);
@@ -196,51 +196,52 @@ impl Store {
         Ok(Store { view, handle: Arc::new(Handle { committer, threads: Mutex::new(Some(threads)) }) })
     }
 
-    /// Finishes what was submitted, then takes no more writes, wakes all who wait for changes, and releases the
-    /// directory, also where there are other clones: from then on reading the disk and writing fail
-    /// ([`crate::Error::ShuttingDown`]). Blocks.
+    /// Commits the submitted transactions, stops accepting writes, wakes everyone waiting for changes, and releases
+    /// the directory, even if clones exist. Further writes and reads from disk fail with
+    /// [`crate::Error::ShuttingDown`]. Blocks.
     pub fn close(&self) {
         self.handle.close();
     }
 
-    /// Reads the log without holding the store open.
+    /// Returns a reader of the log that doesn't keep the store open.
     pub fn log_reader(&self) -> LogReader {
         LogReader::new(self.view.clone())
     }
 
-    /// The life of this store.
+    /// Returns the epoch of the store.
     pub fn epoch(&self) -> Epoch {
         self.view.epoch
     }
 
-    /// The registry's uuid, drawn when the store was created.
+    /// Returns the UUID of the registry, generated when the store was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.view.registry_id
     }
 
-    /// The durable end of the log, as it moves.
+    /// Returns a receiver for the durable end of the log.
     pub fn durable(&self) -> watch::Receiver<Seq> {
         self.view.log.watch()
     }
 
-    /// Submits a transaction: all of its writes or none, one outcome a write. It is committed once its
-    /// ticket is waited for, polled or dropped, if not earlier with another; in the order of submission.
+    /// Submits a transaction. Its writes are applied atomically, with an outcome for each write. The transaction is
+    /// committed when its ticket is waited for, polled, or dropped, or earlier together with another transaction, in
+    /// the order of submission.
     pub fn submit(&self, transaction: Vec<Write>) -> Ticket {
         self.handle.committer.submit(transaction.into())
     }
 
-    /// Submits a transaction of somebody who may not do everything.
+    /// Submits a transaction on behalf of an author with limited permissions.
     pub fn submit_as(&self, author: Author, writes: Vec<Write>) -> Ticket {
         self.handle.committer.submit(Transaction::new(author, writes))
     }
 
-    /// As [`Store::submit_as`], and takes the writes back: their outcomes are what they would have been, with the last
-    /// seq that each record has (0 where there is none). Other transactions don't see anything of it.
+    /// Like [`Store::submit_as`], but rolls the writes back. The outcomes are those a commit would have, with the
+    /// current last position of each record (0 if it doesn't exist). Other transactions don't see the writes.
     pub fn foretell(&self, author: Author, writes: Vec<Write>) -> Ticket {
         self.handle.committer.submit(Transaction { dry_run: true, ..Transaction::new(author, writes) })
     }
 
-    /// At most `limit` entries of the audit trail after one.
+    /// Returns up to `limit` entries of the audit trail with numbers greater than `after`.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -248,48 +249,49 @@ impl Store {
         self.view.audit.read(&self.view.tree, after, limit)
     }
 
-    /// Adds an entry to the audit trail, with whatever else is committed next.
+    /// Adds an entry to the audit trail, to be committed with the next transaction.
     pub fn note(&self, entry: AuditEntry) -> Ticket {
         let author = Author { notes: vec![entry], ..Author::default() };
         self.handle.committer.submit(Transaction::new(author, Vec::new()))
     }
 
-    /// True if there are Things that not everybody sees.
+    /// True if there are restricted Things.
     pub fn has_restricted(&self) -> bool {
         !self.view.restricted.is_empty()
     }
 
-    /// The access to a Thing that not everybody sees; none to others.
+    /// Returns the access to a restricted Thing, or `None` if the Thing is public.
     pub fn restricted_access(&self, id: &str) -> Option<Access> {
         self.view.restricted.access(id)
     }
 
-    /// The number of Things that not everybody sees, those that have expired and aren't purged yet included.
+    /// Returns the number of restricted Things, including expired Things that are not yet purged.
     pub fn restricted_count(&self) -> usize {
         self.view.restricted.len()
     }
 
-    /// The ids of Things that not everybody sees.
+    /// Returns the ids of restricted Things.
     pub fn restricted_ids(&self) -> Vec<String> {
         self.view.restricted.ids()
     }
 
-    /// The ids of Things that somebody doesn't see.
+    /// Returns the ids of Things hidden from a caller with these grants.
     pub fn unseen_ids(&self, by: &Grants) -> Vec<String> {
         self.view.restricted.unseen_ids(by)
     }
 
-    /// True if somebody sees a Thing; true where there is none of that id.
+    /// True if a caller with these grants sees the Thing, or if the Thing doesn't exist.
     pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
         self.view.restricted.is_seen(id, by)
     }
 
-    /// Returns the number of Things that `by` doesn't see, including those that have expired and aren't purged yet.
+    /// Returns the number of Things hidden from a caller with these grants, including expired Things that are not yet
+    /// purged.
     pub fn unseen(&self, by: &Grants) -> u64 {
         self.view.restricted.unseen(by)
     }
 
-    /// The record of that id, unless it has expired.
+    /// Returns the record with the given id, unless it has expired.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -297,8 +299,8 @@ impl Store {
         self.view.find(id)
     }
 
-    /// The record of that id, also if it has expired and isn't purged yet: what the index must have,
-    /// since a restart can give it a grace.
+    /// Returns the record with the given id, even if it has expired but is not yet purged. The index must contain
+    /// such records, since a restart can extend their expiry.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -306,7 +308,7 @@ impl Store {
         self.view.find_unpurged(id)
     }
 
-    /// Returns the document that a record was converted from; none if it came as a TD.
+    /// Returns the document from which a record was converted, or `None` if the record was registered as a TD.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -314,7 +316,7 @@ impl Store {
         self.view.original(id)
     }
 
-    /// The declarations of a record with their texts and originals, and its edits.
+    /// Returns the declarations of a record with their texts and originals, and its edits.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -322,7 +324,7 @@ impl Store {
         self.view.declared(id)
     }
 
-    /// The ids of the records that the document of a record declares as parts, ascending.
+    /// Returns the ids of the records declared as parts by the document of a record, ascending.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -330,7 +332,7 @@ impl Store {
         self.view.parts(id)
     }
 
-    /// The metadata of a record, as set by [`Operation::Metadata`].
+    /// Returns the metadata of a record, as set by [`Operation::Metadata`].
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -338,7 +340,7 @@ impl Store {
         self.view.metadata(id)
     }
 
-    /// All metadata with the ids of their records, those that have expired and aren't purged yet included.
+    /// Returns all metadata with the ids of their records, including expired records that are not yet purged.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -346,23 +348,24 @@ impl Store {
         self.view.all_metadata()
     }
 
-    /// The unexpired records in ascending order of id (by code points), from `start` (inclusive) on.
-    /// What is written meanwhile may or may not be seen.
+    /// Returns an iterator over the unexpired records in ascending order of id (by code points), starting with
+    /// `start`. Concurrent writes may or may not be included.
     pub fn records(&self, start: Option<&str>) -> Records {
         Records::new(self.view.clone(), start, false)
     }
 
-    /// As [`Store::records`], with those that have expired and aren't purged yet.
+    /// Like [`Store::records`], but includes expired records that are not yet purged.
     pub fn records_unpurged(&self, start: Option<&str>) -> Records {
         Records::new(self.view.clone(), start, true)
     }
 
-    /// Returns the number of unexpired records. Where thousands expire at once, some of them still count for a moment.
+    /// Returns the number of unexpired records. When thousands of records expire at once, some of them may still be
+    /// counted briefly.
     pub fn len(&self) -> u64 {
         self.view.live_records()
     }
 
-    /// True if there is none.
+    /// True if there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -372,13 +375,13 @@ impl Store {
         self.view.tree.damage.count()
     }
 
-    /// True if it was opened without a witness that tells what it had come to, though there should have been one.
+    /// True if the store was opened without a witness although it should have had one.
     pub fn is_unwitnessed(&self) -> bool {
         self.view.is_unwitnessed
     }
 
-    /// Compares the texts and originals of records with what was written, from an id on, for some time; those that are others
-    /// aren't served from then on. The id to go on from; none at the end.
+    /// Compares the texts and originals of records with their digests, from an id on, for a limited time. Records
+    /// that differ are no longer served. Returns the id at which to continue, or `None` at the end.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -386,12 +389,12 @@ impl Store {
         self.view.compare_texts(from, time)
     }
 
-    /// True if it was closed properly before it was opened.
+    /// True if the store was properly closed before it was opened.
     pub fn was_closed(&self) -> bool {
         self.view.was_closed
     }
 
-    /// Fails where the disk has no room for writes.
+    /// Fails if the disk has no space for writes.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`]
@@ -399,13 +402,13 @@ impl Store {
         self.view.space.check()
     }
 
-    /// Returns the number of bytes free on the disk of the store; none where the system doesn't tell.
+    /// Returns the number of free bytes on the disk of the store, or `None` if the system doesn't report it.
     pub fn free_space(&self) -> Option<u64> {
         self.view.space.free()
     }
 
-    /// Returns the number of records that have expired and aren't purged yet. Where thousands expire at once, some of
-    /// them don't count yet.
+    /// Returns the number of expired records that are not yet purged. When thousands of records expire at once, some
+    /// of them may not be counted yet.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -413,7 +416,7 @@ impl Store {
         self.view.expiries.count(Timestamp::now(), || 0).map(|(expired, _)| expired)
     }
 
-    /// The ids that have expired and aren't purged yet, at most `limit`, the longest expired first.
+    /// Returns up to `limit` ids of expired records that are not yet purged, in order of expiry.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -421,8 +424,8 @@ impl Store {
         self.view.expiries.expired(now, limit)
     }
 
-    /// All ids that have expired and aren't purged yet, the longest expired first. It is the same list as long as
-    /// none comes or goes.
+    /// Returns all ids of expired records that are not yet purged, in order of expiry. Returns the same `Arc` until
+    /// the set changes.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -430,7 +433,7 @@ impl Store {
         self.view.expiries.all_expired(now)
     }
 
-    /// At most `limit` changes after `since`, none beyond the durable end; fewer where they are large.
+    /// Returns up to `limit` changes after `since`, up to the durable end. Returns fewer changes if they are large.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -438,12 +441,13 @@ impl Store {
         self.view.log.changes(since, limit)
     }
 
-    /// The next changes after `since`, at most `limit`, if they are in memory; empty at the end of the log.
+    /// Returns up to `limit` changes after `since` if they are cached in memory, and an empty list at the end of the
+    /// log.
     pub fn cached_changes(&self, since: Seq, limit: usize) -> Option<Vec<Logged>> {
         self.view.log.cached(since, self.view.log.last(), limit)
     }
 
-    /// The retained changes of one Thing, oldest first, after `since`, at most `limit`.
+    /// Returns up to `limit` retained changes of a Thing after `since`, oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -451,7 +455,7 @@ impl Store {
         self.view.log.history(id, since, limit, &*self.view)
     }
 
-    /// The lives of an id in the log; none where everybody saw everything that the log has of it.
+    /// Returns the lives of an id in the log, or `None` if the Thing was public in all retained changes.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -462,7 +466,7 @@ impl Store {
         self.lives(id).map(Some)
     }
 
-    /// The lives of an id, as far as the log has them.
+    /// Returns the lives of an id, as far as they are in the log.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -477,28 +481,28 @@ impl Store {
         self.view.past.lives(id, walk)
     }
 
-    /// The ids of Things that are shown to a namespace.
+    /// Returns the ids of Things visible to a namespace.
     pub fn ids_in_namespace(&self, number: NamespaceNumber) -> Vec<String> {
         self.view.restricted.ids_in(number)
     }
 
-    /// The ids of which not everybody saw everything from a position on.
+    /// Returns the ids of Things that were restricted at or after a position.
     pub fn ids_unseen_since(&self, seq: Seq) -> Vec<String> {
         self.view.past.since(seq)
     }
 
-    /// The position before the oldest entry of the log.
+    /// Returns the position before the oldest entry of the log.
     pub fn log_start(&self) -> Seq {
         self.view.log.start().trimmed_to
     }
 
-    /// Says who the members of a namespace are, claims one or gives one up.
+    /// Claims a namespace, changes its members, or gives it up.
     pub fn write_namespace(&self, author: Author, namespace: NamespaceWrite) -> Ticket {
         let transaction = Transaction { namespace: Some(namespace), ..Transaction::new(author, Vec::new()) };
         self.handle.committer.submit(transaction)
     }
 
-    /// The grants of a caller beside what is public; none: it sees everything.
+    /// Returns the grants of a caller in addition to public Things, or `None` if the caller sees everything.
     pub fn grants(&self, caller: &Caller) -> Option<Arc<Grants>> {
         match caller {
             Caller::Trusted => None,
@@ -508,32 +512,33 @@ impl Store {
         }
     }
 
-    /// The grants of an owner beside what is public.
+    /// Returns the grants of an owner in addition to public Things.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         self.view.namespaces.grants_of(owner)
     }
 
-    /// The namespace of a name that isn't given up.
+    /// Returns the namespace with the given name, unless it was given up.
     pub fn find_namespace(&self, name: &Namespace) -> Option<(NamespaceNumber, Arc<NamespaceRecord>)> {
         self.view.namespaces.find(name)
     }
 
-    /// The namespace of a number, also one that was given up.
+    /// Returns the namespace with the given number, even if it was given up.
     pub fn namespace(&self, number: NamespaceNumber) -> Option<Arc<NamespaceRecord>> {
         self.view.namespaces.get(number)
     }
 
-    /// The namespaces that aren't given up, by name.
+    /// Returns the namespaces that are not given up, sorted by name.
     pub fn namespaces(&self) -> Vec<(NamespaceNumber, Arc<NamespaceRecord>)> {
         self.view.namespaces.list()
     }
 
-    /// The position up to which the log is another one's: of the store that this one was restored from.
+    /// Returns the end of the log from which this store was restored, or `None` if it was not restored. Positions in
+    /// that log refer to other changes.
     pub fn origin(&self) -> Option<Position> {
         self.view.origin.map(|origin| Position { epoch: origin.epoch, seq: origin.last })
     }
 
-    /// The entry at a position; none where there is none, or none any more.
+    /// Returns the entry at a position, or `None` if the log has no entry there or no longer retains it.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -552,36 +557,36 @@ impl Store {
         LocalState { view: &self.view, committer: &self.handle.committer }
     }
 
-    /// Why the store takes no writes, if it takes none.
+    /// Returns the reason why the store refuses writes, or `None` if it accepts them.
     pub fn closed_to_writes(&self) -> Option<String> {
         self.view.closed.get().cloned()
     }
 
-    /// All that is stored, as of now: what is written while it is read isn't in it. There is one at a time, and
-    /// retention of the log waits for it.
+    /// Takes a snapshot of the whole store. Later writes are not included. Only one snapshot can exist at a time, and
+    /// retention of the log is suspended meanwhile.
     ///
     /// # Errors
-    /// [`crate::Error::Overloaded`] while there is another, [`crate::Error::WritesClosed`].
+    /// [`crate::Error::Overloaded`] while another snapshot exists, [`crate::Error::WritesClosed`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.handle.committer.snapshot()
     }
 
-    /// Reads all that is stored, as of now, and says what of it doesn't fit together.
+    /// Reads a snapshot of the whole store and returns all inconsistencies.
     ///
     /// # Errors
-    /// As [`Store::snapshot`], and [`crate::Error::Store`].
+    /// Same as [`Store::snapshot`], and [`crate::Error::Store`].
     pub fn check(&self) -> Result<Checked> {
         let snapshot = self.handle.committer.snapshot()?.passing_over_damage();
         check::check(snapshot, || self.view.tree.damage.gaps())
     }
 
-    /// The time of the log: that of its last entry, or the clock's, whichever is later.
+    /// Returns the time of the log: the time of its last entry or of the clock, whichever is later.
     pub fn log_time(&self) -> Timestamp {
         self.handle.committer.log_time()
     }
 
-    /// Sets the time of the log to that of the clock, where it is ahead of it, and returns what it was and is. Blocks until
-    /// that is durable.
+    /// Resets the time of the log to the clock's, if it is ahead of the clock. Returns the previous and the new time.
+    /// Blocks until the write is durable.
     ///
     /// # Errors
     /// [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].
@@ -589,7 +594,7 @@ impl Store {
         self.handle.committer.accept_clock()
     }
 
-    /// Drops what the log needs no longer. Called from time to time by the registry.
+    /// Drops entries of the log beyond its retention. Called by the registry from time to time.
     ///
     /// # Errors
     /// [`crate::Error::Store`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].

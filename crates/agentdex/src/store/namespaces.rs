@@ -1,7 +1,7 @@
-//! The namespaces: who owns each, and who was a member of it from which position of the log until which.
+//! Namespaces: their owners, and the membership intervals of owners in terms of log positions.
 //!
-//! They are all in memory. A number is given once: what is claimed after it was given up, by whatever name, is another
-//! namespace.
+//! All namespaces are held in memory. Numbers are never reused: a name that is claimed again after it was given up
+//! denotes a different namespace.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -21,43 +21,43 @@ use crate::{
     change::{Seq, Timestamp},
 };
 
-/// A namespace as it is stored.
+/// A stored namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceRecord {
-    /// Its name. Of several of one name at most one is not given up.
+    /// Name. At most one namespace with a given name is not given up.
     pub name: Namespace,
-    /// Its owner; none of one that an older version knew by its name alone.
+    /// Owner, or `None` for a namespace known to an earlier version only by its name.
     pub owner: Option<Owner>,
-    /// The moment of the claim.
+    /// Time of the claim.
     pub created: Timestamp,
-    /// The place where its domain confirmed then that it is its owner's, if that was asked for.
+    /// URL at which the domain confirmed the owner, if a proof was required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
-    /// The position at which it was given up.
+    /// Position at which the namespace was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up: Option<Seq>,
-    /// The times in which its owner and others were members, the earliest first.
+    /// Membership intervals of the owner and other members, earliest first.
     pub members: BTreeMap<Owner, Vec<Interval>>,
 }
 
-/// A time in which somebody was a member.
+/// A membership interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The position from which on.
+    /// First position of the membership.
     pub since: Seq,
-    /// The position from which on no longer.
+    /// First position after the membership.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Seq>,
 }
 
 impl NamespaceRecord {
-    /// True if somebody is a member now; of one that was given up nobody is.
+    /// True if the owner is currently a member. A namespace that was given up has no members.
     pub fn has(&self, owner: &Owner) -> bool {
         self.members.get(owner).is_some_and(|times| times.last().is_some_and(|time| time.until.is_none()))
     }
 
-    /// Those who are members now.
+    /// Returns the current members.
     pub fn present(&self) -> impl Iterator<Item = &Owner> {
         self.members.keys().filter(|owner| self.has(owner))
     }
@@ -102,11 +102,11 @@ impl NamespaceRecord {
 /// A change of a namespace.
 #[derive(Debug, Clone)]
 pub struct NamespaceWrite {
-    /// Its number; none: a new one.
+    /// Number of the namespace, or `None` for a new namespace.
     pub number: Option<NamespaceNumber>,
-    /// Its record from then on, but for the times of its members.
+    /// New record, except for membership intervals.
     pub record: NamespaceRecord,
-    /// Its members from then on, its owner among them; none: it is given up.
+    /// New members including the owner, or `None` to give the namespace up.
     pub members: Option<BTreeSet<Owner>>,
 }
 
@@ -167,7 +167,7 @@ impl Known {
 }
 
 impl Namespaces {
-    /// Reads those of a store.
+    /// Loads the namespaces of a store.
     pub fn load(tree: &Tree) -> Result<Namespaces> {
         let (db, mut known) = (tree.db()?, Known::default());
         for pair in db.scan_prefix(layout::NAMESPACES) {
@@ -178,38 +178,39 @@ impl Namespaces {
         Ok(Namespaces(RwLock::new(known)))
     }
 
-    /// The grants of an owner beside what is public.
+    /// Returns the grants of an owner in addition to public Things.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         let known = self.read().grants.get(owner).cloned();
         known.unwrap_or_else(|| Arc::new(Grants { owner: Some(owner.clone()), ..Grants::default() }))
     }
 
-    /// The namespace of a name that isn't given up.
+    /// Returns the namespace with the given name, unless it was given up.
     pub fn find(&self, name: &Namespace) -> Option<(NamespaceNumber, Arc<NamespaceRecord>)> {
         let known = self.read();
         let number = known.by_name.get(name)?;
         Some((*number, known.by_number.get(number)?.clone()))
     }
 
-    /// The namespace of a number, also one that was given up.
+    /// Returns the namespace with the given number, even if it was given up.
     pub fn get(&self, number: NamespaceNumber) -> Option<Arc<NamespaceRecord>> {
         self.read().by_number.get(&number).cloned()
     }
 
-    /// Those that aren't given up, by name.
+    /// Returns the namespaces that are not given up, sorted by name.
     pub fn list(&self) -> Vec<(NamespaceNumber, Arc<NamespaceRecord>)> {
         let known = self.read();
         known.by_name.values().filter_map(|number| Some((*number, known.by_number.get(number)?.clone()))).collect()
     }
 
-    /// Those that were given up before a position.
+    /// Returns the namespaces given up before a position.
     pub fn given_up_before(&self, position: Seq) -> Vec<NamespaceNumber> {
         let known = self.read();
         let given_up = known.by_number.iter().filter(|(_, record)| record.given_up.is_some_and(|at| at < position));
         given_up.map(|(number, _)| *number).collect()
     }
 
-    /// Those of which memberships ended before the log begins, without these.
+    /// Returns the namespaces that contain memberships ended before the beginning of the log, with these memberships
+    /// removed.
     pub fn shortened(&self, oldest: Seq) -> Vec<(NamespaceNumber, NamespaceRecord)> {
         let known = self.read();
         let shortened = |(number, record): (&NamespaceNumber, &Arc<NamespaceRecord>)| {
@@ -218,7 +219,7 @@ impl Namespaces {
         known.by_number.iter().filter_map(shortened).collect()
     }
 
-    /// Takes over what has become durable.
+    /// Publishes durable changes.
     pub fn publish(&self, written: Vec<(NamespaceNumber, NamespaceRecord)>) {
         if written.is_empty() {
             return;
@@ -227,7 +228,7 @@ impl Namespaces {
         written.into_iter().for_each(|(number, record)| known.put(number, Arc::new(record)));
     }
 
-    /// Forgets some that were given up.
+    /// Removes namespaces that were given up.
     pub fn forget(&self, numbers: &[NamespaceNumber]) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for number in numbers {

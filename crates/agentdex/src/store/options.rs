@@ -5,28 +5,28 @@ use std::{fmt, io, sync::Arc, time::Duration};
 use super::gaps::Gaps;
 use crate::change::Position;
 
-/// Store options.
+/// Options of the store.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The most changes that the log keeps, and the most entries that each chain of the audit trail does.
+    /// Maximum number of entries retained in the change log, and in each chain of the audit trail.
     pub retained_changes: u64,
-    /// The longest that the log keeps a change, and the audit trail an entry.
+    /// Maximum time for which changes and audit entries are retained.
     pub retained_for: Duration,
-    /// The number of the latest changes that the log keeps whatever their age, and of the latest entries that each chain of the
-    /// audit trail does: a clock that is ahead for a while must not empty them.
+    /// Number of the latest entries retained regardless of age, in the log and in each chain of the audit trail, so
+    /// that a clock that runs ahead for a while can't empty them.
     pub retained_at_any_age: u64,
-    /// The most bytes of sled's cache. It has a 64th of the size of the store when this is opened, and at least 16 MiB: the
-    /// system's own cache of files is behind it.
+    /// Maximum size of sled's cache in bytes. The actual size is 1/64 of the store's size when it is opened, but at
+    /// least 16 MiB; the operating system caches the files in addition.
     pub cache_bytes: u64,
-    /// The most transactions that share one flush.
+    /// Maximum number of transactions per flush.
     pub group_size: usize,
-    /// The positions up to which the log is known to have been: a store of that epoch that ends earlier is refused.
+    /// Last known positions of the log. A store with the epoch of such a position that ends before it is refused.
     pub followed: Vec<Position>,
-    /// Called before each flush; for tests that count flushes, hold them up or make them fail.
+    /// Hook called before each flush, for tests that count, delay, or fail flushes.
     #[doc(hidden)]
     pub before_flush: Option<FlushHook>,
-    /// The numbers that positions leave out; for tests.
+    /// Gaps between positions, for tests.
     #[doc(hidden)]
     pub gaps: Gaps,
 }
@@ -98,13 +98,13 @@ impl Options {
     }
 }
 
-/// A hook that is called before each flush. An error from it counts as a failed flush.
+/// A hook to be called before each flush. An error from the hook counts as a failed flush.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct FlushHook(Arc<dyn Fn() -> io::Result<()> + Send + Sync>);
 
 impl FlushHook {
-    /// Makes a hook of a closure.
+    /// Creates a hook from a closure.
     pub fn new(hook: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> FlushHook {
         FlushHook(Arc::new(hook))
     }

@@ -1,4 +1,4 @@
-//! Reading records: one by its id, or all in the order of their ids.
+//! Reading records: a single record by id, or all records in order of their ids.
 
 use std::{
     collections::VecDeque,
@@ -22,43 +22,43 @@ use crate::{
     change::{Seq, Timestamp},
 };
 
-/// A record as it is stored.
+/// A stored record.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// The id.
+    /// Id of the record.
     pub id: String,
-    /// The stored form.
+    /// Stored text.
     pub text: String,
-    /// Its last change.
+    /// Position of the last change.
     pub seq: Seq,
-    /// When it was created.
+    /// Time of creation.
     pub created: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified: Timestamp,
-    /// When it expires.
+    /// Expiry of the record.
     pub expiry: Expiry,
-    /// The format it was converted from; none if it came as a TD.
+    /// Format from which the record was converted, or `None` if it was registered as a TD.
     pub format: Option<String>,
     /// Owner and visibility.
     pub access: Access,
-    /// The ids of the Things of the documents that declare it as a part; none where it declares itself.
+    /// Ids of Things whose documents declare the record as a part. Empty if the record declares itself.
     pub part_of: Vec<String>,
-    /// True if its document has parts that are records.
+    /// True if its document has parts that are separate records.
     pub has_parts: bool,
-    /// True if it was edited by hand since it was imported.
+    /// True if the record was edited by hand since its import.
     pub is_edited: bool,
-    /// True if it may have several declarations.
+    /// True if the record may have several declarations.
     pub has_versions: bool,
 }
 
-/// All texts of a record: what declares it, and what was edited.
+/// All texts of a record: declarations and edits.
 #[derive(Debug, Clone)]
 pub struct DeclaredTexts {
-    /// The declarations, each with its text and what it was converted from; the served one first.
+    /// Declarations with their texts and originals, the served declaration first.
     pub declarations: Vec<(Declaration, String, Option<Original>)>,
-    /// The edits by hand, over the text of the served one.
+    /// Edits by hand on top of the served declaration.
     pub edits: Option<Edits>,
-    /// The last change of the record.
+    /// Position of the record's last change.
     pub seq: Seq,
     /// Owner and visibility.
     pub access: Access,
@@ -147,8 +147,8 @@ impl View {
         })
     }
 
-    /// Compares the texts and originals of records with their digests, from an id on, for some time, and reports those
-    /// that are others. The id to go on from; none at the end.
+    /// Compares the texts and originals of records with their digests, from an id on, for a limited time, and reports
+    /// differences. Returns the id at which to continue, or `None` at the end.
     pub fn compare_texts(&self, from: &str, time: Duration) -> Result<Option<String>> {
         let started = Instant::now();
         let db = self.tree.db()?;
@@ -300,8 +300,8 @@ impl View {
     }
 }
 
-/// Iterates over records: the headers of a chunk in memory, one text at a time. Those that are damaged are reported and
-/// passed over.
+/// Iterator over records. Reads the headers of a chunk at once, and each text on demand. Damaged records are reported
+/// and skipped.
 pub struct Records {
     view: Arc<View>,
     /// Key at which the next chunk starts; none after the last.
@@ -353,13 +353,13 @@ impl Records {
         Ok((Header::new(id, &stored, expiry.unwrap_or_default())?, stored.has_expiry))
     }
 
-    /// True if somebody sees the record of an id; true where there is none.
+    /// True if a caller with these grants sees the record, or if the record doesn't exist.
     pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
         self.view.restricted.is_seen(id, by)
     }
 
-    /// The next few records as an iterator of their own, so that another thread can read their texts; none after the
-    /// last.
+    /// Returns the next few records as a separate iterator, so that another thread can read their texts, or `None` at
+    /// the end.
     ///
     /// # Errors
     /// [`crate::Error::Store`]

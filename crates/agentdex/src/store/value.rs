@@ -1,4 +1,4 @@
-//! The encoding of the values that [`super::layout`] describes.
+//! Encoding of the values described in [`super::layout`].
 
 use sled::IVec;
 
@@ -29,17 +29,17 @@ const DECLARATION: u8 = 6;
 /// The content of `m/state`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The end of the log.
+    /// End of the log.
     pub last: Seq,
     /// Number of records, including expired ones.
     pub records: u64,
-    /// The number of entries of the log.
+    /// Number of log entries.
     pub entries: u64,
-    /// The number of batches that were written.
+    /// Number of committed batches.
     pub commit: u64,
-    /// The sum of what counts.
+    /// Checksum over the keys that count.
     pub sum: Sum,
-    /// The number of numbers that namespaces were given.
+    /// Number of namespace numbers assigned so far.
     pub namespaces: u64,
 }
 
@@ -80,9 +80,9 @@ pub(super) enum OriginKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
     pub kind: OriginKind,
-    /// The life of the store that it was made of.
+    /// Epoch of the store from which this store was made.
     pub epoch: Epoch,
-    /// The end of the log there.
+    /// End of the log of that store.
     pub last: Seq,
 }
 
@@ -106,11 +106,11 @@ impl Origin {
 /// The content of `m/upgrade`: an upgrade from format 4, and what the store was before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UpgradeState {
-    /// The number of its last commit.
+    /// Number of the last commit before the upgrade.
     pub commit: u64,
-    /// The sum of what counted then.
+    /// Checksum before the upgrade.
     pub sum: Sum,
-    /// True if all records are written again.
+    /// True if all records have been rewritten.
     pub is_done: bool,
 }
 
@@ -133,27 +133,27 @@ impl UpgradeState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredRecord<'a> {
     pub has_expiry: bool,
-    /// True if its last change is its creation, which the history doesn't list yet.
+    /// True if the last change is the creation, which is not yet listed in the history.
     pub is_creation: bool,
     pub seq: Seq,
-    /// The seq of its creation; 0 if that is not known.
+    /// Position of the creation; 0 if unknown.
     pub life: Seq,
     pub created: Timestamp,
     pub modified: Timestamp,
-    /// That of its text.
+    /// Digest of the text.
     pub text: Digest,
-    /// That of what it was converted from, where it was.
+    /// Digest of the original, if there is one.
     pub original: Option<Digest>,
     pub format: Option<&'a str>,
-    /// [`block_of`] its capability keys.
+    /// Capability keys, encoded by [`block_of`].
     pub capabilities: &'a [u8],
     /// Owner and visibility, encoded; empty for the default.
     pub access: &'a [u8],
-    /// True if its document has parts that are records.
+    /// True if the document has parts that are separate records.
     pub has_parts: bool,
-    /// Its declarations, encoded, the served one first; empty where it declares itself with what is served.
+    /// Encoded declarations, the served declaration first. Empty if the record declares itself with the served text.
     pub declarations: &'a [u8],
-    /// The digest of its edits, where it has some.
+    /// Digest of the edits, if there are any.
     pub edits: Option<Digest>,
 }
 
@@ -162,7 +162,7 @@ impl<'a> StoredRecord<'a> {
         StoredRecord::decode_with(bytes, DECLARATIONS)
     }
 
-    /// Decodes a record of format 4, whose declarations are encoded otherwise.
+    /// Decodes a record of format 4, which encodes declarations differently.
     pub fn decode_format_4(bytes: &'a [u8]) -> Result<StoredRecord<'a>> {
         StoredRecord::decode_with(bytes, DECLARATIONS_OF_FORMAT_4)
     }
@@ -369,11 +369,11 @@ pub(super) fn decode_clock(bytes: &[u8]) -> Result<(Seq, Timestamp)> {
 /// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The position before it.
+    /// Position of the previous entry.
     pub previous: Seq,
-    /// The time of the log.
+    /// Time of the log.
     pub at: Timestamp,
-    /// The time of the clock, which that of the log is never behind.
+    /// Time of the clock. The time of the log is never behind it.
     pub arrival: Timestamp,
     pub actor: Option<String>,
     pub content: Content,
@@ -394,7 +394,7 @@ pub(super) enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangeEntry {
     pub kind: ChangeKind,
-    /// Why, and which life ends, of a deletion.
+    /// For a deletion: its reason, and the start of the ended life.
     pub end: Option<(DeletionReason, Seq)>,
     pub id: String,
     pub before: Vec<String>,
@@ -424,7 +424,7 @@ pub(super) enum Body {
 }
 
 impl Entry {
-    /// The change in it.
+    /// Returns the change, if the entry is a change.
     pub fn change(&self) -> Option<&ChangeEntry> {
         match &self.content {
             Content::Change(change) => Some(change),
@@ -432,7 +432,7 @@ impl Entry {
         }
     }
 
-    /// The entry as it is stored; the TD of a creation is stored apart from it.
+    /// Encodes the entry. The TD of a creation is stored separately.
     pub fn encode(&self) -> IVec {
         let mut bytes = Vec::with_capacity(192);
         let (kind, body) = match &self.content {
@@ -463,7 +463,7 @@ impl Entry {
         IVec::from(bytes)
     }
 
-    /// The entry at a position.
+    /// Decodes the entry at a position.
     pub fn decode(seq: Seq, bytes: &[u8]) -> Result<Entry> {
         let mut reader = Reader(bytes);
         let (kind, body, previous) = (reader.u8()?, reader.u8()?, Seq(reader.u64()?));

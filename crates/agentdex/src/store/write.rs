@@ -1,4 +1,4 @@
-//! The words of a write: what is asked for, and what became of it.
+//! Types of a write: operation, precondition, and outcome.
 
 use super::{AuditEntry, namespaces::NamespaceWrite};
 use crate::{
@@ -11,81 +11,81 @@ use crate::{
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly all operations are puts")]
 pub enum Operation {
-    /// Creates or replaces. Where neither the stored form nor the format of the original changes it is
-    /// a renewal: no `Change`.
+    /// Creates or replaces the record. If neither the stored text nor the format of the original changes, this is a
+    /// renewal without a `Change`.
     Put {
-        /// The stored form ([`crate::td::ThingDescription::text`]).
+        /// Stored text ([`crate::td::ThingDescription::text`]).
         text: String,
-        /// Its capability keys.
+        /// Capability keys of the text.
         capabilities: Vec<String>,
-        /// Its expiry.
+        /// Expiry of the record.
         expiry: Expiry,
-        /// The merge patch from the stored form that the writer has read to this one.
+        /// Merge patch from the text last read by the writer to this text.
         patch: Option<Patch>,
-        /// The document it was converted from.
+        /// Document from which the text was converted.
         original: Option<Original>,
-        /// When a record that isn't there was created elsewhere; none: now.
+        /// Creation time of a record created elsewhere. If `None`, a new record is created now.
         created: Option<Timestamp>,
-        /// The declarer.
+        /// Declarer of the text.
         declares: Declares,
     },
-    /// Moves the expiry and nothing else; no `Change`.
+    /// Moves the expiry only, without a `Change`.
     Renew {
-        /// The new expiry.
+        /// New expiry.
         expiry: Expiry,
     },
-    /// Sets or removes the metadata of a record that has an original; no `Change`. Metadata is gone once the
-    /// stored form changes, unless it is set again in the same transaction.
+    /// Sets or removes the metadata of a record with an original, without a `Change`. Metadata is removed when the
+    /// stored text changes, unless it is set again in the same transaction.
     Metadata(Option<Vec<u8>>),
-    /// Changes whose it is and who sees it, as the author of the transaction asks for; a `Change` with an empty patch,
-    /// unless that is so already.
+    /// Changes the owner and visibility as requested by the author of the transaction. Adds a `Change` with an empty
+    /// patch, unless nothing changes.
     Access,
-    /// Removes, for the reason that the change gives.
+    /// Removes the record. The reason is recorded in the change.
     Remove(DeletionReason),
-    /// Removes a version, and the record with its last one.
+    /// Removes a version. Removing the last version removes the record.
     RemoveVersion {
-        /// The version.
+        /// Version to remove.
         version: String,
-        /// The precondition on it.
+        /// Precondition on the version.
         expected: Option<Precondition>,
     },
-    /// Says which parts the document of a record declares in a version: what it declared before and no longer does ends, and
-    /// a record goes with its last declaration.
+    /// Sets the parts declared by the document of the record in a version. Parts that are no longer declared lose
+    /// this declaration, and are removed with their last declaration.
     Parts {
-        /// The version of the document.
+        /// Version of the document.
         version: Option<String>,
-        /// The ids of its parts.
+        /// Ids of the parts.
         ids: Vec<String>,
     },
-    /// Makes the record a part of the documents of these records, of those that are there and have its owner: a record that
-    /// comes from elsewhere.
+    /// Makes the record a part of the documents of these records, as far as they exist and have the same owner. For
+    /// records imported from another registry.
     JoinDocuments(Vec<String>),
-    /// The same from the other side: makes these records parts of the document of the record.
+    /// Makes these records parts of the record's document; the inverse of [`Operation::JoinDocuments`].
     TakeParts(Vec<String>),
-    /// Removes what is still due, as a follower of the clock; a `Change` like any removal. Its
-    /// precondition is that alone.
+    /// Removes the record if it is still due, on behalf of the clock. Adds a `Change` like any removal. The only
+    /// precondition is that the record is due.
     Purge,
 }
 
-/// The one who says what is put.
+/// Declarer of the text in a put.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Declares {
-    /// A hand, which changes what is served and no other version. Of what was imported, and of a part of a document, it becomes
-    /// an edit over the text of its declaration, and the original stays.
+    /// An edit by hand. It changes the served text and no other version. If the record was imported or is part of a
+    /// document, the change is stored as an edit on top of its declaration, and the original is kept.
     ByHand {
-        /// True if the text ends all declarations: the original, other versions, and edits.
+        /// True if the text replaces all declarations: the original, other versions, and edits.
         replaces: bool,
         /// See [`OwnDeclaration::only_related`].
         only_related: bool,
     },
-    /// The record itself.
+    /// A declaration of the record by itself.
     Itself(OwnDeclaration),
-    /// The document of another record, of which this one is a part. A record that isn't declared by documents of the same
-    /// owner stays as it is. Who may write the document is who may write this.
+    /// A declaration as part of another record's document. A record not declared by documents of the same owner is
+    /// left unchanged. An author who may write the document may also write this record.
     Document {
-        /// The id of that record, which was written in the same transaction or before.
+        /// Id of the record with the document, which must have been written before or in the same transaction.
         id: String,
-        /// The version of the document.
+        /// Version of the document.
         version: Option<String>,
     },
 }
@@ -93,30 +93,32 @@ pub enum Declares {
 /// A record's declaration of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnDeclaration {
-    /// The version, where there may be others beside it.
+    /// Version, if the record can have several.
     pub version: Option<String>,
-    /// The precondition on that version, whose seq is that of its text.
+    /// Precondition on the version; its position is that of the version's text.
     pub expected: Option<Precondition>,
-    /// True if there is no version but this afterwards.
+    /// True if this becomes the only version.
     pub is_sole: bool,
-    /// True to refuse what has nothing in common with the record that is there ([`crate::Error::Unrelated`]).
+    /// True to refuse the write if it has nothing in common with the existing record ([`crate::Error::Unrelated`]).
     pub only_related: bool,
-    /// True to refuse an original in another format that would drop what the record has ([`crate::Error::LossyImport`]).
+    /// True to refuse an original in another format that would drop content of the record
+    /// ([`crate::Error::LossyImport`]).
     pub only_lossless: bool,
-    /// True to refuse a wider access of the record if another text stays served ([`crate::Error::VersionNotServed`]).
+    /// True to refuse a wider access of the record if another text remains the served text
+    /// ([`crate::Error::VersionNotServed`]).
     pub only_itself_published: bool,
-    /// The access of the text and of its original, where fewer are shown them than see the record.
+    /// Access to the text and its original, if narrower than the access to the record.
     pub access: Option<Access>,
-    /// The text that is served in its place, which it was edited to elsewhere.
+    /// Edited text to be served instead, if the text was edited elsewhere.
     pub edited: Option<Edited>,
 }
 
-/// A text that another one was edited to.
+/// The result of editing a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// The stored form.
+    /// Stored text.
     pub text: String,
-    /// Its capability keys.
+    /// Capability keys of the text.
     pub capabilities: Vec<String>,
 }
 
@@ -143,73 +145,73 @@ impl Declares {
         }
     }
 
-    /// A declaration of the record itself, in no version.
+    /// Creates a declaration of the record by itself, without a version.
     pub fn itself() -> Declares {
         Declares::Itself(OwnDeclaration::default())
     }
 }
 
-/// The edits by hand of what was imported.
+/// Edits by hand of an imported text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edits {
-    /// The access under which they were made.
+    /// Access to the record when the edits were made.
     pub access: Access,
-    /// The merge patch from the text of the declaration to what is served.
+    /// Merge patch from the declared text to the served text.
     pub patch: String,
 }
 
-/// A merge patch that was made before the commit, so that other writers don't wait for it. A commit that finds
-/// another change of the record than `since` makes its own.
+/// A merge patch computed before the commit, so that other writers don't have to wait for it. If the record has
+/// changed since, the commit computes its own patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// The last change of the record that was read.
+    /// Last change of the record read by the writer.
     pub since: Seq,
-    /// From its stored form to the new one; none: they are the same.
+    /// Merge patch from the stored text to the new text, or `None` if they are equal.
     pub text: Option<String>,
 }
 
-/// When a Thing expires.
+/// Expiry of a Thing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expiry {
-    /// Time to live in seconds, as the client gave it.
+    /// Time to live in seconds, as requested by the client.
     pub ttl: Option<u64>,
-    /// The moment; none: never.
+    /// Time of expiry, or `None` if the Thing never expires.
     pub expires: Option<Timestamp>,
 }
 
 impl Expiry {
-    /// True if the moment has come.
+    /// True if the Thing has expired.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
-/// The document that a record was converted from.
+/// Document from which a record was converted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Original {
-    /// The format's name, such as `agent-spec`.
+    /// Name of the format, such as `agent-spec`.
     pub format: String,
-    /// The media type of `bytes`.
+    /// Media type of `bytes`.
     pub media_type: String,
-    /// The document, with secrets replaced by references.
+    /// Document, with secrets replaced by references.
     pub bytes: Vec<u8>,
-    /// The options of its conversion, as a JSON object; empty without options.
+    /// Options of the conversion as a JSON object, or empty if there are none.
     pub options: String,
 }
 
-/// One write to one record.
+/// A write to a record.
 ///
-/// A record that has expired counts as absent. [`Operation::Renew`], [`Operation::Metadata`], [`Operation::Access`] and
-/// [`Operation::Remove`] ask for [`Precondition::Present`] where they come with [`Precondition::Any`].
+/// An expired record counts as absent. With [`Precondition::Any`], [`Operation::Renew`], [`Operation::Metadata`],
+/// [`Operation::Access`], and [`Operation::Remove`] require [`Precondition::Present`].
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// The record.
+    /// Id of the record.
     pub id: String,
-    /// The precondition on the record.
+    /// Precondition on the record.
     pub precondition: Precondition,
-    /// The operation on the record.
+    /// Operation on the record.
     pub operation: Operation,
-    /// The owner who writes; absent without authentication.
+    /// Owner of the writer; `None` without authentication.
     pub actor: Option<String>,
 }
 
@@ -236,26 +238,26 @@ impl Write {
     }
 }
 
-/// The author of a transaction, and the access requested for the Things that it puts. The default may do everything and
-/// requests nothing.
+/// Author of a transaction, with the access requested for the Things it puts. The default author has all permissions
+/// and requests no access.
 #[derive(Debug, Clone)]
 pub struct Author {
-    /// The caller that writes. A Thing is changed by its owner and by admins.
+    /// Caller that writes. Things can be changed by their owner and by admins.
     pub caller: Caller,
-    /// The access that is asked for.
+    /// Requested access.
     pub access: AccessRequest,
-    /// The access to a new Thing, but for what is asked for.
+    /// Access to new Things, unless requested otherwise.
     pub to_new: Access,
-    /// When what is put was changed last, if that was elsewhere; none: now.
+    /// Time of the last change, if it was made elsewhere. If `None`, the current time.
     pub modified: Option<Timestamp>,
-    /// The address that it writes from.
+    /// Network address of the caller.
     pub address: Option<String>,
     /// Entries of the audit trail in addition to those for the writes.
     pub notes: Vec<AuditEntry>,
 }
 
 impl Author {
-    /// New Things are the caller's.
+    /// Creates an author who becomes the owner of new Things.
     pub fn new(caller: Caller, access: AccessRequest) -> Author {
         let to_new = Access { owner: caller.owner().cloned(), ..Access::default() };
         Author { caller, access, to_new, modified: None, address: None, notes: Vec::new() }
@@ -273,27 +275,27 @@ impl Default for Author {
 pub(super) struct Transaction {
     pub author: Author,
     pub writes: Vec<Write>,
-    /// The change of a namespace, if there is one.
+    /// Change of a namespace, if any.
     pub namespace: Option<NamespaceWrite>,
-    /// True if the writes are applied and taken back, so that their outcomes are all that comes of them.
+    /// True if the writes are applied and then rolled back, so only their outcomes are returned.
     pub dry_run: bool,
-    /// True if it is for an API key that is revoked.
+    /// True if the transaction revokes an API key.
     pub revokes_key: bool,
 }
 
 impl Transaction {
-    /// One that changes no namespace and isn't taken back.
+    /// Creates a transaction that changes no namespace and is not rolled back.
     pub fn new(author: Author, writes: Vec<Write>) -> Transaction {
         Transaction { author, writes, namespace: None, dry_run: false, revokes_key: false }
     }
 
-    /// One that writes nothing but an entry of the audit trail, and what has moved.
+    /// Creates a transaction that writes only an audit entry and pending local state.
     pub fn noting(note: Option<AuditEntry>) -> Transaction {
         Transaction::new(Author { notes: Vec::from_iter(note), ..Author::default() }, Vec::new())
     }
 
-    /// True if nothing comes of it but that something is gone, or that fewer see it: it may be what makes room, or can't
-    /// wait for that.
+    /// True if the transaction only removes data or restricts access. It may free disk space, or must not be delayed
+    /// by a lack of it.
     pub fn takes_away(&self) -> bool {
         let is_removal = |write: &Write| {
             let operation = &write.operation;
@@ -313,12 +315,12 @@ impl From<Vec<Write>> for Transaction {
     }
 }
 
-/// The result of a transaction.
+/// Result of a transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// One outcome a write.
+    /// Outcomes, in the order of the writes.
     pub outcomes: Vec<Outcome>,
-    /// The remarks on it.
+    /// Remarks on the writes.
     pub remarks: Vec<Remark>,
 }
 
@@ -336,86 +338,88 @@ impl<const N: usize> PartialEq<[Outcome; N]> for Applied {
     }
 }
 
-/// A remark: what came of a write beside its outcome.
+/// A side effect of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
-    /// A part of a document went with its last declaration.
+    /// A part of a document was removed with its last declaration.
     PartRemoved(String, Seq),
-    /// A part of a document was there already, and isn't its own: it stays as it is.
+    /// A part of a document already existed and belongs to another document or to itself. It is left unchanged.
     PartExists(String),
-    /// A document no longer has a part: it was registered by itself, was removed or is another's now.
+    /// A document no longer has a part: the part was registered by itself, was removed, or belongs to another
+    /// document now.
     PartLeft {
-        /// The part.
+        /// Id of the part.
         id: String,
-        /// The documents.
+        /// Ids of the documents.
         documents: Vec<String>,
     },
-    /// Edits by hand stay, where an import says something else.
+    /// Edits by hand are kept although the import changed the same content.
     EditsKept {
-        /// The record.
+        /// Id of the record.
         id: String,
-        /// The pointers that both changed.
+        /// JSON Pointers to members changed by both.
         pointers: Vec<String>,
     },
-    /// The edits are kept and not served: more see the record than when they were made, or what they give is no longer valid.
+    /// The edits are kept but not served: either the record is visible to more callers than when they were made, or
+    /// the edited text is no longer valid.
     EditsNotServed(String),
-    /// The other declarations of a record ended, since what was put has nothing in common with them.
+    /// The other declarations of a record ended, since the new text has nothing in common with them.
     DeclarationsEnded(String),
-    /// A version isn't served: there is a higher one.
+    /// A version is not served because there is a higher version.
     NotServed {
-        /// The record.
+        /// Id of the record.
         id: String,
-        /// The version that is served.
+        /// Served version.
         served: Option<String>,
     },
-    /// What is served after a removal was stored in another format, and lacks what was served before.
+    /// After a removal, the served text comes from another format and lacks content of the text served before.
     Lossy {
-        /// The record.
+        /// Id of the record.
         id: String,
-        /// The version that is served from now on.
+        /// Version now served.
         version: Option<String>,
-        /// Its format.
+        /// Format of the served version.
         format: Option<String>,
-        /// Content that it lacks.
+        /// Missing content.
         losses: Box<Losses>,
     },
-    /// There were more versions than are kept.
+    /// The oldest version was dropped because the maximum number of versions is exceeded.
     VersionDropped(String, Option<String>),
-    /// Fewer are shown these versions than see the record.
+    /// Some versions are visible to fewer callers than the record.
     VersionsHidden {
-        /// The record.
+        /// Id of the record.
         id: String,
-        /// The versions that aren't served.
+        /// Versions that are not served.
         versions: Vec<Option<String>>,
-        /// True if what it was converted from is hidden by edits.
+        /// True if edits hide the original.
         has_original: bool,
     },
-    /// Fewer see a record than before, since what is left to be served was hidden.
+    /// The record has become visible to fewer callers, since only hidden versions remained to be served.
     AccessNarrowed {
-        /// The record.
+        /// Id of the record.
         id: String,
-        /// Its visibility from now on.
+        /// New visibility of the record.
         visibility: Visibility,
     },
 }
 
-/// The result of a write.
+/// Result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The record is new.
+    /// The record was created.
     Created(Seq),
     /// The record was replaced.
     Updated(Seq),
-    /// The stored form is what it was; at most the expiry moved, or the metadata changed.
-    /// The seq is that of its last change.
+    /// The stored text is unchanged; at most the expiry or the metadata changed. The position is that of the last
+    /// change.
     Renewed(Seq),
-    /// As a renewal, and the original was replaced by one of the same format.
+    /// Like a renewal, but the original was replaced by another original in the same format.
     OriginalUpdated(Seq),
-    /// As a renewal, and a version that isn't served was stored, replaced or removed.
+    /// Like a renewal, but a version that is not served was stored, replaced, or removed.
     VersionsUpdated(Seq),
-    /// The record is gone.
+    /// The record was removed.
     Removed(Seq),
-    /// A purge found nothing due, so that what comes after it in the same command isn't written either.
+    /// A purge found that the record is not due. Later writes of the same transaction are not applied either.
     NotDue,
 }
 
