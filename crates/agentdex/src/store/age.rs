@@ -1,6 +1,6 @@
-//! `Age`: the age of the oldest entries of a log, which may have arrived while the clock was wrong.
+//! `Age`: the age of the oldest entries of a log, some of which may have been written while the clock was wrong.
 //!
-//! An entry is as old as the latest arrival up to it that isn't in the future.
+//! The age of an entry is based on the latest arrival time among the entries up to it, ignoring times in the future.
 
 use crate::{Result, change::Timestamp};
 
@@ -15,8 +15,8 @@ pub(super) struct Age {
 }
 
 impl Age {
-    /// Looks for an arrival that isn't in the future, if none is known yet, among some of the entries after one: their
-    /// numbers and arrivals.
+    /// Searches some of the entries after a number for an arrival time that isn't in the future, unless such a time
+    /// is already known. `entries_after` returns the numbers and arrival times.
     pub fn find<I>(&mut self, now: Timestamp, entries_after: impl FnOnce(u64) -> I) -> Result<()>
     where
         I: Iterator<Item = Result<(u64, Option<Timestamp>)>>,
@@ -39,12 +39,12 @@ impl Age {
         Ok(())
     }
 
-    /// Returns the arrival that the age of the next entry goes by; none if none is known.
+    /// Returns the arrival time on which the age of the next entry is based, or `None` if it is unknown.
     pub fn of_next(&self, arrival: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         self.arrived.max(arrival.filter(|arrival| *arrival <= now))
     }
 
-    /// Notes that the entry was dropped whose age went by an arrival.
+    /// Records that the next entry, whose age was based on `arrived`, was dropped.
     pub fn drop_next(&mut self, arrived: Option<Timestamp>) {
         self.arrived = arrived;
     }

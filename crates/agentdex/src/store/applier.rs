@@ -1,9 +1,8 @@
-//! `Applier`: commands in, records and changes out; the same ones wherever the same commands are applied
-//! to the same tree. It reads no clock and draws nothing at random: moments come with the command.
+//! `Applier`: converts commands to records and changes. It is deterministic: it reads no clock and uses no random
+//! numbers, and times are part of the command, so the same commands applied to the same tree give the same result.
 //!
-//! The commands of a commit are applied in memory one after the other. Each write sees what the writes
-//! before it have staged, so preconditions hold in log order; a command that fails takes back what it
-//! has staged.
+//! The commands of a commit are applied in memory one after the other. Each write sees the staged results of earlier
+//! writes, so preconditions are checked in log order. A failed command is rolled back.
 
 use sled::IVec;
 
@@ -37,12 +36,12 @@ pub(super) struct Command {
 /// The time at which a command is applied, by the log and by the clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// The time of the log, which doesn't go back.
+    /// Time of the log, which never goes backward.
     pub at: Timestamp,
-    /// The clock that expiry is tested by, as readers ask: the time of the log stays ahead of a clock that was
-    /// set back.
+    /// Time of the clock, used for expiry as in reads. If the clock is set back, the time of the log stays ahead of
+    /// it.
     pub clock: Timestamp,
-    /// When the store was opened, as long as not every expiry has its grace in the tree.
+    /// Time at which the store was opened, until all extended expiries have been written to the tree.
     pub opened: Option<Timestamp>,
 }
 
@@ -82,7 +81,7 @@ pub(super) struct Particulars<'a> {
     pub id: &'a str,
     pub expiry: Expiry,
     pub original: Option<&'a Original>,
-    /// When it was created, if that was elsewhere.
+    /// Time of creation, if the record was created elsewhere.
     pub created: Option<Timestamp>,
 }
 
@@ -100,13 +99,13 @@ pub(super) struct Staged {
     pub moved: Vec<(IVec, bool)>,
     pub restricted: Vec<(String, Access)>,
     pub namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
-    /// True if it takes a right away.
+    /// True if the command restricts access or revokes a key.
     pub revokes: bool,
     pub audited: audit::End,
 }
 
 impl<'a> Applier<'a> {
-    /// `audited` is the end of the audit trail.
+    /// Creates an applier. `audited` is the end of the audit trail.
     pub fn new(tree: &'a sled::Tree, state: State, audited: audit::End, gaps: Gaps, moment: Moment) -> Applier<'a> {
         let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
@@ -127,7 +126,8 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Stages all writes of a command, or none. The outcomes of a dry run have the last seq that each record has now.
+    /// Stages all writes of a command atomically. In a dry run, the outcomes have the current last positions of the
+    /// records.
     pub fn apply(&mut self, command: Command) -> Result<Applied> {
         let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
         let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
@@ -181,18 +181,18 @@ impl<'a> Applier<'a> {
         Ok(if found.expiry.is_due(self.moment.clock) { Seq::ZERO } else { found.record.seq })
     }
 
-    /// Writes the grace after a start into the tree.
+    /// Writes the extended expiry of a record after a restart.
     pub fn grant_grace(&mut self, id: &str) -> Result<()> {
         let granted = extended(self.expiry(id)?, self.moment.opened);
         self.move_expiry(id, true, granted)
     }
 
-    /// Stages something that is no write to a record.
+    /// Stages a value that is not part of a record.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
         self.overlay.set(key, value);
     }
 
-    /// The batch; none where nothing is to be written.
+    /// Returns the batch, or `None` if there is nothing to write.
     pub fn finish(self) -> Result<Option<Staged>> {
         if self.overlay.is_empty() {
             return Ok(None);

@@ -1,15 +1,17 @@
-//! The audit trail: what authenticated callers have changed, written with the change, and what callers were denied.
+//! The audit trail: changes by authenticated callers, written atomically with the change, and denied requests.
 //!
-//! Entries have one numbering and four chains, by who can write how many of them ([`AuditChain`]). Each chain lies under
-//! keys of its own and is trimmed from its front, by its own count, so that many changes by one key push out changes alone.
-//! By age it is trimmed as the log is: the latest entries of each chain stay whatever their age.
-//! An entry has the SHA-256 of the stored entry before it in its chain, and its place there. Trimming notes the last entry
-//! that it drops under `m/audit`, in the same batch. So no chain has a hole, the oldest entry of each can be verified,
-//! and the places of the last entries add up to the last number: [`Verification`] says where that isn't so.
-//! Only the newest entries of all can be missing unnoticed, and whoever can write the data directory can write all of it
-//! again: a copy of one entry elsewhere proves that of all before it in its chain.
+//! Entries are numbered consecutively across four chains, which differ in who can write how many entries
+//! ([`AuditChain`]). Each chain has its own key range and is trimmed at its front by its own count, so many changes
+//! by a single key can only displace changes. Trimming by age works as for the log: the latest entries of each chain
+//! are retained regardless of age.
 //!
-//! Entries of older versions have no hash: the chain of changes begins with the first that has one.
+//! An entry contains its ordinal in the chain and the SHA-256 of the chain's previous stored entry. Trimming records
+//! the last dropped entry under `m/audit` in the same batch. So chains have no gaps, the oldest entry of each chain
+//! can be verified, and the ordinals of the last entries add up to the last number; [`Verification`] reports any
+//! deviation. Only the removal of the newest entries can't be detected, and anyone with write access to the data
+//! directory can rewrite all of it. A copy of an entry stored elsewhere proves all earlier entries of its chain.
+//!
+//! Entries of older versions have no hash; the chain of changes starts with the first entry that has a hash.
 
 use std::{
     collections::BTreeMap,
@@ -81,7 +83,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Makes an entry the next one, and returns its key and what is stored under it. One without a chain is a change.
+    /// Appends an entry, and returns its key and value. An entry without a chain belongs to the chain of changes.
     pub fn append(&mut self, entry: AuditEntry) -> (IVec, IVec) {
         let chain = entry.chain.unwrap_or(AuditChain::Changes);
         let link = &mut self.chains[chain as usize];
@@ -138,7 +140,7 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Finds its end.
+    /// Loads the end of the audit trail.
     pub fn load(tree: &Tree) -> Result<Audit> {
         let db = tree.db()?;
         let dropped = read_dropped(db.get(layout::AUDIT_DROPPED_KEY).map_err(reading)?)?;
@@ -153,17 +155,17 @@ impl Audit {
         Ok(Audit { end: RwLock::new(end), ages: Mutex::default() })
     }
 
-    /// Its durable end.
+    /// Returns the durable end.
     pub fn last(&self) -> End {
         *self.end.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Entries up to this one are durable.
+    /// Publishes a new durable end.
     pub fn publish(&self, last: End) {
         *self.end.write().unwrap_or_else(PoisonError::into_inner) = last;
     }
 
-    /// At most `limit` entries after one. Those that can't be read are reported and passed over.
+    /// Returns up to `limit` entries with numbers greater than `after`. Unreadable entries are reported and skipped.
     pub fn read(&self, tree: &Tree, after: u64, limit: usize) -> Result<Audited> {
         let (db, last) = (tree.db()?, self.last().number);
         let mut entries: Vec<AuditEntry> = Vec::new();
@@ -188,8 +190,9 @@ impl Audit {
         Ok(Audited { entries, last })
     }
 
-    /// Drops some of what is beyond retention, of which each chain has its own; true if there may be more. An entry is as
-    /// old as the latest arrival up to it in its chain that isn't in the future. No commit may run meanwhile.
+    /// Drops some of the entries beyond retention, separately for each chain. Returns true if there may be more. The
+    /// age of an entry is based on the latest arrival time among the entries up to it in its chain, ignoring times in
+    /// the future. No commit may run meanwhile.
     pub fn trim_step(&self, state: &mut State, tree: &Tree, now: Timestamp, options: &Options) -> Result<bool> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
@@ -252,7 +255,8 @@ struct Verified {
 }
 
 impl Verification {
-    /// Reads one key of the trail; none for what can't be decoded, and false for a key that isn't part of it.
+    /// Reads a key of the trail. Returns `None` if it can't be decoded, and false if the key is not part of the
+    /// trail.
     pub fn read(&mut self, key: &[u8], value: &[u8]) -> Option<bool> {
         if key == layout::AUDIT_DROPPED_KEY {
             self.dropped = serde_json::from_slice(value).ok()?;
@@ -291,7 +295,7 @@ impl Verification {
         Some(true)
     }
 
-    /// The places and faults of the chains, once all was read.
+    /// Returns the places and descriptions of faults in the chains, after all keys were read.
     pub fn faults(mut self) -> Vec<(String, String)> {
         let (mut places, mut number) = (0, 0);
         for chain in AuditChain::ALL {

@@ -1,4 +1,4 @@
-//! Entries of the audit trail that writes of records make.
+//! Audit entries for writes of records.
 
 use agentdex_api::{AuditChain, AuditEntry, AuditedState};
 use sled::IVec;

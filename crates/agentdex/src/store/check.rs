@@ -26,10 +26,10 @@ use crate::{
 /// The most faults that are listed.
 const MOST_FAULTS: usize = 1000;
 
-/// Something that isn't as it should be.
+/// An inconsistency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The item concerned, such as `the record "urn:x"`.
+    /// Item concerned, such as `the record "urn:x"`.
     pub place: String,
     /// Description of the fault.
     pub message: String,
@@ -41,17 +41,17 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The result of a consistency check: the number of items checked, and the faults found.
+/// Result of a consistency check: the numbers of items checked, and the faults found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Records, those included that have expired and aren't purged yet.
+    /// Number of records, including expired records that are not yet purged.
     pub records: u64,
-    /// Changes that the log has.
+    /// Number of changes in the log.
     pub changes: u64,
-    /// The faults, at most 1,000.
+    /// Faults, at most 1,000.
     pub faults: Vec<Fault>,
-    /// Notes about what is in order and may not be what was meant, at most 1,000: Things in namespaces that nobody has claimed,
-    /// and changes that were written with a clock ahead of now.
+    /// Notes about consistent data that may be unintended, at most 1,000: Things in unclaimed namespaces, and changes
+    /// made with the clock ahead of the current time.
     pub notes: Vec<Fault>,
 }
 

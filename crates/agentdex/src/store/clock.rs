@@ -1,5 +1,5 @@
-//! `LogClock`: the time of the log, which never goes back by itself. Where it is ahead of the clock, it stays where it is until
-//! the clock has caught up, or until it is set back by hand.
+//! `LogClock`: the time of the log, which never goes backward by itself. If it is ahead of the clock, it stops until
+//! the clock has caught up or until it is reset by hand.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct LogClock(AtomicI64);
 
 impl LogClock {
-    /// Reads the time of the last entry, or that which was set after it.
+    /// Reads the time of the last entry, or a later reset.
     pub fn load(view: &View) -> Result<LogClock> {
         let set = view.tree.get(layout::CLOCK_KEY)?;
         let set = set.map(|bytes| value::decode_clock(&bytes)).transpose()?;
@@ -31,17 +31,17 @@ impl LogClock {
         Timestamp(self.0.load(Ordering::Acquire))
     }
 
-    /// Moves the time of the log to that of the clock, unless it is ahead, and returns it.
+    /// Advances the time of the log to that of the clock, unless it is ahead, and returns it.
     pub fn advance(&self, clock: Timestamp) -> Timestamp {
         Timestamp(self.0.fetch_max(clock.0, Ordering::AcqRel).max(clock.0))
     }
 
-    /// Sets the time of the log; to be called once what [`LogClock::set_after`] encodes is durable.
+    /// Resets the time of the log. Call it when the value encoded by [`LogClock::set_after`] is durable.
     pub fn set(&self, at: Timestamp) {
         self.0.store(at.0, Ordering::Release);
     }
 
-    /// Encodes a time that is set after the last entry of a log.
+    /// Encodes a reset of the time after the last entry of a log.
     pub fn set_after(last: Seq, at: Timestamp) -> (sled::IVec, sled::IVec) {
         (layout::CLOCK_KEY.into(), value::encode_clock(last, at))
     }

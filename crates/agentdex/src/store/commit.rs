@@ -1,11 +1,12 @@
-//! `Committer`: assigns seqs, applies, flushes, and only then acknowledges. One commit at a time.
+//! `Committer`: assigns positions, applies writes, flushes, and only then acknowledges. Only one commit runs at a
+//! time.
 //!
-//! A thread that waits for its transaction commits it itself if nobody else is committing, and with it
-//! what others have submitted meanwhile; it then hands over to the next who waits. Who waits in
-//! asynchronous code must not commit, and for them a thread of the committer's own does.
+//! A thread waiting for its transaction commits it itself if no other commit is running, together with all
+//! transactions submitted meanwhile, and then hands over to the next waiting thread. Waiters in async code must not
+//! commit; the committer's own thread does it for them.
 //!
-//! A flush that fails fails its whole round and closes the store to writes: what the disk holds from
-//! then on is known only to the next open. So does a panic.
+//! A failed flush fails all transactions of its round and closes the store to writes, since the content of the disk
+//! is unknown until the store is opened again. The same applies to a panic.
 
 use std::{
     future::Future,
@@ -97,7 +98,8 @@ impl Committer {
         Ok((before, now))
     }
 
-    /// Takes a transaction, which is committed once its ticket is waited for, polled or dropped, or with another.
+    /// Submits a transaction. It is committed when its ticket is waited for, polled, or dropped, or together with
+    /// another transaction.
     pub fn submit(self: &Arc<Self>, transaction: Transaction) -> Ticket {
         let reply = Arc::new(Reply::default());
         let mut queue = self.queue();
@@ -113,7 +115,7 @@ impl Committer {
         Ticket { committer: self.clone(), reply, signal, is_attended: false }
     }
 
-    /// Says that local state has moved that is to be written soon.
+    /// Schedules a write of node-local state.
     pub fn write_local_soon(&self) -> Result<()> {
         let mut queue = self.queue();
         if queue.is_closing {
@@ -125,13 +127,13 @@ impl Committer {
         Ok(())
     }
 
-    /// Takes no more transactions; the committer's own thread commits what it was given and ends.
+    /// Stops accepting transactions, commits the queued ones, and terminates the committer thread.
     pub fn close(&self) {
         self.queue().is_closing = true;
         self.background.notify_one();
     }
 
-    /// Wakes all who wait for changes, and releases the directory. To be called once all is committed.
+    /// Wakes everyone waiting for changes, and releases the directory. Call it when everything is committed.
     pub fn release(&self) {
         self.view.log.end();
         self.witness.end();
@@ -142,7 +144,7 @@ impl Committer {
         self.view.tree.close();
     }
 
-    /// Drops what the log needs no longer, in steps between commits.
+    /// Drops entries of the log beyond its retention, in steps between commits.
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
         let options = &self.view.options;
         loop {
@@ -163,14 +165,14 @@ impl Committer {
         }
     }
 
-    /// The thread of the witness: writes slots until the store is closed.
+    /// Runs the thread of the witness, which writes slots until the store is closed.
     pub fn run_witness(&self) {
         if let Err(error) = self.witness.run() {
             self.view.close(witnessing(&self.witness, &error));
         }
     }
 
-    /// All keys and values as of now.
+    /// Takes a snapshot of all keys and values.
     pub fn snapshot(&self) -> Result<Snapshot> {
         // After a failed commit the tree has what may not be there at the next start.
         let work = self.work();
@@ -178,8 +180,8 @@ impl Committer {
         Snapshot::begin(self.view.clone(), work.state.last, work.state.records)
     }
 
-    /// Runs the committer's own thread until the store is closed. It commits the transactions that no waiting thread
-    /// commits, writes local state when that is due, and grants the grace after a restart.
+    /// Runs the committer's own thread until the store is closed. It commits transactions without a waiting thread,
+    /// writes local state when due, and extends expiries after a restart.
     pub fn run(&self) {
         while let Some(errand) = self.next_errand() {
             let done = catch_unwind(AssertUnwindSafe(|| match errand {
@@ -484,7 +486,7 @@ impl Work {
     }
 }
 
-/// Waits for a transaction to become durable: as a future, or by [`Ticket::wait`].
+/// Handle for waiting until a transaction is durable, either as a future or with [`Ticket::wait`].
 #[must_use = "a write is acknowledged by its ticket"]
 pub struct Ticket {
     committer: Arc<Committer>,
@@ -495,10 +497,10 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Blocks until the transaction is durable; also inside an asynchronous runtime.
+    /// Blocks until the transaction is durable. May be called within an async runtime.
     ///
     /// # Errors
-    /// [`crate::Error::PreconditionFailed`] of the first write that failed (then none was applied),
+    /// [`crate::Error::PreconditionFailed`] for the first failed write (in which case no write was applied),
     /// [`crate::Error::InvalidId`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`],
     /// [`crate::Error::Store`].
     pub fn wait(mut self) -> Result<Applied> {

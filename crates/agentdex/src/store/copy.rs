@@ -1,4 +1,4 @@
-//! `CopiedDirectory`: a data directory as it is, in a folder for temporary files: what reads a damaged store may change it.
+//! `CopiedDirectory`: a temporary copy of a data directory, since reading a damaged store may modify it.
 
 use std::{
     env, fs, io,
@@ -17,16 +17,16 @@ use crate::{Error, Result};
 /// The folder of the search index.
 const SEARCH: &str = "search";
 
-/// A copy of store, witness and search index; it is removed when this is dropped.
+/// A temporary copy of the store, the witness, and the search index. It is removed on drop.
 #[derive(Debug)]
 pub struct CopiedDirectory(PathBuf);
 
 impl CopiedDirectory {
-    /// Copies a directory that no process has open. Nothing is written to it.
+    /// Copies a directory that no process has open. The original is not modified.
     ///
     /// # Errors
-    /// [`Error::StoreInUse`]; [`Error::DiskFull`] with what is needed in the folder for temporary files (`TMPDIR`);
-    /// [`Error::Io`].
+    /// [`Error::StoreInUse`]; [`Error::DiskFull`] with the space required in the folder for temporary files
+    /// (`TMPDIR`); [`Error::Io`].
     pub fn of(directory: &Path) -> Result<CopiedDirectory> {
         let to = env::temp_dir().join(format!("agentdex-{}", Uuid::new_v4()));
         CopiedDirectory::make(directory, to, &[STORE, SEARCH])
@@ -60,7 +60,7 @@ impl CopiedDirectory {
         Ok(copy)
     }
 
-    /// Its directory.
+    /// Returns the path of the copy.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Damage: records and pages that can't be read, reported once each, while all else is served.
+//! Damage: unreadable records and pages. Each is reported once, while all other data is served.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,7 +51,7 @@ struct Reported {
 }
 
 impl Damage {
-    /// Reports a record that can't be read.
+    /// Reports an unreadable record.
     pub fn report(&self, id: &str, error: &Error) {
         let mut reported = self.lock();
         if reported.ids.contains(id) {
@@ -70,19 +70,19 @@ impl Damage {
         }
     }
 
-    /// True if a record was reported.
+    /// True if the record was reported.
     pub fn has(&self, id: &str) -> bool {
         self.has_ids.load(Ordering::Acquire) && self.lock().ids.contains(id)
     }
 
-    /// Reports an entry of the log that can't be read.
+    /// Reports an unreadable entry of the log.
     pub fn report_change(&self, seq: Seq, error: &Error) {
         let key = layout::log_key(seq);
         let end = layout::key_after(&key);
         self.report_gap(Gap(key, end), &error.to_string());
     }
 
-    /// Reports keys that can't be read.
+    /// Reports a range of unreadable keys.
     pub fn report_gap(&self, gap: Gap, reason: &str) {
         let mut reported = self.lock();
         if reported.gaps.contains_key(&gap.0) {
@@ -100,7 +100,7 @@ impl Damage {
         }
     }
 
-    /// The end of the gap that a key lies in.
+    /// Returns the end of the gap that contains a key.
     pub fn end_of_gap(&self, key: &[u8]) -> Option<IVec> {
         if !self.has_gaps.load(Ordering::Acquire) {
             return None;
@@ -110,7 +110,8 @@ impl Damage {
         (**end > *key).then(|| end.clone())
     }
 
-    /// Tries a key in a search for the end of a page; none once that took too long.
+    /// Tries to read a key while searching for the end of a damaged page. Returns `None` once the search has taken
+    /// too long.
     pub fn search<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         if Duration::from_nanos(self.searched.load(Ordering::Relaxed)) > PATIENCE {
             return None;
@@ -121,17 +122,17 @@ impl Damage {
         Some(found)
     }
 
-    /// Looks for no more ends of damaged pages: a gap reaches as far as what is read.
+    /// Stops searching for the ends of damaged pages: a gap then extends to the end of the range being read.
     pub fn search_no_more(&self) {
         self.searched.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// The gaps that were reported.
+    /// Returns the reported gaps.
     pub fn gaps(&self) -> Vec<Gap> {
         self.lock().gaps.iter().map(|(start, end)| Gap(start.clone(), end.clone())).collect()
     }
 
-    /// The number of records and gaps that were reported.
+    /// Returns the number of reported records and gaps.
     pub fn count(&self) -> usize {
         let reported = self.lock();
         reported.ids.len() + reported.gaps.len()

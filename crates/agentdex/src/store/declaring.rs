@@ -1,7 +1,8 @@
-//! Declarations as they are written: by hand, by a record itself in its versions, and the end of one.
+//! Writing declarations: by hand, by the record itself in its versions, and the end of declarations.
 //!
-//! A record that declares itself, with what is served, has none of this stored. All others are [served](super::serving) from their
-//! declarations, their edits and the accesses of the documents that they are [parts](super::parts) of.
+//! Nothing is stored for a record that declares itself with the served text. All other records are
+//! [served](super::serving) from their declarations, their edits, and the access of the documents of which they are
+//! [parts](super::parts).
 
 use serde_json::{Map, Value};
 
@@ -340,7 +341,7 @@ fn settle_versions(
     Ok(version.filter(|_| !is_in_text))
 }
 
-/// The version that a description names.
+/// Returns the version named by a description.
 pub fn version_of(text: &str) -> Option<String> {
     let thing = serde_json::from_str::<Map<String, Value>>(text).ok()?;
     thing.get("version")?.get("instance")?.as_str().map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The directory of a store: made, locked, and opened as a tree of sled.
+//! Directory of a store: creation, locking, and opening as a sled tree.
 
 use std::{
     fs::{self, DirBuilder},

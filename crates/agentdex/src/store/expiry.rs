@@ -1,11 +1,11 @@
-//! Expiry: what is due, and the grace after a restart.
+//! Expiry: due records, and the extension of expiries after a restart.
 //!
-//! When a store is opened, every expiry that has a ttl is extended to that ttl from then on, so that
-//! a registry that was down doesn't purge everybody who couldn't renew. Readers do that on the fly
-//! until commits, in small steps between writes, have written it into the tree.
+//! When a store is opened, every expiry with a ttl is extended to that ttl from now, so a registry that was down
+//! doesn't purge Things that couldn't renew. Readers apply the extension on the fly until commits have written it to
+//! the tree, in small steps between writes.
 //!
-//! What has expired and isn't purged yet is in memory, found by a scan that goes on where the last one
-//! ended: who asks pays for what has expired since somebody asked, at most for [`SCANNED_AT_ONCE`].
+//! Expired records that are not yet purged are kept in memory. They are found by an incremental scan: a caller pays
+//! for the records expired since the previous call, up to [`SCANNED_AT_ONCE`].
 
 use std::{
     collections::BTreeSet,
@@ -31,18 +31,18 @@ pub(super) struct Grace {
 }
 
 impl Grace {
-    /// The grace of a store that is being opened.
+    /// Starts the extension for a store that is being opened.
     pub fn new(tree: &sled::Tree, opened: Timestamp) -> Grace {
         let nothing_expires = tree.scan_prefix(layout::EXPIRIES).next().is_none();
         Grace { opened, granted: AtomicBool::new(nothing_expires) }
     }
 
-    /// Says that the tree has it now.
+    /// Marks the extension as written to the tree.
     pub fn grant(&self) {
         self.granted.store(true, Ordering::Release);
     }
 
-    /// When the store was opened, as long as the tree doesn't have the grace yet.
+    /// Returns the time at which the store was opened, until the extension is written to the tree.
     pub fn pending(&self) -> Option<Timestamp> {
         (!self.granted.load(Ordering::Acquire)).then_some(self.opened)
     }
@@ -78,7 +78,7 @@ impl Expiries {
         Expiries { tree, grace, expired: Mutex::new(expired) }
     }
 
-    /// The durable expiry of a record; none where there is none.
+    /// Returns the durable expiry of a record, or `None` if it has no expiry.
     pub fn of(&self, id: &str) -> Result<Option<Expiry>> {
         let Some(bytes) = self.tree.get(&layout::expiry_key(id))? else { return Ok(None) };
         value::decode_expiry(&bytes).map(|expiry| Some(extended(expiry, self.grace.pending())))
@@ -112,8 +112,8 @@ impl Expiries {
         Ok(ids)
     }
 
-    /// Returns the number of expired records, and the result of `records`, which is read under the same lock. Where
-    /// very many have just expired, some of them don't count yet.
+    /// Returns the number of expired records, and the result of `records`, called under the same lock. When very many
+    /// records have just expired, some of them are not counted yet.
     pub fn count(&self, now: Timestamp, records: impl FnOnce() -> u64) -> Result<(usize, u64)> {
         let mut expired = self.lock();
         self.scan_on(&mut expired, now)?;
@@ -123,7 +123,7 @@ impl Expiries {
         Ok((count, records()))
     }
 
-    /// Takes over which expiries a durable batch has added (true) or removed; `show` shows the batch to readers.
+    /// Applies the expiries added (true) or removed by a durable batch. `show` makes the batch visible to readers.
     pub fn publish(&self, moved: Vec<(IVec, bool)>, show: impl FnOnce()) {
         let mut expired = self.lock();
         show();
@@ -161,7 +161,7 @@ impl Expiries {
         Ok(stopped_at.is_some())
     }
 
-    /// The next expiries in the order of ids, at most `limit`: id and key.
+    /// Returns the next expiries in order of ids, at most `limit`, as ids and keys.
     pub fn page(&self, start: &IVec, limit: usize) -> Result<Vec<(String, IVec)>> {
         let db = self.tree.db()?;
         let named = |(key, _): (IVec, IVec)| Ok((layout::name_of(&key, layout::EXPIRIES)?, key));

@@ -1,4 +1,4 @@
-//! `Gaps`: numbers that the positions of the log leave out, for tests of whatever reads the log.
+//! `Gaps`: gaps between positions of the log, for tests of its readers.
 
 use crate::change::Seq;
 
@@ -9,7 +9,7 @@ const VARIABLE: &str = "AGENTDEX_TEST_GAPS";
 /// The most numbers that are left out before a position.
 const MOST_LEFT_OUT: u64 = 6;
 
-/// The numbers that the positions of a log leave out: none, or by a seed some before each of them.
+/// Gaps between the positions of a log: either no gaps, or pseudorandom gaps before each position.
 #[derive(Debug, Clone, Copy)]
 pub struct Gaps(Option<u64>);
 
@@ -17,12 +17,12 @@ impl Gaps {
     /// Positions without gaps.
     pub const NONE: Gaps = Gaps(None);
 
-    /// Up to six numbers left out before each position, the same ones for the same seed.
+    /// Gaps of up to six numbers before each position, determined by the seed.
     pub fn seeded(seed: u64) -> Gaps {
         Gaps(Some(seed))
     }
 
-    /// The position after `last`. It depends on nothing else, so that it can be asked for again.
+    /// Returns the position after `last`. It depends only on `last`, so it is reproducible.
     pub fn after(self, last: Seq) -> Seq {
         let left_out = self.0.map_or(0, |seed| mixed(seed, last.0) % (MOST_LEFT_OUT + 1));
         Seq(last.0.saturating_add(1 + left_out))

@@ -1,4 +1,4 @@
-//! `Held`: the data directories that this process has open, so that a second open can say so.
+//! `Held`: the data directories opened by this process, so that a second open can report it.
 
 use std::{
     collections::BTreeSet,
@@ -13,14 +13,14 @@ static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub(super) struct Held(PathBuf);
 
 impl Held {
-    /// Notes that a directory that exists is open.
+    /// Marks an existing directory as open.
     pub fn new(directory: &Path) -> Held {
         let directory = resolved(directory);
         held().insert(directory.clone());
         Held(directory)
     }
 
-    /// True if this process has a directory open.
+    /// True if this process has the directory open.
     pub fn is_held(directory: &Path) -> bool {
         held().contains(&resolved(directory))
     }

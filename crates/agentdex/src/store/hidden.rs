@@ -1,4 +1,5 @@
-//! Hidden texts: versions and originals with a narrower audience than their record. Becoming the served text never publishes one.
+//! Hidden texts: versions and originals with a narrower audience than their record. A hidden text is never published
+//! by becoming the served text.
 
 use super::{
     applier::{Applier, Found},

@@ -1,4 +1,4 @@
-//! Inspecting a copy of a store: all that can be read of it, compared with itself and with its witness.
+//! Inspection of a copy of a store: all readable data is checked for consistency and compared with the witness.
 
 use std::{fs, io, path::Path};
 
@@ -25,31 +25,31 @@ use crate::{
     change::{Epoch, Seq},
 };
 
-/// The result of an inspection.
+/// Result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// The numbers of readable records and changes, and all faults.
+    /// Numbers of readable records and changes, and all faults.
     pub checked: Checked,
-    /// The verdict.
+    /// Overall verdict.
     pub verdict: Verdict,
 }
 
-/// The verdict about a store.
+/// Verdict on a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is there.
+    /// The store is complete.
     InOrder,
-    /// The faults name all that is lost; the registry opens.
+    /// Some data is lost; all losses are listed as faults. The registry can be opened.
     Damaged,
-    /// The registry doesn't open.
+    /// The registry refuses to open the store.
     Refused,
-    /// It is older than it was, and doesn't open.
+    /// The store is older than its last recorded state. The registry refuses to open it.
     Behind {
-        /// The number of commits that are missing.
+        /// Number of missing commits.
         commits: u64,
-        /// The last position that it has, and the one that it had.
+        /// Last position found in the store.
         found: Seq,
-        /// The last position that it had.
+        /// Last position recorded by the witness.
         expected: Seq,
     },
 }

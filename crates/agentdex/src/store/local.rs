@@ -1,8 +1,9 @@
-//! Node-local state, which is not part of the log: the positions of followers, the sessions of network followers, saved
-//! queries and API keys. It lies under keys of its own, and a replicated log would leave it alone.
+//! Node-local state, which is not part of the log: positions of followers, sessions of network followers, saved
+//! queries, and API keys. It has its own keys, which a replicated log would not include.
 //!
-//! What moves waits in memory and is written with the next commit, or after [`WRITE_AFTER`] with one of
-//! its own; who stores a query or a key waits for that commit. A position that is lost in a crash makes its follower repeat what it did, never skip anything.
+//! Pending values are held in memory and written with the next commit, or by a separate commit after [`WRITE_AFTER`].
+//! Callers that store a query or a key wait for that commit. If a position is lost in a crash, its follower repeats
+//! work but never skips anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -75,7 +76,7 @@ impl State {
 }
 
 impl Local {
-    /// Reads all positions.
+    /// Loads all positions.
     pub fn load(tree: &Arc<Tree>) -> Result<Local> {
         let db = tree.db()?;
         let mut state = State::default();
@@ -90,7 +91,7 @@ impl Local {
         self.state().positions.get(follower).copied()
     }
 
-    /// Moves or removes a position; true if it is the first that moved since the last write.
+    /// Moves or removes a position. Returns true if this is the first pending value since the last write.
     pub fn move_position(&self, follower: &str, position: Option<Position>) -> Result<bool> {
         check_length("length of the name of a follower in bytes", follower.len(), MAX_NAME_BYTES)?;
         let mut state = self.state();
@@ -103,7 +104,7 @@ impl Local {
         Ok(first)
     }
 
-    /// Puts or removes a named value; true if it is the first that moved since the last write.
+    /// Sets or removes a named value. Returns true if this is the first pending value since the last write.
     pub fn move_value(&self, kind: Kind, name: &str, value: Option<Vec<u8>>) -> Result<bool> {
         let (of_name, of_value) = match kind {
             Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
@@ -118,12 +119,12 @@ impl Local {
         Ok(first)
     }
 
-    /// True if a named value waits to be written.
+    /// True if a named value is pending.
     pub fn has_moved(&self, kind: Kind, name: &str) -> bool {
         self.state().moved_values.contains_key(&(kind, name.to_owned()))
     }
 
-    /// The values of a kind, by name.
+    /// Returns the values of a kind, sorted by name.
     pub fn values(&self, kind: Kind) -> Result<Vec<(String, Vec<u8>)>> {
         let state = self.state();
         let mut values = BTreeMap::new();
@@ -141,19 +142,19 @@ impl Local {
         Ok(values.into_iter().collect())
     }
 
-    /// Takes back a value that moved and isn't written yet.
+    /// Discards a pending value.
     pub fn take_back(&self, kind: Kind, name: &str) {
         self.state().moved_values.remove(&(kind, name.to_owned()));
     }
 
-    /// The keys that are revoked, and that the tree still has; from now on they count as removed.
+    /// Takes the revoked keys that are still in the tree. They count as removed from now on.
     pub fn take_revoked(&self) -> Vec<(IVec, Option<IVec>)> {
         let is_revoked = |key: &(Kind, String), value: &mut Option<Vec<u8>>| key.0 == Kind::Key && value.is_none();
         let revoked = self.state().moved_values.extract_if(.., is_revoked).collect::<Vec<_>>();
         revoked.into_iter().map(|((kind, name), _)| (kind.key(&name), None)).collect()
     }
 
-    /// Some of what the tree doesn't have yet, and whether that is all; from now on it counts as written.
+    /// Takes some of the pending values, and returns whether these are all. They count as written from now on.
     pub fn take_moved(&self) -> (Vec<(IVec, Option<IVec>)>, bool) {
         let mut state = self.state();
         let mut moved = Vec::new();

@@ -1,11 +1,12 @@
-//! `Log`: the changes in order. Appending to it, reading it (the latest changes from memory, older ones
-//! from the tree), and retention.
+//! `Log`: the changes in order. Appends entries, reads them (recent entries from memory, older entries from the
+//! tree), and applies retention.
 //!
-//! Positions ascend and may have gaps: each entry names the position before it, by which a missing one is noticed, and
-//! distances are counts of entries.
+//! Positions are ascending and may have gaps. Each entry contains the previous position, by which a missing entry is
+//! detected. Distances are counted in entries.
 //!
-//! It knows of records only that a creation is listed in the history once its record is no longer as it was
-//! created; who reads says whether it is. Another log, such as a replicated one, has to offer the same.
+//! The log knows about records only in one respect: a creation is listed in the history once its record has changed,
+//! and readers determine whether it has. An alternative implementation, such as a replicated log, has to provide the
+//! same interface.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -37,21 +38,21 @@ const COUNTED_AT_ONCE: usize = 4096;
 /// A part of the log ends with the change that makes it so large.
 const PART_BYTES: usize = 16 * 1024 * 1024;
 
-/// A part of the log.
+/// Part of the log.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// In ascending order, none missing.
+    /// Entries in ascending order, without gaps.
     pub entries: Vec<Logged>,
-    /// The durable end of the log when this was read.
+    /// Durable end of the log at the time of the read.
     pub last: Seq,
-    /// The oldest entry that the log still has; a position beyond `last` where it has none.
+    /// Oldest entry in the log. A position beyond `last` if the log is empty.
     pub oldest: Seq,
-    /// True if changes after the asked position are gone, or it lies beyond the end: a resync is needed.
+    /// True if the requested position is older than the retained log, or beyond its end. The reader has to resync.
     pub truncated: bool,
 }
 
 impl Part {
-    /// The changes in it.
+    /// Returns the changes among the entries.
     pub fn changes(&self) -> Vec<Arc<LoggedChange>> {
         self.entries.iter().filter_map(Logged::change).cloned().collect()
     }
@@ -81,9 +82,9 @@ pub(super) struct Log {
 /// The start of the log: its oldest entry and the position before that.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
-    /// The position before its oldest entry: that of the last one that retention has dropped.
+    /// Position before the oldest entry: that of the last entry dropped by retention.
     pub trimmed_to: Seq,
-    /// Its oldest entry; where it has none, a position beyond its end.
+    /// Oldest entry. A position beyond the end if the log is empty.
     pub oldest: Seq,
 }
 
@@ -116,31 +117,31 @@ impl Log {
         }
     }
 
-    /// The durable end.
+    /// Returns the durable end.
     pub fn last(&self) -> Seq {
         *self.end.borrow()
     }
 
-    /// When the last change was made, as far as the log has it.
+    /// Returns the time of the last change, if the log contains a change.
     pub fn last_moment(&self) -> Timestamp {
         let last = self.last();
         let entry = self.tree.get(&layout::log_key(last)).ok().flatten();
         entry.and_then(|entry| Entry::decode(last, &entry).ok()).map_or(Timestamp(0), |entry| entry.at)
     }
 
-    /// The durable end, as it moves.
+    /// Returns a receiver for the durable end.
     pub fn watch(&self) -> watch::Receiver<Seq> {
         self.end.clone()
     }
 
-    /// Returns the position of the oldest entry, and the one before it.
+    /// Returns the position of the oldest entry, and the position before it.
     pub fn start(&self) -> Start {
         *read(&self.start)
     }
 
-    /// The number of changes up to a position, counted from the end that the log had when it was opened: those that lie
-    /// between two positions are the difference. Where the position is not among the latest ones, they are counted on
-    /// disk.
+    /// Returns the number of changes up to a position, relative to the end of the log when it was opened. The number
+    /// of changes between two positions is the difference of their ordinals. For older positions, the entries are
+    /// counted on disk.
     pub fn ordinal(&self, position: Seq) -> Result<i64> {
         let (known, (first, left)) = {
             let recent = read(&self.recent);
@@ -168,7 +169,7 @@ impl Log {
         }
     }
 
-    /// Takes changes into the cache that have become durable.
+    /// Caches changes that have become durable.
     pub fn cache(&self, entries: Vec<RecentEntry>) {
         if let Some(first) = entries.first() {
             let mut start = write(&self.start);
@@ -179,14 +180,14 @@ impl Log {
         write(&self.recent).extend(entries);
     }
 
-    /// Says that the log is durable up to `last`.
+    /// Publishes `last` as the durable end.
     pub fn publish(&self, last: Seq) {
         if let Some(end) = &*self.moves_end.lock().unwrap_or_else(PoisonError::into_inner) {
             end.send_if_modified(|seq| std::mem::replace(seq, last) != last);
         }
     }
 
-    /// Ends the log: who waits for changes is woken, and sees that there won't be any.
+    /// Closes the log: everyone waiting for changes is woken and sees the end.
     pub fn end(&self) {
         self.moves_end.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -241,7 +242,8 @@ impl Log {
         Ok(part)
     }
 
-    /// At most `limit` changes after `since` from memory; none if the next one isn't there, or `since` lies beyond the end.
+    /// Returns up to `limit` changes after `since` from memory. Returns `None` if the next change is not cached or if
+    /// `since` is beyond the end.
     pub fn cached(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Logged>> {
         if since >= last {
             return (since == last).then(Vec::new);
@@ -286,8 +288,8 @@ impl Log {
         Ok(changes)
     }
 
-    /// The lives of an id, as far as the log has them: up to whatever was written, since commits announce an entry before
-    /// the end of the log moves.
+    /// Returns the lives of an id, as far as they are in the log. Includes entries that are not yet durable, since
+    /// commits announce an entry before the end of the log moves.
     pub fn lives(&self, id: &str, creations: &impl Creations) -> Result<Lives> {
         let creation = creations.creation(id)?;
         let (start, end) = (layout::history_key(id, Seq::ZERO), layout::history_key(id, Seq(u64::MAX)));
@@ -325,9 +327,10 @@ impl Log {
         Ok(record.seq == seq || record.declared()?.0.iter().any(|declaration| declaration.base == seq))
     }
 
-    /// Drops some of what is beyond retention; true if there may be more. An entry is as old as the latest arrival up to it
-    /// that isn't in the future, and the latest entries stay whatever their age. No commit may run meanwhile; `state` is that of
-    /// the last one. It isn't flushed: what a crash brings back is dropped again.
+    /// Drops some of the entries beyond retention. Returns true if there may be more. The age of an entry is based on
+    /// the latest arrival time among the entries up to it, ignoring times in the future; the latest entries are
+    /// retained regardless of age. No commit may run meanwhile; `state` is that of the last commit. The result is not
+    /// flushed: entries restored by a crash are dropped again.
     pub fn trim_step(&self, state: &mut State, past: &Past, now: Timestamp, options: &Options) -> Result<bool> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));

@@ -1,4 +1,4 @@
-//! Entries of the log that writes append.
+//! Log entries appended by writes.
 
 use sled::IVec;
 

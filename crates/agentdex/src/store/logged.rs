@@ -1,4 +1,4 @@
-//! An entry of the log as its readers get it: a change, or who became a member of a namespace and who no longer is.
+//! An entry of the log as seen by its readers: a change of a Thing or of the members of a namespace.
 
 use std::sync::Arc;
 
@@ -11,46 +11,46 @@ use crate::{
 /// An entry of the log.
 #[derive(Debug, Clone)]
 pub enum Logged {
-    /// A Thing is another one.
+    /// A change of a Thing.
     Change(Arc<LoggedChange>),
-    /// A namespace has other members.
+    /// A change of the members of a namespace.
     Membership(Arc<Membership>),
-    /// A record got a text that isn't served: no reader gets that.
+    /// A text was stored without being served. Not shown to readers.
     Declaration(Silent),
 }
 
-/// An entry that no reader gets.
+/// An entry not shown to readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silent {
-    /// The position in the log.
+    /// Position in the log.
     pub seq: Seq,
-    /// The position of the entry before it.
+    /// Position of the previous entry.
     pub previous: Seq,
-    /// When it was committed.
+    /// Time of the commit.
     pub at: Timestamp,
 }
 
-/// Owners that have become members of a namespace, and that no longer are, by one write.
+/// A change of the members of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// The position in the log.
+    /// Position in the log.
     pub seq: Seq,
-    /// The position of the entry before it.
+    /// Position of the previous entry.
     pub previous: Seq,
-    /// When it was committed.
+    /// Time of the commit.
     pub at: Timestamp,
-    /// The owner who did it; none without authentication.
+    /// Owner who made the change; `None` without authentication.
     pub actor: Option<String>,
-    /// The namespace.
+    /// Number of the namespace.
     pub number: NamespaceNumber,
-    /// Those that are members from here on.
+    /// New members.
     pub joined: Vec<Owner>,
-    /// Those that are no longer.
+    /// Former members.
     pub left: Vec<Owner>,
 }
 
 impl Membership {
-    /// True if it is about an owner.
+    /// True if the owner has joined or left.
     pub fn concerns(&self, owner: &Owner) -> bool {
         self.joined.contains(owner) || self.left.contains(owner)
     }
@@ -62,7 +62,7 @@ impl Membership {
 }
 
 impl Logged {
-    /// The position in the log.
+    /// Returns the position in the log.
     pub fn seq(&self) -> Seq {
         match self {
             Logged::Change(change) => change.seq,
@@ -71,7 +71,7 @@ impl Logged {
         }
     }
 
-    /// When it was committed.
+    /// Returns the time of the commit.
     pub fn at(&self) -> Timestamp {
         match self {
             Logged::Change(change) => change.at,
@@ -80,7 +80,7 @@ impl Logged {
         }
     }
 
-    /// The change, where it is one.
+    /// Returns the change of a Thing, if the entry is one.
     pub fn change(&self) -> Option<&Arc<LoggedChange>> {
         match self {
             Logged::Change(change) => Some(change),
@@ -88,7 +88,7 @@ impl Logged {
         }
     }
 
-    /// True if it is the first entry after a position.
+    /// True if this is the next entry after a position.
     pub fn follows(&self, position: Seq) -> bool {
         match self {
             Logged::Change(change) => change.follows(position),
@@ -97,7 +97,7 @@ impl Logged {
         }
     }
 
-    /// About how many bytes it takes without its renditions.
+    /// Returns the approximate size in bytes, without renditions.
     pub fn weight(&self) -> usize {
         match self {
             Logged::Change(change) => change.weight(),

@@ -1,4 +1,4 @@
-//! A change as readers of the log get it: with the encoded forms that they share.
+//! A change as seen by readers of the log, with shared encoded forms.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use super::renditions::{Renditions, Slot};
 use crate::change::Change;
 
-/// A [`Change`] read from the log. All readers get the same one while it is cached; the first that needs an encoded
-/// form makes it for all.
+/// A [`Change`] read from the log. While it is cached, all readers share it; the first reader that needs an encoded
+/// form creates it for all.
 #[derive(Debug, Clone)]
 pub struct LoggedChange {
     change: Change,
@@ -16,37 +16,37 @@ pub struct LoggedChange {
     pub(super) renditions: Renditions,
 }
 
-/// The reason why a change is one for its reader.
+/// Reason why a reader receives a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOrigin {
-    /// It is the entry of the log as it is.
+    /// The change is an entry of the log, unmodified.
     Entry,
-    /// An update, by which the Thing comes into the sight of the reader or leaves it.
+    /// An update by which the Thing became visible or invisible to the reader.
     Update,
-    /// The reader has become a member of a namespace, or no longer is; with the last description that it saw, where that
-    /// is known.
+    /// A change of membership by which the Thing became visible or invisible to the reader. Contains the last
+    /// description seen by the reader, if known.
     Membership(Option<Box<str>>),
-    /// A deletion of a Thing that the reader never saw while it was connected: it gets the id alone.
+    /// A deletion of a Thing that the reader never saw while it was connected. It contains only the id.
     Unseen {
-        /// True if the reader is no longer a member of a namespace: one entry of the log may be many such changes.
+        /// True if the reader has left a namespace. A single log entry may then lead to many changes.
         by_membership: bool,
     },
 }
 
 impl LoggedChange {
-    /// A change that a reader gets in place of an entry of the log.
+    /// Creates a change that replaces a log entry for a reader.
     #[doc(hidden)]
     pub fn in_place_of(origin: ChangeOrigin, change: Change) -> LoggedChange {
         LoggedChange { change, origin, renditions: Renditions::default() }
     }
 
-    /// The reason why it is a change for its reader.
+    /// Returns the reason why the reader receives the change.
     #[doc(hidden)]
     pub fn origin(&self) -> &ChangeOrigin {
         &self.origin
     }
 
-    /// Returns the encoded form in a slot, which is rendered if nobody has done so before.
+    /// Returns the encoded form in a slot, rendering it if necessary.
     #[doc(hidden)]
     pub fn rendition<T: Send + Sync + 'static>(&self, slot: &Slot<T>, render: impl FnOnce() -> T) -> Arc<T> {
         self.renditions.get_or_render(slot, render)

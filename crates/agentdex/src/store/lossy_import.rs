@@ -1,5 +1,5 @@
-//! Documents in another format than that of what is there: an import drops nothing unless it is meant to, and a removal says what
-//! is lost.
+//! Protection against losses: an import in another format drops content of a record only if requested, and a removal
+//! reports the content lost.
 
 use serde_json::Value;
 

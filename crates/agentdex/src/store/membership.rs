@@ -1,4 +1,4 @@
-//! Namespaces as they are written, and who may show a record to the members of one.
+//! Writes of namespaces, and checks whether an author may make a record visible to the members of a namespace.
 
 use super::{
     applier::Applier,

@@ -1,4 +1,5 @@
-//! Opening: what is there is compared with the witness before anything is written or served; then it is loaded into memory.
+//! Opening a store: its content is compared with the witness before anything is written or served, and then loaded
+//! into memory.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! `Overlay`: the keys that a commit is going to write, over what the tree has.
+//! `Overlay`: the keys to be written by a commit, on top of the tree.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl<'a> Overlay<'a> {
         self.staged.is_empty()
     }
 
-    /// Returns the value of a record, original, metadata or expiry: the staged one, else that of the tree.
+    /// Returns the value of a record, original, metadata, or expiry: the staged value, or else that of the tree.
     pub fn get(&mut self, key: &IVec) -> Result<Option<IVec>> {
         if let Some(staged) = self.staged.get(key) {
             return Ok(staged.clone());
@@ -45,7 +45,8 @@ impl<'a> Overlay<'a> {
         Ok(held)
     }
 
-    /// Returns the staged value, else that of the tree, of a key whose new value readers may see before it is durable.
+    /// Returns the staged value of a key, or else that of the tree. For keys whose new values may be visible before
+    /// they are durable.
     pub fn get_open(&self, key: &IVec) -> Result<Option<IVec>> {
         match self.staged.get(key) {
             Some(staged) => Ok(staged.clone()),
@@ -53,25 +54,26 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Stages what [`Overlay::get`] was called for, or what readers may see before it is durable.
+    /// Stages a value. Requires a prior call of [`Overlay::get`] for the key, unless its new value may be visible
+    /// before it is durable.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
         let replaced = self.staged.insert(key.clone(), value);
         self.undo.push((key, replaced));
     }
 
-    /// Stages a key of which it is known whether the tree has it, with an empty value.
+    /// Stages a key with an empty value, if it is known whether the tree contains the key.
     pub fn set_known(&mut self, key: IVec, is_there: bool, shall_be_there: bool) {
         let value = |there: bool| there.then(IVec::default);
         self.before.entry(key.clone()).or_insert(value(is_there));
         self.set(key, value(shall_be_there));
     }
 
-    /// From here on it can be taken back.
+    /// Sets a savepoint.
     pub fn begin(&mut self) {
         self.undo.clear();
     }
 
-    /// Takes back what was staged since [`Overlay::begin`].
+    /// Rolls back to the savepoint set by [`Overlay::begin`].
     pub fn take_back(&mut self) {
         for (key, replaced) in self.undo.drain(..).rev() {
             match replaced {
@@ -81,7 +83,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Makes a batch of it, and of the state of the store once that is written: the one way to the tree.
+    /// Converts the staged values and the resulting state of the store to a batch, the only way to write to the tree.
     pub fn seal(mut self, mut state: State) -> Result<Sealed> {
         let (mut batch, mut before) = (Batch::default(), Before::new());
         let mut keys = Vec::with_capacity(self.staged.len() + 1);
@@ -115,12 +117,12 @@ impl<'a> Overlay<'a> {
 /// A batch that is ready to be written.
 pub(super) struct Sealed {
     pub batch: Batch,
-    /// The keys that it writes or removes.
+    /// Keys written or removed by the batch.
     pub keys: Vec<IVec>,
-    /// The former values, which readers are to see until it is durable.
+    /// Former values, shown to readers until the batch is durable.
     pub before: Before,
-    /// The state of the store once it is written.
+    /// State of the store after the batch.
     pub state: State,
-    /// True if it changes or removes a key or a namespace.
+    /// True if the batch changes or removes a key or a namespace.
     pub revokes: bool,
 }

@@ -1,4 +1,4 @@
-//! Panics of sled, which has some for files that it doesn't expect. They are caught, and become errors.
+//! Panics of sled about unexpected files. They are caught and converted to errors.
 
 use std::{
     cell::Cell,
@@ -14,7 +14,7 @@ thread_local! {
 /// The number of stores that are being opened, by threads of sled as well.
 static OPENING: AtomicUsize = AtomicUsize::new(0);
 
-/// True if a panic of this thread is caught and reported: a panic hook has nothing to say of it.
+/// True while a panic of this thread would be caught and reported, so a panic hook need not report it.
 pub fn is_caught() -> bool {
     CATCHING.get() > 0 || OPENING.load(Ordering::Acquire) > 0
 }

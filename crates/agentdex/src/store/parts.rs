@@ -1,5 +1,5 @@
-//! Parts: records that documents of other records declare. They have the access, the owner and the expiry of these, and go with
-//! the last of them.
+//! Parts: records declared by documents of other records. They inherit the access, owner, and expiry of these
+//! records, and are removed with the last declaration.
 
 use std::collections::BTreeSet;
 

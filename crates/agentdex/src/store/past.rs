@@ -1,8 +1,8 @@
-//! The past of ids of which not everybody saw everything: their lives, and the access in each part of them.
+//! Past of restricted ids: their lives, and the access during each part of a life.
 //!
-//! Of each such id the last entry of the log is known in which not everybody saw the Thing (`v/` in the tree), so that
-//! readers of all other changes pay one access to a table, and nothing where there is none. The lives of an id are read
-//! from the log once somebody asks for them, and kept up to date from then on.
+//! For each id, the last log entry at which the Thing was restricted is known (`v/` in the tree), so readers of all
+//! other changes pay for a single table lookup, or for nothing if there are no such ids. The lives of an id are read
+//! from the log on demand and kept up to date from then on.
 
 use std::{
     collections::HashMap,
@@ -23,15 +23,15 @@ use crate::{
     change::{ChangeKind, Seq},
 };
 
-/// A life of an id, from its creation to its deletion, as far as the log has it.
+/// A life of an id, from its creation to its deletion, as far as it is in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Life {
-    /// The position of its creation; none where the log had it no longer when the life was read.
+    /// Position of the creation, or `None` if the log no longer contained it when the life was read.
     pub created: Option<Seq>,
-    /// The access since each position at which it changed, the earliest first. The first is that since the creation, or
-    /// where the log doesn't have that, since position 0.
+    /// Access from each position at which it changed, earliest first. The first entry is the access since the
+    /// creation or, if that is not in the log, since position 0.
     pub accesses: Vec<(Seq, Access)>,
-    /// The position of its deletion; none while it goes on.
+    /// Position of the deletion, or `None` while the life continues.
     pub ended: Option<Seq>,
 }
 
@@ -41,7 +41,7 @@ impl Life {
     }
 }
 
-/// The lives of an id, the earliest first.
+/// Lives of an id, earliest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lives {
     all: Vec<Life>,
@@ -55,17 +55,17 @@ impl Lives {
         Lives::default().with_present(Access { visibility: Visibility::Private, ..Access::default() })
     }
 
-    /// The life to which an entry of the log belongs.
+    /// Returns the life of a log entry.
     pub fn at(&self, seq: Seq) -> Option<&Life> {
         self.all.iter().find(|life| life.takes_in(seq))
     }
 
-    /// All of them.
+    /// Iterates over all lives.
     pub fn iter(&self) -> impl Iterator<Item = &Life> {
         self.all.iter()
     }
 
-    /// The same with a life that goes on, of which the log has nothing.
+    /// Adds a current life of which the log contains nothing.
     pub fn with_present(mut self, access: Access) -> Lives {
         self.all.push(Life { created: None, accesses: vec![(Seq::ZERO, access)], ended: None });
         self
@@ -122,7 +122,7 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Reads those of a store.
+    /// Loads the restricted ids of a store.
     pub fn load(tree: &Tree) -> Result<Past> {
         let (db, mut known) = (tree.db()?, HashMap::new());
         for pair in db.scan_prefix(layout::RESTRICTED) {
@@ -135,7 +135,7 @@ impl Past {
         Ok(Past { count: AtomicUsize::new(known.len()), known: RwLock::new(known) })
     }
 
-    /// The last entry in which not everybody saw the Thing; none where everybody saw everything.
+    /// Returns the last entry at which the Thing was restricted, or `None` if it was always public.
     pub fn last(&self, id: &str) -> Option<Seq> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -143,7 +143,7 @@ impl Past {
         self.read().get(id).map(|known| known.last)
     }
 
-    /// The ids whose last such entry is at a position or after it.
+    /// Returns the ids whose last such entry is at or after a position.
     pub fn since(&self, seq: Seq) -> Vec<String> {
         let known = self.read();
         let mut ids: Vec<String> =
@@ -152,7 +152,7 @@ impl Past {
         ids
     }
 
-    /// The lives of an id, which `walk` reads from the log if that wasn't done before.
+    /// Returns the lives of an id, read from the log with `walk` unless they are cached.
     pub fn lives(&self, id: &str, walk: impl FnOnce() -> Result<Lives>) -> Result<Arc<Lives>> {
         if let Some(lives) = self.read().get(id).and_then(|known| known.lives.clone()) {
             return Ok(lives);
@@ -169,7 +169,7 @@ impl Past {
         Ok(lives)
     }
 
-    /// Takes in durable changes, before readers of the log see them.
+    /// Adds durable changes, before they are visible to readers of the log.
     pub fn publish<'e>(&self, entries: impl Iterator<Item = (Seq, &'e ChangeEntry)>) {
         let is_restricted = |entry: &ChangeEntry| !entry.access_before.is_public() || !entry.access_after.is_public();
         let mut locked: Option<RwLockWriteGuard<'_, HashMap<Box<str>, Known>>> = None;
@@ -194,7 +194,7 @@ impl Past {
         }
     }
 
-    /// Forgets ids whose last such entry the log no longer has, unless there is another by now.
+    /// Removes ids whose last such entry is no longer in the log, unless there is a newer entry.
     pub fn forget(&self, ids: &[(String, Seq)]) {
         if ids.is_empty() {
             return;

@@ -1,7 +1,8 @@
-//! `Queue`: the transactions that wait for a commit.
+//! `Queue`: transactions waiting for a commit.
 //!
-//! A commit takes a [`Round`] of them: all in the order of submission, if they are few. Else owners take turns, weighted by
-//! bytes, so that whoever submits much doesn't hold up the others; the transactions of one owner keep their order.
+//! A commit takes a [`Round`] of transactions. A short queue is taken completely, in order of submission. Otherwise
+//! owners take turns, weighted by bytes, so a busy owner doesn't delay the others; the transactions of an owner keep
+//! their order.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -37,13 +38,13 @@ pub(super) struct Queue {
     next: u64,
     /// Owners of the lines, whose turn it is first.
     turns: VecDeque<Option<Owner>>,
-    /// True if somebody commits; nobody else does then.
+    /// True while a thread is committing. Other threads don't commit meanwhile.
     pub is_led: bool,
-    /// True if somebody waits who can't commit: the committer's own thread has to.
+    /// True if a waiter can't commit itself, so the committer's own thread has to.
     pub is_unattended: bool,
-    /// When local state that moved is written at the latest.
+    /// Deadline for writing pending local state.
     pub local_due: Option<Instant>,
-    /// True if no more transactions are taken.
+    /// True if no more transactions are accepted.
     pub is_closing: bool,
 }
 
@@ -85,7 +86,7 @@ impl Signal {
         self.is_done.store(true, Ordering::Release);
     }
 
-    /// Counts a thread that waits, or no longer does.
+    /// Counts a thread that starts or stops waiting.
     pub fn count_waiting(&self, waits: bool) {
         if waits {
             self.waiting.fetch_add(1, Ordering::Relaxed)
@@ -100,7 +101,7 @@ impl Signal {
 }
 
 impl Queue {
-    /// Appends a transaction to those of its owner.
+    /// Appends a transaction to the queue of its owner.
     pub fn push(&mut self, transaction: Transaction, reply: Arc<Reply>) -> Arc<Signal> {
         let bytes = transaction.writes.iter().map(Write::bytes).sum();
         let (owner, signal) = (transaction.author.caller.owner().cloned(), Arc::<Signal>::default());
@@ -114,12 +115,12 @@ impl Queue {
         signal
     }
 
-    /// True if no transaction waits.
+    /// True if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
 
-    /// Takes the transactions of the next commit, at most `most`; `None` if none waits.
+    /// Takes up to `most` transactions for the next commit, or returns `None` if the queue is empty.
     pub fn next_round(&mut self, most: usize) -> Option<Round> {
         if self.count <= most && self.bytes <= ROUND_BYTES {
             return self.take_all();
@@ -165,7 +166,7 @@ impl Queue {
         }
     }
 
-    /// The signal of a transaction whose thread can commit: one that is first among those of its owner.
+    /// Returns the signal of a waiting thread that can commit because its transaction is the first of its owner.
     pub fn next_leader(&self) -> Option<&Signal> {
         let first = self.turns.iter().filter_map(|owner| self.lines.get(owner)?.waiting.front());
         first.map(|first| &*first.signal).find(|signal| signal.has_waiting())

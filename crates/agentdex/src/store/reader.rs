@@ -1,4 +1,4 @@
-//! `LogReader`: reads the log, and doesn't hold the store open.
+//! `LogReader`: a reader of the log that doesn't keep the store open.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     change::{Epoch, Seq},
 };
 
-/// Reads the log of a store for as long as that is open. Unlike a clone of the store it doesn't hold it open.
+/// A reader of a store's log. Unlike a clone of the store, it doesn't keep the store open.
 #[derive(Clone)]
 pub struct LogReader(Arc<View>);
 
@@ -29,13 +29,14 @@ impl LogReader {
         self.0.log.watch()
     }
 
-    /// The position before the oldest change that the log still has.
+    /// Returns the position before the oldest change in the log.
     pub fn start(&self) -> Seq {
         self.0.log.start().trimmed_to
     }
 
-    /// The number of changes up to a position, counted from the end that the log had when it was opened: those that lie
-    /// between two positions are the difference. Where it isn't among the latest ones, this reads the disk.
+    /// Returns the number of changes up to a position, relative to the end of the log when it was opened. The number
+    /// of changes between two positions is the difference of their ordinals. For older positions, this reads the
+    /// disk.
     ///
     /// # Errors
     /// [`crate::Error::Store`], [`crate::Error::ShuttingDown`].

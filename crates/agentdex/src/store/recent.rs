@@ -1,8 +1,9 @@
-//! The one cache of changes: every reader of the log gets the same [`LoggedChange`] and shares its renditions.
+//! The cache of changes, shared by all readers of the log: they receive the same [`LoggedChange`] and share its
+//! renditions.
 //!
-//! The end of the log is cached as it becomes durable. What readers further back load is cached apart
-//! from it, in a smaller part: many of them often come back at the same position. Positions may have gaps, so both
-//! go by the position before each change.
+//! The end of the log is cached as it becomes durable. Changes loaded by readers further back are cached in a
+//! separate, smaller part, since many readers often resume at the same position. Because positions may have gaps,
+//! both parts are organized by the position before each change.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -50,12 +51,12 @@ impl Recent {
     const MAX_CHANGES: usize = 16 * 1024;
     const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-    /// None of a log that ends at `last`.
+    /// Creates an empty cache for a log that ends at `last`.
     pub fn after_end(last: Seq) -> Recent {
         Recent { changes: VecDeque::new(), before: last, left: 0, budget: Budget::new(Self::MAX_BYTES) }
     }
 
-    /// Appends durable changes, drops the oldest beyond the bounds.
+    /// Appends durable changes, and drops the oldest changes beyond the limits.
     pub fn extend(&mut self, changes: Vec<RecentEntry>) {
         for change in changes {
             self.budget.add(change.bytes);
@@ -69,19 +70,19 @@ impl Recent {
         }
     }
 
-    /// The changes after `since` up to `last`, if all of them are here.
+    /// Returns the changes after `since` up to `last` if all of them are cached.
     pub fn after(&self, since: Seq, last: Seq, limit: usize) -> Option<Vec<Arc<RecentEntry>>> {
         let changes = self.changes.range(self.index_after(since)?..).take(limit);
         Some(changes.take_while(|change| change.seq <= last).cloned().collect())
     }
 
-    /// The number of changes up to a position that were here since the log was opened; none for a position before those
-    /// that are.
+    /// Returns the number of changes up to a position, counted since the log was opened, or `None` for a position
+    /// before the cache.
     pub fn ordinal(&self, position: Seq) -> Option<u64> {
         Some(self.left + self.index_after(position)? as u64)
     }
 
-    /// The position before the first one that is here, and its ordinal.
+    /// Returns the position before the first cached change, and its ordinal.
     pub fn start(&self) -> (Seq, u64) {
         (self.before, self.left)
     }
@@ -90,14 +91,14 @@ impl Recent {
         (position >= self.before).then(|| self.changes.partition_point(|change| change.seq <= position))
     }
 
-    /// Returns the budget that the renditions of its changes count in.
+    /// Returns the budget for renditions of its changes.
     pub fn budget(&self) -> Arc<Budget> {
         self.budget.clone()
     }
 }
 
 impl RecentEntry {
-    /// Makes the cached form of the entry that was logged under `seq`.
+    /// Creates the cached form of the entry stored at position `seq`.
     pub fn new(seq: Seq, entry: Entry) -> RecentEntry {
         let content = match &entry.content {
             Content::Change(change) => {
@@ -115,12 +116,12 @@ impl RecentEntry {
         RecentEntry { seq, bytes, state: Mutex::new(State::Stored(Box::new(entry))) }
     }
 
-    /// Its position.
+    /// Returns the position.
     pub fn seq(&self) -> Seq {
         self.seq
     }
 
-    /// The change in it, as long as nobody has read it.
+    /// Returns the change of the entry, unless it has already been read.
     pub fn stored_change(&mut self) -> Option<(Seq, &ChangeEntry)> {
         match self.state.get_mut().unwrap_or_else(PoisonError::into_inner) {
             State::Stored(entry) => Some((self.seq, entry.change()?)),
@@ -128,7 +129,7 @@ impl RecentEntry {
         }
     }
 
-    /// The entry as readers get it; none if it left the cache meanwhile, unread.
+    /// Returns the entry for readers, or `None` if it left the cache unread.
     pub fn read(&self, epoch: Epoch, budget: &Arc<Budget>) -> Option<Logged> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let logged = match std::mem::replace(&mut *state, State::Dropped) {
@@ -158,7 +159,7 @@ impl RecentEntry {
 }
 
 impl Entry {
-    /// Turns an entry whose text is at hand into the form that readers get.
+    /// Converts an entry with its text to the form for readers.
     pub fn into_logged(self, epoch: Epoch, seq: Seq) -> Logged {
         let Entry { previous, at, actor, content, arrival: _ } = self;
         match content {
@@ -221,7 +222,7 @@ impl Loaded {
         Loaded { changes: BTreeMap::new(), order: VecDeque::new(), budget: Budget::new(Self::MAX_BYTES) }
     }
 
-    /// Those that follow `since` with none missing between.
+    /// Returns the changes directly after `since`, without gaps.
     pub fn after(&self, since: Seq, limit: usize) -> Vec<Logged> {
         let mut position = since;
         let following = self.changes.range(since.next()..).map(|(_, change)| change).take_while(|change| {

@@ -1,12 +1,12 @@
-//! `Undo`: what sled's recovery overwrites in a store, kept until the store is known to be whole.
+//! `Undo`: data overwritten by sled's recovery, preserved until the store is verified.
 //!
-//! sled takes the first message of its log that it can't read for the end of what was written, overwrites what comes after
-//! it, and removes the large pages that belong to that. Where a bit is wrong in the middle, that destroys all later writes.
-//! So the end that it will find is found here first, in the same way, and what lies behind it is kept in a folder. A store
-//! that falls short of its witness is put back as it was.
+//! sled treats the first unreadable message of its log as the end, overwrites everything after it, and removes the
+//! corresponding large pages. So a single wrong bit in the middle destroys all later writes. Therefore the end that
+//! sled will find is first determined here in the same way, and the data behind it is preserved in a folder. A store
+//! that falls short of its witness is restored to its previous state.
 //!
-//! Nothing of it outlives the process: after a kill at this moment the store is what the recovery left, and the witness
-//! refuses it all the same.
+//! Nothing of this outlives the process. If the process is killed at this moment, the store is as left by the
+//! recovery, and the witness still refuses it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,12 +50,14 @@ pub(super) struct Undo {
     blobs: Vec<String>,
     /// The parts that tell what is behind the end that the log was given: places in its file, and lengths.
     behind: Vec<(u64, u64)>,
-    /// The positions at which what is complete may end, if it isn't where a recovery ends: from the likely one on.
+    /// Possible ends of the complete part of the log, if it doesn't end at the end found by a recovery; the most
+    /// likely end comes first.
     pub ends: Vec<i64>,
 }
 
 impl Undo {
-    /// Keeps what the recovery of a store will overwrite, with a log that ends at a position if one is given.
+    /// Preserves the data that the recovery of a store would overwrite if the log ended at `end`, or at its current
+    /// end.
     pub fn keep(directory: &Path, end: Option<i64>) -> io::Result<Undo> {
         let kept = Undo::keep_in(directory, end);
         if kept.is_err()
@@ -96,7 +98,7 @@ impl Undo {
         Ok(undo)
     }
 
-    /// Ends the log at the position that was given, by overwriting what tells that there is something behind it.
+    /// Truncates the log at the given end, by overwriting the marks of later messages.
     pub fn end_log(&self) -> io::Result<()> {
         let log = File::options().write(true).open(self.store.join("db"))?;
         for (start, length) in &self.behind {
@@ -105,7 +107,7 @@ impl Undo {
         log.sync_all()
     }
 
-    /// Puts everything back. Nobody may have the store open any more.
+    /// Restores all preserved data. The store must not be open.
     pub fn put_back(self) -> io::Result<()> {
         let log = File::options().write(true).open(self.store.join("db"))?;
         if log.metadata()?.ino() != self.inode {
@@ -133,7 +135,7 @@ impl Undo {
         self.forget()
     }
 
-    /// Keeps nothing any more.
+    /// Deletes the preserved data.
     pub fn forget(self) -> io::Result<()> {
         fs::remove_dir_all(&self.kept)
     }
@@ -358,7 +360,7 @@ impl Log<'_> {
         }
     }
 
-    /// The message at a place of a segment.
+    /// Returns the message at an offset of a segment.
     pub fn message(&self, segment: &[u8], place: usize, number: u64) -> Message {
         let rest = segment.get(place..).unwrap_or_default();
         // sled reads zeros where a file ends too early.
@@ -394,7 +396,7 @@ impl Log<'_> {
         }
     }
 
-    /// The number of a segment, as its first message has it.
+    /// Returns the number of a segment, as stored in its first message.
     pub fn number_of(&self, segment: &[u8]) -> Option<u64> {
         let place = SEGMENT_HEAD as usize;
         let (head, _) = Head::read(segment.get(place..)?)?;

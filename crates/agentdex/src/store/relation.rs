@@ -1,4 +1,4 @@
-//! Relations between two descriptions of one id: what they have in common, and what both change.
+//! Relations between two descriptions with the same id: common content, and conflicting changes.
 
 use std::collections::BTreeSet;
 

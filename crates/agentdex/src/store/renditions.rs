@@ -1,7 +1,8 @@
-//! Encoded forms of a change, each made by the first reader that needs it and shared with all others.
+//! Encoded forms of a change, each created by the first reader that needs it and shared with all others.
 //!
-//! A change knows no encoding: a reader names a slot and renders. What the renditions of cached
-//! changes may take is a budget of the cache; without room in it a reader keeps its rendition to itself.
+//! A change doesn't know its encodings: a reader names a slot and provides the rendering. The total size of the
+//! renditions of cached changes is limited by a budget of the cache. If the budget is exhausted, a reader doesn't
+//! share its rendition.
 
 use std::{
     any::Any,
@@ -15,7 +16,7 @@ use std::{
 /// Number of slots in a change.
 const SLOTS: usize = 8;
 
-/// The place of one encoding in every change.
+/// Slot of an encoding in every change.
 #[derive(Debug)]
 pub struct Slot<T> {
     index: usize,
@@ -24,7 +25,8 @@ pub struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// The slot of that number, and the size of its renditions in bytes. Event streams have 0 and 1, MQTT has 2 to 7.
+    /// Creates a slot with a number, and a function for the size of its renditions in bytes. Event streams use 0 and
+    /// 1, MQTT uses 2 to 7.
     pub const fn numbered(index: usize, bytes: fn(&T) -> usize) -> Slot<T> {
         assert!(index < SLOTS, "there are no more slots");
         Slot { index, bytes }
@@ -39,22 +41,22 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
+    /// Creates a budget of `limit` bytes.
     pub fn new(limit: usize) -> Arc<Budget> {
         Arc::new(Budget { limit, used: AtomicUsize::new(0) })
     }
 
-    /// True if less than a quarter is left: what comes next needs room for its renditions.
+    /// True if less than a quarter is left, so space for the renditions of further changes should be freed.
     pub fn is_short(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
     }
 
-    /// Counts bytes that are there in any case.
+    /// Counts bytes without checking the limit.
     pub fn add(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns bytes.
+    /// Releases bytes.
     pub fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -80,14 +82,14 @@ struct Account {
 }
 
 impl Renditions {
-    /// From now on what is stored here counts in a cache's budget.
+    /// Starts counting the renditions against the budget of a cache.
     pub fn join(&self, budget: &Arc<Budget>) {
         let mut account = self.account();
         budget.add(account.bytes);
         account.budget = Some(budget.clone());
     }
 
-    /// The cache no longer has the change.
+    /// Stops counting the renditions, since the change has left the cache.
     pub fn leave(&self) {
         let mut account = self.account();
         if let Some(budget) = account.budget.take() {

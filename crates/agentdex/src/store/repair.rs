@@ -1,8 +1,9 @@
-//! Repairing the log of a copy, so that sled reads on behind what is damaged.
+//! Repair of a copied log, so that sled continues to read after damaged parts.
 //!
-//! sled's recovery ends at the first message that it can't read, or leaves out the rest of its segment. So such a message is
-//! made one that was canceled, up to the next that can be read, and the head of a segment is made again from its messages.
-//! The result may be older in parts: whoever reads it compares texts with their digests, and all of it with the witness.
+//! sled's recovery stops at the first unreadable message, or skips the rest of its segment. Therefore such a message
+//! is replaced by a canceled message that extends to the next readable one, and the head of a segment is
+//! reconstructed from its messages. Parts of the result may be outdated, so texts are then compared with their
+//! digests, and the whole store with its witness.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! `Reply`: where the outcome of a transaction is put, and taken from by who waits for it.
+//! `Reply`: a slot for the outcome of a transaction, filled by the committer and read by the waiter.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -19,19 +19,19 @@ struct State {
 }
 
 impl Reply {
-    /// Puts the outcome; who is to be woken.
+    /// Stores the outcome, and returns the waker of the waiter.
     pub fn fill(&self, outcome: Result<Applied>) -> Option<Waker> {
         let mut state = self.state();
         state.outcome = Some(outcome);
         state.waker.take()
     }
 
-    /// Takes an outcome that is there.
+    /// Takes the outcome, which must be available.
     pub fn take(&self) -> Result<Applied> {
         self.state().outcome.take().unwrap_or(Err(Error::ShuttingDown))
     }
 
-    /// Takes the outcome, or says who is to be woken once it is there.
+    /// Takes the outcome, or registers the waker to be woken when it is available.
     pub fn poll(&self, waker: &Waker) -> Poll<Result<Applied>> {
         let mut state = self.state();
         if let Some(outcome) = state.outcome.take() {

@@ -1,4 +1,4 @@
-//! For fuzzing: values as a damaged disk may give them.
+//! Fuzzing support: decoding values as read from a damaged disk.
 
 use sled::IVec;
 
@@ -8,11 +8,11 @@ use crate::{Result, change::Seq};
 /// The position of entries of the log.
 const AT: Seq = Seq(1 << 63);
 
-/// Reads bytes as each kind of value that is stored. What can be read has to be the same once it was written and read
+/// Decodes bytes as each kind of stored value. A decoded value must be unchanged after encoding and decoding it
 /// again.
 ///
 /// # Errors
-/// The kind of value that isn't.
+/// The kind of value that changed.
 #[doc(hidden)]
 pub fn reread(bytes: &[u8]) -> std::result::Result<(), &'static str> {
     let stays = [

@@ -1,4 +1,4 @@
-//! A new store made of what a [`Snapshot`](super::Snapshot) gave.
+//! Creation of a store from the content of a [`Snapshot`](super::Snapshot).
 
 use std::{fs, io, path::Path};
 
@@ -24,45 +24,45 @@ use crate::{
     change::{Epoch, Seq},
 };
 
-/// A key and what is under it.
+/// A key with its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
-/// The content of a restored store.
+/// Content of a restored store.
 #[derive(Debug)]
 pub struct RestoredContent {
-    /// The number of records.
+    /// Number of records.
     pub records: u64,
-    /// The end of the log.
+    /// End of the log.
     pub last: Seq,
-    /// The life of the store that it was taken of.
+    /// Epoch of the original store.
     pub epoch: Epoch,
-    /// The uuid of the registry.
+    /// UUID of the registry.
     pub registry: Uuid,
-    /// The API keys as they are stored; those too that were left out.
+    /// Stored API keys, including omitted keys.
     pub keys: Vec<Vec<u8>>,
-    /// The number of records that their owner and admins alone see.
+    /// Number of records visible only to their owner and admins.
     pub private: u64,
-    /// The number of records that the members of a namespace see.
+    /// Number of records visible only to members of a namespace.
     pub in_namespaces: u64,
 }
 
 /// The size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Makes a store in a directory that doesn't exist or is empty. Its life is a new
-/// one: positions in the log of the old one mean nothing to it, and followers rebuild what they have.
+/// Creates a store in an empty or missing directory. The store has a new epoch: positions in the original log are
+/// meaningless to it, and followers are rebuilt.
 ///
 /// # Errors
-/// Those of the pairs; [`Error::UnsupportedStoreFormat`] for those of another version, [`Error::Io`] where there is
-/// something in the directory, [`Error::Store`].
+/// Errors of the pairs; [`Error::UnsupportedStoreFormat`] for pairs of another format, [`Error::Io`] if the directory
+/// is not empty, [`Error::Store`].
 pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<RestoredContent> {
     make(directory, pairs, false)
 }
 
-/// The same as [`restore`] without the API keys.
+/// Like [`restore`], but without the API keys.
 ///
 /// # Errors
-/// Those of [`restore`].
+/// Same as [`restore`].
 pub fn restore_without_keys(
     directory: &Path,
     pairs: impl IntoIterator<Item = Result<Pair>>,
@@ -170,7 +170,7 @@ pub(super) struct Filling<'t> {
     tree: &'t sled::Db,
     batch: Batch,
     bytes: usize,
-    /// The sum of what was put that counts.
+    /// Checksum over the keys that count.
     pub sum: Sum,
 }
 
@@ -179,7 +179,7 @@ impl<'t> Filling<'t> {
         Filling { tree, batch: Batch::default(), bytes: 0, sum: Sum::default() }
     }
 
-    /// Puts a key that isn't there yet.
+    /// Adds a new key.
     pub fn put(&mut self, key: IVec, value: IVec) -> Result<()> {
         if Sum::counts(&key) {
             self.sum.replace(&key, None, Some(&value));
@@ -193,7 +193,7 @@ impl<'t> Filling<'t> {
         self.tree.apply_batch(std::mem::take(&mut self.batch)).map_err(writing)
     }
 
-    /// Writes what is left.
+    /// Writes the remaining keys.
     pub fn finish(self) -> Result<Sum> {
         self.tree.apply_batch(self.batch).map_err(writing)?;
         Ok(self.sum)

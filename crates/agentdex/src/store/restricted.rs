@@ -1,5 +1,5 @@
-//! The Things that not everybody sees: all of them in memory, so that whether somebody sees a Thing costs one access
-//! to a table, and nothing where there is none.
+//! Restricted Things, all held in memory. Checking whether a caller sees a Thing takes a single table lookup, or
+//! nothing if there are no restricted Things.
 
 use std::{
     collections::HashMap,
@@ -53,7 +53,7 @@ impl Known {
 }
 
 impl Restricted {
-    /// Reads those of a store, from its records: nothing else says who sees them.
+    /// Loads the restricted Things from the records of a store, the only source for their access.
     pub fn load(tree: &Tree) -> Result<Restricted> {
         let (db, mut known) = (tree.db()?, Known::default());
         for pair in db.scan_prefix(layout::RECORDS) {
@@ -73,27 +73,27 @@ impl Restricted {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// True if somebody sees a Thing.
+    /// True if a caller with these grants sees the Thing.
     pub fn is_seen(&self, id: &str, by: &Grants) -> bool {
         self.is_empty() || self.read().by_id.get(id).is_none_or(|access| by.see(access))
     }
 
-    /// The access to a Thing; none where everybody sees it.
+    /// Returns the access to a Thing, or `None` if it is public.
     pub fn access(&self, id: &str) -> Option<Access> {
         if self.is_empty() { None } else { self.read().by_id.get(id).cloned() }
     }
 
-    /// The number of them.
+    /// Returns the number of restricted Things.
     pub fn len(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
-    /// The ids of all.
+    /// Returns the ids of restricted Things.
     pub fn ids(&self) -> Vec<String> {
         self.read().by_id.keys().map(ToString::to_string).collect()
     }
 
-    /// Returns the number of Things that `by` doesn't see, including those that have expired.
+    /// Returns the number of Things hidden from a caller with these grants, including expired Things.
     pub fn unseen(&self, by: &Grants) -> u64 {
         if self.is_empty() {
             return 0;
@@ -101,14 +101,14 @@ impl Restricted {
         self.read().by_access.iter().filter(|(access, _)| !by.see(access)).map(|(_, count)| count).sum()
     }
 
-    /// Their ids.
+    /// Returns the ids of Things hidden from a caller with these grants.
     pub fn unseen_ids(&self, by: &Grants) -> Vec<String> {
         let known = self.read();
         let unseen = known.by_id.iter().filter(|(_, access)| !by.see(access));
         unseen.map(|(id, _)| id.to_string()).collect()
     }
 
-    /// The ids of those whose members see them by a namespace.
+    /// Returns the ids of Things visible to the members of a namespace.
     pub fn ids_in(&self, number: NamespaceNumber) -> Vec<String> {
         let is_in = |access: &Access| access.visibility == Visibility::Namespace && access.number == Some(number);
         let known = self.read();
@@ -118,12 +118,12 @@ impl Restricted {
         ids
     }
 
-    /// True if there is one that is in a namespace.
+    /// True if the namespace contains a restricted Thing.
     pub fn has_namespace(&self, number: NamespaceNumber) -> bool {
         self.read().by_access.keys().any(|access| access.number == Some(number))
     }
 
-    /// Takes in what a commit restricts, before readers see that commit.
+    /// Adds the restrictions of a commit, before the commit is visible to readers.
     pub fn publish_narrower(&self, changes: &[(String, Access)]) {
         self.publish(changes, |known, id, access| {
             if !access.is_public() {
@@ -132,7 +132,7 @@ impl Restricted {
         });
     }
 
-    /// Takes in what a commit makes public, once readers see that commit.
+    /// Removes the restrictions lifted by a commit, after the commit is visible to readers.
     pub fn publish_wider(&self, changes: &[(String, Access)]) {
         self.publish(changes, |known, id, access| {
             if access.is_public() {

@@ -1,10 +1,10 @@
-//! Salvage: a new store made of what can be read of a damaged one.
+//! Salvage: creation of a new store from the readable data of a damaged store.
 //!
-//! A record is taken whose text is the one that was written. Who may see it, which keys are valid and who is a member of a
-//! namespace is believed only where the store has all that its witness saw: what is older may have been taken back since.
-//! Otherwise records arrive private, without a past, and there are no keys and no namespaces.
+//! A record is salvaged if its text matches its digest. The access to records, valid keys, and members of namespaces
+//! are only trusted if the store contains everything recorded by its witness; otherwise they may have been revoked
+//! since. In that case records become private and lose their past, and there are no keys and no namespaces.
 //!
-//! The past is kept from the last gap of the log on.
+//! The log is retained from its last gap on.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,27 +41,28 @@ use crate::{
     change::{ChangeKind, Epoch, Seq, Timestamp},
 };
 
-/// The result of salvaging.
+/// Result of a salvage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Salvaged {
-    /// The number of records that are there again.
+    /// Number of salvaged records.
     pub records: u64,
-    /// The number of changes that the log still has.
+    /// Number of changes remaining in the log.
     pub changes: u64,
-    /// The records and parts that are lost, and why.
+    /// Lost records and parts, with reasons.
     pub lost: Vec<Fault>,
-    /// True if accesses, keys and namespaces are those that the witness saw. Otherwise all records are private, and there
-    /// are no keys, namespaces and saved queries.
+    /// True if access, keys, and namespaces are proven to be the latest by the witness. Otherwise all records are
+    /// private, and there are no keys, namespaces, and saved queries.
     pub is_proven: bool,
-    /// The ids of the keys that are revoked.
+    /// Ids of revoked keys.
     pub revoked: Vec<String>,
 }
 
-/// Makes a store in a directory that doesn't exist or is empty, of what can be read of a damaged one. Its life is a new one.
-/// Copies are read: that as it is, and where it isn't what its witness saw, others that are repaired.
+/// Creates a store in an empty or missing directory from the readable data of a damaged store. The new store has a
+/// new epoch. Works on copies of the damaged store: an unmodified copy and, if that doesn't match the witness,
+/// repaired copies.
 ///
 /// # Errors
-/// [`Error::StoreDamaged`] where nothing can be read, [`Error::StoreInUse`], [`Error::DiskFull`], [`Error::Io`],
+/// [`Error::StoreDamaged`] if nothing can be read, [`Error::StoreInUse`], [`Error::DiskFull`], [`Error::Io`],
 /// [`Error::Store`].
 pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
     let failed = |source| Error::Io { doing: format!("salvaging into {}", to.display()), source };
@@ -434,11 +435,11 @@ impl Salvage<'_> {
     }
 }
 
-/// Takes the store of a directory for right that is older than its witness saw, because its files were put back on purpose.
-/// Its life is a new one, and all keys are revoked; returns their ids. Accesses and namespaces are what they were.
+/// Accepts the store of a directory that was deliberately restored from older files than recorded by its witness. The
+/// store gets a new epoch, and all keys are revoked; returns their ids. Access and namespaces are unchanged.
 ///
 /// # Errors
-/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] where it is damaged beside that, [`Error::Io`], [`Error::Store`].
+/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if the store is also damaged; [`Error::Io`], [`Error::Store`].
 pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     let failed = |source| Error::Io { doing: format!("accepting {}", directory.display()), source };
     let _opening = lock_opening(directory)?;

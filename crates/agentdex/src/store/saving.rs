@@ -1,6 +1,6 @@
-//! `Saving`: what a backup needs of the values that commits overwrite while it is read.
+//! `Saving`: values preserved for a backup while commits overwrite them.
 //!
-//! Before a commit overwrites a key that the backup hasn't read yet, it saves what the key held.
+//! Before a commit overwrites a key not yet read by the backup, it saves the previous value.
 
 use std::{
     collections::BTreeMap,
@@ -19,12 +19,12 @@ pub(super) struct Saving(Mutex<Option<Saved>>);
 /// Values, and how far the reading is.
 #[derive(Default)]
 pub(super) struct Saved {
-    /// Former values of keys that were overwritten and aren't read yet; none: the key had no value.
+    /// Previous values of overwritten keys that were not yet read. `None` means the key didn't exist.
     pub before: BTreeMap<IVec, Option<IVec>>,
     pub bytes: usize,
-    /// The first key that isn't read yet.
+    /// First key that was not yet read.
     pub next: IVec,
-    /// True if more was overwritten than is saved.
+    /// True if more values were overwritten than can be saved.
     pub is_lost: bool,
 }
 
@@ -34,7 +34,7 @@ impl Saving {
         self.lock().is_some()
     }
 
-    /// Saves what keys hold that a commit is about to overwrite.
+    /// Saves the values of keys before a commit overwrites them.
     pub fn save(&self, db: &sled::Db, keys: &[IVec]) -> std::result::Result<(), sled::Error> {
         let mut saving = self.lock();
         let Some(saved) = saving.as_mut().filter(|saved| !saved.is_lost) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Serving: what readers get of a record, of its declarations and its edits.
+//! Serving: deriving the served text of a record from its declarations and edits.
 
 use std::collections::BTreeMap;
 
@@ -35,17 +35,18 @@ pub(super) struct Next {
     pub capabilities: Vec<String>,
     pub access: Access,
     pub expiry: Expiry,
-    /// The served one first; without what is brought, if that is new.
+    /// Declarations, the served one first. The entry of a new text is in `brought`.
     pub declarations: Declarations,
     pub edits: Option<Edits>,
-    /// A text that a declaration among them brings, and isn't stored yet: its base is [`UNSTORED`].
+    /// New text of a declaration, which is not yet stored: its base is [`UNSTORED`].
     pub brought: Option<Brought>,
 }
 
 /// The base of a text that isn't stored yet: the latest.
 pub(super) const UNSTORED: Seq = Seq(u64::MAX);
 
-/// The keys that a description is found by. Every change of a Thing repeats them; one that is longer than an id may be is none.
+/// Returns the keys under which a description is found. Every change of a Thing repeats them, so keys longer than the
+/// limit for ids are left out.
 pub fn capability_keys(thing: &Value) -> Vec<String> {
     let capabilities = td::capabilities(thing);
     let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);

@@ -1,6 +1,7 @@
-//! `Snapshot`: the whole tree at one moment, read while writes go on.
+//! `Snapshot`: the whole tree at a single moment, read while writes continue.
 //!
-//! What commits overwrite before it is read is in [`Saving`](super::saving::Saving). Retention waits meanwhile. There is one at a time.
+//! Values overwritten by commits before they are read are preserved in [`Saving`](super::saving::Saving). Retention
+//! is suspended meanwhile. Only one snapshot can exist at a time.
 
 use std::{collections::BTreeMap, sync::Arc, vec};
 
@@ -18,7 +19,7 @@ const STEP_KEYS: usize = 256;
 /// Bytes of values after which a step ends, so that commits don't wait longer.
 const STEP_BYTES: usize = 1024 * 1024;
 
-/// All keys and values of the tree at one moment, ascending by key.
+/// All keys and values of the tree at a single moment, ascending by key.
 pub struct Snapshot {
     view: Arc<View>,
     /// The end of the log at that moment.
@@ -51,12 +52,12 @@ impl Snapshot {
         snapshot
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     pub fn last_seq(&self) -> Seq {
         self.last
     }
 
-    /// Returns the number of records at that moment, including those that have expired and aren't purged yet.
+    /// Returns the number of records in the snapshot, including expired records that were not yet purged.
     pub fn records(&self) -> u64 {
         self.records
     }

@@ -1,8 +1,9 @@
-//! The room that the disk has for commits.
+//! Disk space for commits.
 //!
-//! Writes are refused before the disk is full: then nothing is ever half written, reads go on, and writes are taken
-//! again as soon as there is room. Without it a flush would fail in the middle, after which only the next start knows
-//! what the disk has. What takes away, a right or a record, is taken a while longer.
+//! Writes are refused before the disk is full. So no write is ever incomplete, reads continue, and writes are
+//! accepted again as soon as there is space. Otherwise a flush could fail halfway, after which the content of the
+//! disk would be unknown until the next start. Removals and restrictions of access are accepted for longer than other
+//! writes.
 
 use std::{
     path::{Path, PathBuf},
@@ -45,13 +46,13 @@ impl Space {
         Space { directory: directory.to_owned(), refused: AtomicU64::new(0) }
     }
 
-    /// Returns the number of free bytes; none where the system doesn't tell.
+    /// Returns the number of free bytes, or `None` if the system doesn't report it.
     pub fn free(&self) -> Option<u64> {
         let file_system = rustix::fs::statvfs(&self.directory).ok()?;
         Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
     }
 
-    /// The room that there is now.
+    /// Returns the currently available space.
     pub fn room(&self) -> Room<'_> {
         let (total, free) = rustix::fs::statvfs(&self.directory).map_or((0, 0), |file_system| {
             let bytes = |blocks: u64| blocks.saturating_mul(file_system.f_frsize);
@@ -60,7 +61,7 @@ impl Space {
         Room { space: self, total, free, taken: 0 }
     }
 
-    /// Fails where there is no room for writes, or not for one like the last that was refused.
+    /// Fails if there is no space for writes, or not enough for a write as large as the last refused write.
     ///
     /// # Errors
     /// [`Error::DiskFull`]
@@ -70,10 +71,10 @@ impl Space {
 }
 
 impl Room<'_> {
-    /// Reserves room for a number of bytes.
+    /// Reserves space for a number of bytes. `takes_away` is true for removals and restrictions of access.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] where there is less than they may need.
+    /// [`Error::DiskFull`] if there is too little space.
     pub fn take(&mut self, bytes: u64, takes_away: bool) -> Result<(), Error> {
         let taken = self.taken.saturating_add(bytes);
         let needed = needed(self.total, taken, takes_away);

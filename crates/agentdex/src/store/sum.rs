@@ -1,4 +1,4 @@
-//! `Sum` and `Digest`: by which damage is noticed.
+//! `Sum` and `Digest`: checksums for detecting damage.
 
 use ring::digest::{Context, SHA256};
 
@@ -10,7 +10,7 @@ use crate::Result;
 pub(super) struct Digest(pub [u8; 16]);
 
 impl Digest {
-    /// That of some bytes.
+    /// Computes the digest of some bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest::of_parts(&[bytes])
     }
@@ -28,7 +28,7 @@ impl Digest {
 pub(super) struct Sum(pub u128);
 
 impl Sum {
-    /// The prefixes of the keys that count.
+    /// Prefixes of the keys that count.
     pub const COUNTED: [&[u8]; 9] = [
         layout::RECORDS,
         layout::METADATA,
@@ -41,12 +41,12 @@ impl Sum {
         layout::CLOCK_KEY,
     ];
 
-    /// True for a key that counts.
+    /// True if the key counts.
     pub fn counts(key: &[u8]) -> bool {
         Sum::COUNTED.iter().any(|prefix| key.starts_with(prefix))
     }
 
-    /// The sum of what a tree has.
+    /// Computes the checksum of a tree.
     pub fn read(tree: &sled::Tree) -> Result<Sum> {
         let mut sum = Sum::default();
         for prefix in Sum::COUNTED {
@@ -58,7 +58,7 @@ impl Sum {
         Ok(sum)
     }
 
-    /// Takes what was under a key out, and what is there now in.
+    /// Replaces the contribution of a key's previous value by that of its new value.
     pub fn replace(&mut self, key: &[u8], before: Option<&[u8]>, after: Option<&[u8]>) {
         if let Some(before) = before {
             self.0 = self.0.wrapping_sub(of_pair(key, before));

@@ -1,13 +1,12 @@
-//! `DataFiles`: the part of a flush that sled leaves out.
+//! `DataFiles`: the part of a flush omitted by sled.
 //!
-//! On Linux sled 0.34 flushes with `sync_file_range`, which writes the pages but neither the file's
-//! metadata (a file that has grown!) nor the disk's own cache; a power cut could take an
-//! acknowledged write back. So each flush ends with an `fdatasync` of sled's file. And pages that are
-//! too large for a segment of the log go to files of their own in `blobs`, which sled doesn't sync
-//! at all.
+//! On Linux, sled 0.34 flushes with `sync_file_range`, which writes pages but neither the file's metadata (even if
+//! the file has grown) nor the disk's own cache, so a power failure could undo an acknowledged write. Therefore each
+//! flush ends with an `fdatasync` of sled's file. Pages too large for a segment of the log are stored as separate
+//! files in `blobs`, which sled doesn't sync at all.
 //!
-//! sled removes such a file as soon as its page is rewritten, and a power cut may take the new one back. So each has a
-//! second name in `blobs.kept` until the flush after that.
+//! sled removes such a file as soon as its page is rewritten, and a power failure may undo the creation of the new
+//! file. Therefore each file has a second name in `blobs.kept` until the following flush.
 
 use std::{
     collections::BTreeSet,
@@ -33,7 +32,7 @@ pub(super) struct DataFiles {
 }
 
 impl DataFiles {
-    /// Opens the files that sled has made in `directory`, and syncs them and their names.
+    /// Opens the files created by sled in `directory`, and syncs the files and their names.
     pub fn open(directory: &Path) -> io::Result<DataFiles> {
         let (blobs, kept) = (directory.join(BLOBS), directory.join(KEPT_BLOBS));
         let (log, synced_blobs) = (File::open(directory.join("db"))?, names(&kept)?.into_iter().collect());
@@ -46,7 +45,7 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// Returns when everything that was written is on disk.
+    /// Waits until all previous writes are on disk.
     pub fn sync(&mut self) -> io::Result<()> {
         let removed = self.sync_blobs()?;
         self.log.sync_data()?;

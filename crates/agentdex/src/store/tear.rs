@@ -1,11 +1,11 @@
-//! Torn writes: what a power cut leaves of a commit that wasn't acknowledged, taken from a store before it is opened.
+//! Torn writes: removal of incomplete, unacknowledged commits left by a power failure, before a store is opened.
 //!
-//! sled overwrites its log from the first message on that it can't read. But of a write that goes over the end of a segment
-//! the later part may be there without the earlier one, and of one with large pages the log without their files; sled
-//! takes that for written. A page that is missing in the middle may as well be one that is needed no more: only the whole
-//! store tells. So where something is missing in the last batch or behind the one before, copies are opened: that as it is,
-//! and others of which the log ends there. The first that is whole, and as far as its witness saw, is what the store is
-//! made.
+//! sled overwrites its log from the first unreadable message on. But if a write crosses the end of a segment, its
+//! later part may be on disk without the earlier part, and a write with large pages may be in the log without their
+//! files; sled considers both complete. A missing page may also be one that is no longer needed, which only the whole
+//! store can tell. Therefore, if something is missing in the last batch or after the previous one, several copies are
+//! opened: an unmodified copy, and copies with the log truncated there. The first copy that is consistent and
+//! complete according to the witness becomes the store.
 
 use std::{io, path::Path};
 

@@ -1,7 +1,7 @@
-//! `TextAccess`: who is shown a version or an original, of those who see its agent.
+//! `TextAccess`: the callers, among those who see an agent, allowed to read one of its versions or originals.
 //!
-//! It is the access that the agent had when the text was stored. The text that is served follows the agent's access. Any other
-//! text keeps its own: a narrower access of the agent narrows it, a wider one leaves it as it is.
+//! It is the access of the agent when the text was stored. The access of the served text follows that of the agent.
+//! All other texts keep their own access: it is narrowed with that of the agent, but never widened.
 
 use super::{
     layout::corrupt,
@@ -15,12 +15,12 @@ use crate::{
 /// Maximum number of namespaces that a text is restricted to. Beyond it, the owner alone is shown the text.
 const MOST_NAMESPACES: usize = 8;
 
-/// The access of a stored text.
+/// Access to a stored text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextAccess {
-    /// The owner, and those who are shown the text beside the owner and admins.
+    /// Owner and visibility of the text.
     pub access: Access,
-    /// Namespaces that the agent was moved to since: only members of all of them are shown the text.
+    /// Namespaces to which the agent was moved since. Only members of all of them may read the text.
     pub also: Vec<NamespaceNumber>,
 }
 
@@ -31,7 +31,7 @@ impl From<Access> for TextAccess {
 }
 
 impl TextAccess {
-    /// True if somebody with these grants is shown the text, provided that it sees the agent.
+    /// True if a caller with these grants may read the text, provided that it sees the agent.
     pub fn admits(&self, grants: &Grants) -> bool {
         let is_member = |number: &NamespaceNumber| grants.member_since.contains_key(number);
         grants.see(&self.access) && (grants.own(&self.access) || self.also.iter().all(is_member))

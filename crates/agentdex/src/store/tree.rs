@@ -1,12 +1,11 @@
-//! `Tree`: the sled tree as readers see it, which is nothing that a crash could take back.
+//! `Tree`: the sled tree as visible to readers, limited to durable data.
 //!
-//! sled shows a batch as soon as it is applied, before it is flushed. So a commit first records here
-//! what the keys that it is about to overwrite held before, and readers read the tree first and these
-//! values second: where there is one, it is what counts. They go once the flush is through; after a
-//! failed flush they stay. Without them a follower could take in a record that a crash undoes, and
-//! keep it for ever under a position that says all is well.
+//! sled shows a batch as soon as it is applied, before it is flushed. Therefore a commit first records here the
+//! values that it is about to overwrite. Readers read the tree first and these values second; a recorded value takes
+//! precedence. The values are dropped when the flush succeeds, and kept if it fails. Otherwise a follower could apply
+//! a record that a crash undoes, and never notice.
 //!
-//! Log and history need none of this: they are read no further than the durable seq.
+//! Log and history don't need this, since they are only read up to the durable end.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +60,7 @@ pub(super) struct Tree {
     undurable: RwLock<Before>,
     /// Number of batches that have become durable. Reads saw one state if it is the same before and after them.
     generation: AtomicU64,
-    /// The parts of it that can't be read.
+    /// Unreadable parts of the tree.
     pub damage: Damage,
 }
 
@@ -71,15 +70,15 @@ impl Tree {
         Tree { db, undurable: RwLock::default(), generation: AtomicU64::new(0), damage: Damage::default() }
     }
 
-    /// The tree itself, for a short time: what holds it holds up [`Tree::close`].
+    /// Returns the tree for a short time. [`Tree::close`] waits for its holders.
     ///
     /// # Errors
-    /// [`Error::ShuttingDown`] once it is closed.
+    /// [`Error::ShuttingDown`] after the tree was closed.
     pub fn db(&self) -> Result<Arc<Open>> {
         read(&self.db).clone().ok_or(Error::ShuttingDown)
     }
 
-    /// Releases the directory. Blocks until those who are reading have read.
+    /// Releases the directory. Blocks until current readers have finished.
     pub fn close(&self) {
         let Some(mut open) = write(&self.db).take() else { return };
         let started = Instant::now();
@@ -93,7 +92,8 @@ impl Tree {
         }
     }
 
-    /// The durable value of a record, original, metadata or expiry; that of a log entry, if its seq is durable.
+    /// Returns the durable value of a record, original, metadata, or expiry, or the value of a log entry at a durable
+    /// position.
     pub fn get(&self, key: &[u8]) -> Result<Option<IVec>> {
         let started = Instant::now();
         let db = self.db()?;
@@ -109,8 +109,8 @@ impl Tree {
         }
     }
 
-    /// The keys of a range (of such keys as [`Tree::get`] takes) with their durable values, ascending, up to the one
-    /// that `full` says yes to; and that one's key, or none where the range was exhausted.
+    /// Returns durable entries of a key range (of keys as for [`Tree::get`]) in ascending order, until `full` returns
+    /// true. Also returns the key at which it stopped, or `None` at the end of the range.
     pub fn scan(&self, start: &[u8], end: &[u8], mut full: impl FnMut(&IVec) -> bool) -> Result<Scan> {
         let mut found = BTreeMap::new();
         let mut stopped_at = None;
@@ -133,7 +133,7 @@ impl Tree {
         Ok((found.into_iter().collect(), stopped_at))
     }
 
-    /// The number of keys of a range, at most `limit`, and the last of them.
+    /// Counts up to `limit` keys of a range. Also returns the last counted key.
     pub fn count(&self, start: &[u8], end: &[u8], limit: usize) -> Result<(usize, Option<IVec>)> {
         let db = self.db()?;
         let (mut count, mut last) = (0, None);
@@ -143,15 +143,15 @@ impl Tree {
         Ok((count, last))
     }
 
-    /// The keys and values of a range as they are in the tree, durable or not, ascending. What is on a page that can't be
-    /// read is reported and passed over.
+    /// Returns the entries of a key range in the tree, durable or not, in ascending order. Unreadable pages are
+    /// reported and skipped.
     pub fn pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
         let (start, end) = (IVec::from(start), IVec::from(end));
         let pairs = db.range(start.clone()..end.clone());
         Pairs { damage: &self.damage, db, pairs, next: start, end, passes_over: true }
     }
 
-    /// The same, with an error in place of what can't be read.
+    /// Like [`Tree::pairs`], but returns errors for unreadable pages.
     pub fn all_pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
         Pairs { passes_over: false, ..self.pairs(db, start, end) }
     }
@@ -161,12 +161,12 @@ impl Tree {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Records what a batch is about to overwrite.
+    /// Records the values that a batch is about to overwrite.
     pub fn hide(&self, before: Before) {
         *write(&self.undurable) = before;
     }
 
-    /// Shows a batch that has become durable; `also` is visible with it.
+    /// Makes a durable batch visible, atomically with the effect of `also`.
     pub fn show(&self, also: impl FnOnce()) {
         let mut undurable = write(&self.undurable);
         self.generation.fetch_add(1, Ordering::AcqRel);

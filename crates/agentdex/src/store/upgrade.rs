@@ -1,11 +1,11 @@
-//! Upgrade: the store of format 3 made into one of [`FORMAT_VERSION`].
+//! Upgrade of a store of format 3 to [`FORMAT_VERSION`].
 //!
-//! A second tree is written beside the first and takes its place once it is synced, so that an end at whatever moment
-//! leaves one of them whole. Epoch and positions stay. There is no way back but a backup from before.
+//! A second tree is written beside the first, and replaces it once it is synced, so an interruption at any time
+//! leaves one of them intact. Epoch and positions are unchanged. The only way back is an earlier backup.
 //!
-//! What format 3 doesn't say is taken as DESIGN has it: a life begins with the latest creation in the log; namespaces get
-//! numbers in the order of their names; an access that may be older than the claim of its namespace gets the number of a
-//! namespace without members, so that nobody but the owner of the Thing and admins see it.
+//! Information missing in format 3 is filled in as specified in DESIGN: a life starts with the latest creation in the
+//! log; namespaces are numbered in order of their names; an access that may be older than the claim of its namespace
+//! gets the number of a namespace without members, so only the owner of the Thing and admins see it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -1,11 +1,11 @@
 //! Upgrade of format 4: each declaration gets the access of its text.
 //!
-//! Format 5 differs in records with several declarations, or with edits, alone. These are written again, some at a time. The first
-//! batch names the format and begins the upgrade, the last one ends it; each has the sum of what is there then. An upgrade that
-//! was interrupted goes on with the records that are still as they were. The number of the last commit stays: a witness of
-//! before knows the store by the sum that it had then.
+//! Format 5 differs only in records with several declarations or with edits. These are rewritten in batches. The
+//! first batch records the new format and starts the upgrade, and the last batch completes it; each batch contains
+//! the current checksum. An interrupted upgrade continues with the records not yet rewritten. The number of the last
+//! commit is unchanged, so an older witness recognizes the store by its checksum from before the upgrade.
 //!
-//! A text gets the narrowest access that the log still shows since it was stored; where it shows none, that of its record.
+//! A text gets the narrowest access since it was stored that is still in the log, or else that of its record.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `View`: the parts of a store that readers and commits share.
+//! `View`: parts of a store shared by readers and commits.
 
 use std::sync::{
     Arc, OnceLock,
@@ -34,34 +34,34 @@ pub(super) struct View {
     pub tree: Arc<Tree>,
     pub epoch: Epoch,
     pub registry_id: Uuid,
-    /// The store that it was restored from, if it was.
+    /// Origin of a restored store.
     pub origin: Option<Origin>,
     pub options: Options,
     pub log: Log,
     pub expiries: Expiries,
     pub restricted: Restricted,
-    /// The ids of which not everybody saw everything.
+    /// Past of restricted ids.
     pub past: Past,
     pub namespaces: Namespaces,
     pub audit: Audit,
     pub local: Local,
-    /// Former values that commits save for a backup.
+    /// Values preserved for a backup.
     pub saving: Saving,
     /// Free disk space, checked before each commit.
     pub space: Space,
-    /// True if no witness told what the store had come to when it was opened, though there should have been one.
+    /// True if the store was opened without a witness although it should have had one.
     pub is_unwitnessed: bool,
-    /// True if it was closed properly before it was opened.
+    /// True if the store was properly closed before it was opened.
     pub was_closed: bool,
-    /// Why the store takes no writes.
+    /// Reason why the store accepts no writes.
     pub closed: OnceLock<String>,
     /// Number of records, including expired ones.
     pub records: AtomicU64,
 }
 
 impl View {
-    /// Returns the number of records that have not expired. Where very many have just expired, some of them still
-    /// count.
+    /// Returns the number of records that have not expired. When very many records have just expired, some of them
+    /// are still counted.
     pub fn live_records(&self) -> u64 {
         let all = || self.records.load(Ordering::Acquire);
         // Where reading fails, the records that were counted are the best answer there is.
@@ -70,8 +70,8 @@ impl View {
             .map_or_else(|_| all(), |(expired, all)| all - (expired as u64).min(all))
     }
 
-    /// Makes a batch visible that has become durable. `moved` are the expiries that it added or removed.
-    /// `restricted` are the Things that not everybody sees or saw.
+    /// Makes a durable batch visible. `moved` lists the expiries added or removed. `restricted` lists the Things that
+    /// are or were restricted.
     pub fn publish(&self, state: State, moved: Vec<(sled::IVec, bool)>, restricted: &[(String, Access)]) {
         self.restricted.publish_narrower(restricted);
         self.expiries.publish(moved, || self.tree.show(|| self.records.store(state.records, Ordering::Release)));
@@ -79,19 +79,19 @@ impl View {
         self.log.publish(state.last);
     }
 
-    /// The slot of the witness for a state of the store.
+    /// Returns the slot of the witness for a state of the store.
     pub fn slot(&self, state: &State) -> Slot {
         Slot::of(self.epoch, self.registry_id, state)
     }
 
-    /// Takes no writes from now on.
+    /// Closes the store to writes.
     pub fn close(&self, reason: String) {
         tracing::error!(reason, "the store is closed to writes");
         // The first reason stays.
         let _ = self.closed.set(reason);
     }
 
-    /// Fails if the store takes no writes.
+    /// Fails if the store is closed to writes.
     pub fn check_open_to_writes(&self) -> Result<()> {
         match self.closed.get() {
             Some(reason) => Err(Error::WritesClosed { reason: reason.clone() }),

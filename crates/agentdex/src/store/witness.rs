@@ -1,19 +1,19 @@
-//! `Witness`: a small file beside the store that knows what of it was durable.
+//! `Witness`: a small file beside the store that records its durable state.
 //!
-//! sled takes whatever a damaged file still gives for the whole store: one wrong bit makes it an older one, and nothing in it
-//! knows better. So the position and the sum of the last commit that was synced stand outside of it, in two slots of which
-//! one is written while the other stays as it is. They are written once a second where something was committed, at the end,
-//! and before a commit is acknowledged that takes a right away. A slot never says more than what is on disk, so that no power
-//! cut makes a healthy store look damaged.
+//! When a file is damaged, sled opens the part that it can read and reports no error: a single wrong bit may yield an
+//! older store. Therefore the position and checksum of the last synced commit are recorded outside of the store, in
+//! two slots that are written alternately. They are written once per second if there were commits, at the end, and
+//! before acknowledging a commit that restricts access. A slot never claims more than is on disk, so a power failure
+//! can't make an intact store look damaged.
 //!
-//! | bytes of a slot | |
+//! | bytes of a slot | content |
 //! |---|---|
 //! | 8 | `agentdx1` |
-//! | 8 | number of the write: the greater one is the later |
-//! | 8, 16 | the epoch, the id of the registry |
-//! | 8, 8, 16 | number of the commit, last position of the log, sum |
-//! | 1 | 1: the store was closed after that commit |
-//! | 16 | digest of all that |
+//! | 8 | number of the write; the greater number is the later write |
+//! | 8, 16 | epoch, id of the registry |
+//! | 8, 8, 16 | number of the commit, last position of the log, checksum |
+//! | 1 | 1 if the store was closed after that commit |
+//! | 16 | digest of the preceding bytes |
 
 use std::{
     fs::{File, OpenOptions},
@@ -53,12 +53,12 @@ pub(super) struct Slot {
     pub commit: u64,
     pub last: Seq,
     pub sum: Sum,
-    /// True if the store was closed after it.
+    /// True if the store was closed after this commit.
     pub is_closed: bool,
 }
 
 impl Slot {
-    /// The slot for the state of a store.
+    /// Creates the slot for a state of a store.
     pub fn of(epoch: Epoch, registry: Uuid, state: &State) -> Slot {
         Slot { epoch, registry, commit: state.commit, last: state.last, sum: state.sum, is_closed: false }
     }
@@ -127,7 +127,7 @@ impl Seen {
         Ok(Slot::last(&bytes).map_or(Seen::Damaged, |(_, slot, _)| Seen::Slot(slot)))
     }
 
-    /// The slot that can be read.
+    /// Returns the valid slot.
     pub fn slot(&self) -> Option<&Slot> {
         match self {
             Seen::Slot(slot) => Some(slot),
@@ -201,7 +201,7 @@ struct Written {
 }
 
 impl Witness {
-    /// Opens or creates the witness of a directory, writes what is durable, and syncs it.
+    /// Opens or creates the witness of a directory, writes the durable state, and syncs the file.
     pub fn open(directory: &Path, seen: &Seen, durable: Slot) -> io::Result<Witness> {
         let path = directory.join(FILE);
         let mut options = OpenOptions::new();
@@ -225,7 +225,7 @@ impl Witness {
         Ok(Witness { path, durable: Mutex::new(durable), wakes, written: Mutex::new(written) })
     }
 
-    /// Notes a commit that is durable: it is written within a second.
+    /// Records a durable commit, to be written within a second.
     pub fn note(&self, slot: Slot) {
         let mut durable = self.durable();
         if durable.slot.replace(slot).is_none() {
@@ -233,7 +233,7 @@ impl Witness {
         }
     }
 
-    /// Writes the last commit that was noted, and returns once that is on disk.
+    /// Writes the last recorded commit, and waits until it is on disk.
     pub fn write(&self) -> io::Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         // After the lock: what is noted ascends, and so does what is written.
@@ -241,14 +241,14 @@ impl Witness {
         written.write(&slot)
     }
 
-    /// Writes that the store is closed after a commit.
+    /// Records that the store is closed after a commit.
     pub fn close(&self, slot: Slot) -> io::Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         self.durable().slot = None;
         written.write(&Slot { is_closed: true, ..slot })
     }
 
-    /// Writes once a second what was noted, until [`Witness::end`] or an error, which it returns.
+    /// Writes recorded commits once per second, until [`Witness::end`] or an error.
     pub fn run(&self) -> io::Result<()> {
         loop {
             let mut durable = self.durable();
@@ -267,13 +267,13 @@ impl Witness {
         }
     }
 
-    /// Ends [`Witness::run`].
+    /// Stops [`Witness::run`].
     pub fn end(&self) {
         self.durable().is_ending = true;
         self.wakes.notify_one();
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -383,7 +383,7 @@ pub enum Remark {
         /// Missing content.
         losses: Box<Losses>,
     },
-    /// The oldest version was dropped because the maximum number of versions is exceeded.
+    /// The lowest version was dropped because the maximum number of versions is exceeded.
     VersionDropped(String, Option<String>),
     /// Some versions are visible to fewer callers than the record.
     VersionsHidden {
