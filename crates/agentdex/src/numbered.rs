@@ -66,7 +66,7 @@ impl<T> Slots<T> {
         self.slots.get_mut(number as usize)?.as_mut()
     }
 
-    /// All numbers are less than this one.
+    /// Returns an exclusive upper bound of the numbers in use.
     pub fn end(&self) -> Number {
         self.slots.len() as Number
     }
@@ -88,7 +88,7 @@ impl<T: HasId> ById<T> {
         self.values.get(number)
     }
 
-    /// The id of a value must stay what it is.
+    /// Returns a mutable reference to a value. The id of the value must not be changed.
     pub fn get_mut(&mut self, number: Number) -> Option<&mut T> {
         self.values.get_mut(number)
     }

@@ -1,4 +1,4 @@
-//! The errors of other crates of agentdex as errors of this one.
+//! Conversions from errors of the other agentdex crates.
 
 use super::Error;
 use crate::{convert, td};

@@ -57,7 +57,7 @@ impl Backlog {
         }
     }
 
-    /// True if searches lag by more than two seconds behind writes of several owners, of which this one wrote most.
+    /// True if searches lag more than two seconds behind writes of several owners, most of them by `owner`.
     pub fn is_mostly_of(&self, owner: &Owner, indexed: Seq, now: Instant) -> bool {
         let mut state = self.state();
         state.remove_indexed(indexed);

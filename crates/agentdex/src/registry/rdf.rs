@@ -1,4 +1,4 @@
-//! The part of a registry that reads descriptions as RDF. `no_rdf.rs` stands for it in a library without the feature `sparql`.
+//! Reading descriptions as RDF. Replaced by `no_rdf.rs` in builds without the feature `sparql`.
 
 use super::followers::{
     Followers,
@@ -13,7 +13,7 @@ pub(super) struct Rdf {
 }
 
 impl Rdf {
-    /// Starts the follower that reads all statements, where SPARQL queries are answered.
+    /// Starts the follower for statements, if SPARQL queries are enabled.
     pub fn open(answers_sparql: bool, followers: &mut Followers, store: &Store) -> Result<Rdf> {
         let start = || -> Result<Sparql> {
             let quads = Quads::new(store.clone());

@@ -1,4 +1,4 @@
-//! Answers of agents, held to what their actions declare.
+//! Validation of agents' answers against the declared output of their actions.
 
 use serde_json::Value;
 
@@ -9,11 +9,10 @@ use crate::{
 };
 
 impl Registry {
-    /// Reads what an agent has answered to an action as SACP does, and holds its data to what the action's `output`
-    /// declares.
+    /// Reads the answer of an agent to an action like SACP, and validates its data against the action's `output`.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NoSuchAction`] also where the action declares no responses in SACP,
+    /// [`Error::NotFound`], [`Error::NoSuchAction`] also if the action declares no SACP responses,
     /// [`Error::InvalidId`], [`Error::Store`].
     pub fn check_response(&self, id: &str, action: &str, text: &str) -> Result<Answer> {
         let contract = self.response_contract(id, action)?;

@@ -1,10 +1,10 @@
-//! The one place that decides what a reader sees of the past: pure, of the lives of an id and the grants of a reader.
+//! The rules for the visibility of past changes, as pure functions of the lives of an id and the grants of a reader.
 //!
-//! A reader sees a life at a position if the access that the Thing had from there on admits it with what it is granted
-//! now; a membership counts from its present beginning. It reads a life from the first position from which it sees it
-//! without interruption to the end of the life. A reader that doesn't see the end gets one deletion, where the life left
-//! its sight for the last time. So a text that was hidden once is never shown again in that life, but to those who saw it
-//! all the time.
+//! A reader sees a life at a position if its present grants satisfy the access at that position; a membership counts
+//! from its present start. The reader receives the life from the first position after which it sees it without
+//! interruption up to its end. A reader that doesn't see the end receives a single deletion at the last position
+//! where the life became invisible. So a text that was hidden at any time is not shown again within that life, except
+//! to readers who saw it all the time.
 
 use crate::{
     access::{Access, Grants, Visibility},

@@ -1,4 +1,4 @@
-//! A thread with a runtime of its own for what waits for the network, and how it is woken and stopped.
+//! A thread with its own runtime for network operations, with the means to wake and stop it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,7 +17,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts a thread for this work, which is given what wakes it.
+    /// Starts a thread for `work`, which receives the handle for waking it.
     pub fn start<W: Future<Output = ()>>(
         &self,
         name: &str,

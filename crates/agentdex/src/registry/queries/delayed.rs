@@ -1,5 +1,4 @@
-//! Queries that don't keep up with the log: each has a position of its own, and those of one owner take turns with those of
-//! others.
+//! Queries that don't keep up with the log. Each has its own position, and owners take turns.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -27,7 +26,7 @@ impl Delayed {
         self.positions.len()
     }
 
-    /// The last change that a query was compared with; `None` if it keeps up.
+    /// Returns the last change with which a query was compared, or `None` if it keeps up.
     pub fn position(&self, query: QueryNo) -> Option<Seq> {
         self.positions.get(&query).copied()
     }

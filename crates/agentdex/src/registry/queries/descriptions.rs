@@ -1,4 +1,4 @@
-//! Descriptions as they were after a change, where the record is another one by now.
+//! Descriptions as of a past change, for records that have changed since.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,8 +37,8 @@ pub(super) struct Descriptions {
 }
 
 impl Descriptions {
-    /// The description that a Thing had after a change. Where the record is another one by now, it is made of the changes;
-    /// where these no longer reach back to its creation, the record stands for it.
+    /// Returns the description of a Thing after a change. If the record has changed since, the description is
+    /// reconstructed from the changes, or approximated by the record if they no longer reach back to its creation.
     ///
     /// # Errors
     /// [`crate::Error::Store`]

@@ -1,4 +1,4 @@
-//! Progress of queries and their events: what readers look up while queries are compared with further changes.
+//! Progress and events of queries, to be looked up by readers while queries are compared with further changes.
 
 use std::collections::HashMap;
 
@@ -67,12 +67,12 @@ impl Known {
         }
     }
 
-    /// The last change that all queries were compared with that aren't delayed.
+    /// Returns the last change with which all queries that keep up were compared.
     pub fn position(&self) -> Seq {
         self.position
     }
 
-    /// From where on a query's events are known.
+    /// Returns the position after which all events of a query are known.
     pub fn known_since(&self, query: QueryNo) -> Option<Seq> {
         self.since.get(&query).map(|since| (*since).max(self.events.forgotten()))
     }
@@ -82,12 +82,12 @@ impl Known {
         self.events.forgotten()
     }
 
-    /// The last change that a query was compared with.
+    /// Returns the last change with which a query was compared.
     pub fn position_of(&self, query: QueryNo) -> Seq {
         self.delayed.position(query).unwrap_or(self.position)
     }
 
-    /// The last change that all queries were compared with of those that are `relevant`.
+    /// Returns the last change with which all `relevant` queries were compared.
     pub fn position_of_all(&self, relevant: impl Fn(QueryNo) -> bool) -> Seq {
         let starting = self.starting.iter().map(|(query, position)| (*query, *position));
         let behind = self.delayed.positions().chain(starting);
@@ -110,7 +110,7 @@ impl Known {
         &self.journal
     }
 
-    /// A query is added; it isn't known yet what it matches.
+    /// Adds a query whose matches are not yet known.
     pub fn add(&mut self, query: QueryNo) {
         self.starting.insert(query, self.position);
     }
@@ -120,12 +120,12 @@ impl Known {
         self.starting.get(&query).copied()
     }
 
-    /// True if it isn't known yet what some query matches.
+    /// True if the matches of any query are not yet known.
     pub fn has_starting(&self) -> bool {
         !self.starting.is_empty()
     }
 
-    /// It is known what a query matches: it is compared with changes from now on.
+    /// Marks the matches of a query as known, so that it is compared with changes from now on.
     pub fn start(&mut self, query: QueryNo) {
         self.starting.remove(&query);
         self.since.insert(query, self.position);
@@ -150,8 +150,8 @@ impl Known {
         self.delayed.next_turn()
     }
 
-    /// Remembers what a change means for a query, if that is compared with changes since before. [`Known::end_turn`] lets
-    /// readers of many queries see it.
+    /// Records the event of a change for a query, if the query was already being compared with changes.
+    /// [`Known::end_turn`] makes it visible to readers of many queries.
     pub fn note(&mut self, change: &Change, query: QueryNo, before: bool, after: bool) {
         let is_compared = self.since.get(&query).is_some_and(|since| *since < change.seq);
         if let Some(kind) = kind_of(change, before, after).filter(|_| is_compared) {
@@ -167,13 +167,13 @@ impl Known {
         }
     }
 
-    /// The queries that keep up were compared with everything up to a position.
+    /// Records that all queries that keep up were compared with the changes up to a position.
     pub fn move_to(&mut self, position: Seq) {
         self.end_turn(position);
         self.position = position;
     }
 
-    /// Records that all queries that are not delayed have been compared with a change of membership.
+    /// Records that all queries that keep up have been compared with a change of membership.
     pub fn move_to_membership(&mut self, position: Seq) {
         let mut but: Vec<QueryNo> = self.delayed.positions().map(|(query, _)| query).collect();
         but.sort_unstable();
@@ -206,7 +206,7 @@ impl Known {
         self.delayed = Delayed::default();
     }
 
-    /// Begins at a position: what earlier changes meant isn't known.
+    /// Starts at a position. The effects of earlier changes are unknown.
     pub fn begin_at(&mut self, position: Seq) {
         self.skip_to(position);
         self.events.forget_up_to(self.position);

@@ -1,4 +1,4 @@
-//! The queries that each Thing matches.
+//! Queries matched by each Thing.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Matches {
 }
 
 impl Matches {
-    /// The queries that a Thing matches.
+    /// Returns the queries matched by a Thing.
     pub fn of(&self, id: &str) -> &[QueryNo] {
         self.by_thing.get(id).map_or(&[], |numbers| numbers)
     }

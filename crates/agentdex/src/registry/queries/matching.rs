@@ -1,11 +1,11 @@
-//! Matches the changes of the log with queries. Each change is read once, in order, by whoever needs it first.
+//! Matching of log changes with queries. Each change is read once, in order, by the first caller that needs it.
 //!
-//! For each Thing the numbers of the queries that it matches are remembered, four bytes each: a deletion has no
-//! description any more, and an update only what it changes. What changes meant for queries is remembered for the
-//! last of them; whoever resumes further back reads the state again.
+//! The numbers of the queries matched by each Thing are kept in memory, four bytes each, since a deletion contains no
+//! description and an update only its difference. Events are kept for the most recent changes; a reader that resumes
+//! further back has to read the current state again.
 //!
-//! A change takes a bounded number of steps. Queries that these don't suffice for are delayed: each goes on
-//! from a position of its own when there is time.
+//! A change takes a limited number of steps. Queries that would exceed it are delayed, and catch up later from their
+//! own positions.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -89,8 +89,7 @@ impl Matching {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a query, which is compared with all changes from now on. [`Matching::started`] adds what it
-    /// matches already.
+    /// Adds a query to be compared with all further changes. [`Matching::started`] adds its current matches.
     pub fn add(&mut self, query: Arc<SavedQuery>, holder: Holder, end: Seq) -> QueryNo {
         if self.index.is_empty() {
             // Nobody asked what came before.
@@ -106,8 +105,9 @@ impl Matching {
         number
     }
 
-    /// The Things that a query matches, as of the position that it was added at or later. Readers of a query that
-    /// `has_readers` are notified if changes came meanwhile: what these meant for it isn't known.
+    /// Sets the ids of Things that match a query, as of the position at which it was added or later. If the query
+    /// `has_readers` and changes have arrived meanwhile, its readers are notified, since the events of these changes
+    /// are unknown.
     pub fn started(&mut self, number: QueryNo, ids: &[String], has_readers: bool) {
         let Some(added) = self.known().starting_at(number) else { return };
         let has_changed = |id: &String| self.changed.get(id.as_str()).is_some_and(|seq| *seq > added);
@@ -136,7 +136,7 @@ impl Matching {
         self.matches.has_room_for(matches)
     }
 
-    /// True if it isn't known yet what a query matches.
+    /// True if the initial matches of a query are not yet known.
     pub fn is_starting(&self, number: QueryNo) -> bool {
         self.known().starting_at(number).is_some()
     }
@@ -152,8 +152,9 @@ impl Matching {
         self.read.clear();
     }
 
-    /// The events that a change as a reader sees it is for the queries that are `relevant`: it matched before and was seen, it
-    /// matches after and is seen. `format` is that of the Thing, where a membership made it a change.
+    /// Returns the events of `relevant` queries caused by a change of membership as visible to a reader: a query
+    /// loses a Thing that became invisible, and gains a Thing that became visible. `format` is the format of the
+    /// Thing.
     pub fn events_of_membership(
         &mut self,
         change: &LoggedChange,

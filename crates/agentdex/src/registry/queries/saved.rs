@@ -33,23 +33,24 @@ impl Stored {
         Stored { named, number, view: None, has_given_threshold: false }
     }
 
-    /// The same, whose threshold was computed from a view; without one, it was given.
+    /// Sets the view from which the threshold was computed, or `None` for a given threshold.
     pub fn with_threshold_from(self, view: Option<View>) -> Stored {
         let has_given_threshold = view.is_none() && self.named.query.threshold.is_some();
         Stored { view, has_given_threshold, ..self }
     }
 
-    /// True for a threshold of an older version, which may have computed it from Things that not all see who see the query.
+    /// True for a threshold stored by an earlier version, which may have been computed from Things hidden from some
+    /// readers of the query.
     pub fn has_threshold_of_unknown_origin(&self) -> bool {
         self.named.query.threshold.is_some() && self.view.is_none() && !self.has_given_threshold
     }
 
-    /// The view that its threshold was computed from.
+    /// Returns the view from which the threshold was computed.
     pub fn view(&self) -> Option<&View> {
         self.view.as_ref()
     }
 
-    /// True if its threshold tells those whom an access admits nothing that they don't see.
+    /// True if the threshold reveals nothing hidden to callers admitted by an access.
     pub fn suits(&self, access: &Access) -> bool {
         self.view.as_ref().is_none_or(|view| view.is_seen_by_those_admitted_by(access))
     }
@@ -73,9 +74,9 @@ pub struct QueryId(pub(super) QueryNo);
 pub struct SavedQueryEvent {
     /// The query, for [`Registry::sees_query`](crate::Registry::sees_query).
     pub query: QueryId,
-    /// Its owner.
+    /// Owner of the query.
     pub owner: Option<Owner>,
-    /// Its name.
+    /// Name of the query.
     pub name: String,
     /// The event.
     pub kind: MatchKind,

@@ -1,4 +1,4 @@
-//! Formats: which values of one have another.
+//! Formats, and which formats imply others.
 
 /// The relation of the values of a format to another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The nodes of a schema that is being made, within limits.
+//! Nodes of a schema under construction, within limits.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl<'l> Nodes<'l> {
         (self.all.len() - 1) as At
     }
 
-    /// The number of a node that is made later.
+    /// Reserves the number of a node to be created later.
     pub fn reserve(&mut self) -> At {
         self.all.push(None);
         (self.all.len() - 1) as At
@@ -52,12 +52,12 @@ impl<'l> Nodes<'l> {
         }
     }
 
-    /// A node; none while it is being made.
+    /// Returns a node, or `None` while it is under construction.
     pub fn get(&self, at: At) -> Option<&Node> {
         self.all.get(at as usize)?.as_ref()
     }
 
-    /// A node for one of some branches.
+    /// Creates a node for alternatives. `is_one` is true for `oneOf`.
     pub fn union(&mut self, branches: Vec<At>, is_one: bool) -> At {
         let kinds = branches.iter().map(|at| self.get(*at).map_or(ANY.kinds, |node| node.kinds));
         let kinds = kinds.fold(NEVER.kinds, Kinds::or);
@@ -66,7 +66,7 @@ impl<'l> Nodes<'l> {
         self.add(Node { kinds, is_typed: true, parts: Some(Box::new(parts)) })
     }
 
-    /// Begins with one more schema, if there may be one; otherwise says which limit forbids it.
+    /// Starts another schema. Fails with the name of the exceeded limit if no further schema is allowed.
     pub fn begin(&mut self) -> Result<(), &'static str> {
         if self.limits.schemas >= MAX_SCHEMAS {
             self.limits.exceed("number of schemas within a data schema", MAX_SCHEMAS);
@@ -80,12 +80,12 @@ impl<'l> Nodes<'l> {
         Ok(())
     }
 
-    /// Ends what was begun.
+    /// Ends the schema started last.
     pub fn end(&mut self) {
         self.stack -= 1;
     }
 
-    /// A node with all that it refers to, numbered in the order in which it does.
+    /// Returns a node with all referenced nodes, numbered in order of reference.
     pub fn schema_at(&self, root: At) -> Schema {
         if let Some(node) = self.get(root).filter(|node| node.parts.is_none()) {
             return Schema { nodes: [node.clone()].into() };

@@ -19,7 +19,8 @@ pub(in crate::search) struct Verdict {
     pub certainty: Certainty,
     /// True if values are converted by the rules of Agent Spec.
     pub is_converted: bool,
-    /// Doubts about what may fail, or the one reason why it can't be. Empty unless an explanation is asked for.
+    /// Doubts about possible failures, or the reason why the schemas are incompatible. Empty unless an explanation is
+    /// requested.
     pub notes: Vec<Note>,
 }
 
@@ -62,7 +63,7 @@ impl Note {
         self.steps.iter().rev().flat_map(tokens).collect()
     }
 
-    /// A sentence about the part of data that is called `name`; without a name it is the data.
+    /// Describes the doubt in a sentence. `name` is the name of the data, or empty.
     pub fn doubt(&self, name: &str) -> String {
         let mut part = name.to_owned();
         for step in self.steps.iter().rev() {
@@ -89,7 +90,7 @@ impl Note {
 pub(super) struct Outcome {
     pub certainty: Certainty,
     pub is_converted: bool,
-    /// True for what can't be, but for values that lack the part in question.
+    /// True if only values without the concerned part can satisfy the taker.
     pub is_loose: bool,
     pub notes: Vec<Note>,
 }
@@ -102,7 +103,7 @@ impl Outcome {
         self.certainty == Certainty::Cannot
     }
 
-    /// The same of a part of the values.
+    /// Extends the location of the notes by a step, for a part of the values.
     pub fn within(mut self, step: impl FnOnce() -> Step) -> Outcome {
         if !self.notes.is_empty() {
             let step = step();
@@ -111,7 +112,7 @@ impl Outcome {
         self
     }
 
-    /// Adds what has to hold as well.
+    /// Combines with another requirement that must also hold.
     pub fn and(&mut self, other: Outcome) {
         match (self.is_impossible(), other.is_impossible()) {
             (true, true) if self.is_loose && !other.is_loose => *self = other,
@@ -126,13 +127,13 @@ impl Outcome {
         }
     }
 
-    /// A value without the part would do, or there may be no such part.
+    /// Marks the concerned part as optional.
     pub fn loosened(mut self) -> Outcome {
         self.is_loose = true;
         self
     }
 
-    /// Turns an impossible outcome into one that may fail, since it holds for some values alone.
+    /// Changes an impossible outcome to one that may fail, since it applies only to some of the values.
     pub fn weakened(mut self) -> Outcome {
         if self.is_impossible() {
             self.certainty = Certainty::MayFail;
@@ -141,7 +142,7 @@ impl Outcome {
         self
     }
 
-    /// The outcome for values of which each has one of some outcomes.
+    /// Combines the outcomes of alternatives, each of which applies to some of the values.
     pub fn of_alternatives(all: Vec<Outcome>) -> Outcome {
         let is_loose = all.iter().any(|one| one.is_loose);
         match all.iter().all(Outcome::is_impossible) {

@@ -1,4 +1,4 @@
-//! The keywords of one schema, without what it refers to or combines.
+//! Keywords of a single schema, without references and combinations.
 
 use serde_json::{Map, Number, Value};
 

@@ -1,4 +1,4 @@
-//! Makes schemas that can be compared, within limits.
+//! Conversion of JSON Schemas to comparable schemas, within limits.
 
 use std::{collections::HashMap, ptr};
 
@@ -28,13 +28,13 @@ pub(in crate::search) struct Bases<'v> {
 }
 
 impl<'v> Bases<'v> {
-    /// Of the schema of some data within a document, if it is in one.
+    /// Creates the bases for a schema, which may be part of a document.
     pub fn of(schema: &'v Value, document: Option<&'v Value>) -> Bases<'v> {
         let schema = unwrapped(schema);
         Bases { all: document.into_iter().chain([schema]).collect(), root: Some(schema) }
     }
 
-    /// The schema that a reference within the document points at.
+    /// Returns the target of a reference within the document.
     pub fn target(&self, reference: &str) -> Option<&'v Value> {
         let pointer = reference.strip_prefix('#')?;
         if pointer.is_empty() {
@@ -89,13 +89,13 @@ impl<'v, 'l> Read<'v, 'l> {
         read
     }
 
-    /// All of it.
+    /// Returns the complete schema.
     pub fn schema(&self) -> Schema {
         self.nodes.schema_at(self.root)
     }
 
-    /// The members of the data: name, true if it is required, and schema; if it can be nothing but an object that lists
-    /// its members.
+    /// Returns the members of the data: name, true if required, and schema. Returns `None` unless the data must be an
+    /// object with listed members.
     pub fn members(&self) -> Option<Vec<(String, bool, Schema)>> {
         let node = self.nodes.get(self.root)?;
         let kinds = if node.is_typed { node.kinds } else { node.implied_kinds() };

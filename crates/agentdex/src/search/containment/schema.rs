@@ -1,4 +1,4 @@
-//! Schemas as they are compared: nodes in one list, which refer to each other by number.
+//! Schemas in comparable form: a flat list of nodes that refer to each other by number.
 
 use std::cmp::Ordering;
 
@@ -22,10 +22,10 @@ impl Kinds {
     pub const LIST: Kinds = Kinds(32);
     pub const OBJECT: Kinds = Kinds(64);
     pub const ALL: Kinds = Kinds(127);
-    /// Those that are compared one by one.
+    /// Types that are compared individually.
     pub const EACH: [Kinds; 6] = [Kinds::TEXT, Kinds::NUMBER, Kinds::BOOLEAN, Kinds::OBJECT, Kinds::LIST, Kinds::NULL];
 
-    /// The types of that name, if it is one.
+    /// Returns the types with the given name in JSON Schema.
     pub fn named(name: &str) -> Option<Kinds> {
         Some(match name {
             "null" => Kinds::NULL,
@@ -100,7 +100,7 @@ pub(super) struct Node {
 /// The constraints of a schema beyond types.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Parts {
-    /// `anyOf` or `oneOf`, of which one has to hold. Each has all other constraints in it.
+    /// Alternatives of `anyOf` or `oneOf`. All other constraints are contained in each alternative.
     pub branches: Option<Branches>,
     /// `enum` or `const`, in order.
     pub values: Option<Box<[Value]>>,
@@ -110,14 +110,14 @@ pub(super) struct Parts {
     pub objects: Option<Box<Objects>>,
     pub formats: Vec<Box<str>>,
     pub unit: Option<Box<str>>,
-    /// A keyword that isn't compared.
+    /// Keyword that can't be compared.
     pub unknown: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Branches {
     pub at: Box<[At]>,
-    /// True for `oneOf`, of which no second one may hold.
+    /// True for `oneOf`, so no two alternatives may match.
     pub is_one: bool,
 }
 
@@ -172,13 +172,13 @@ pub(super) struct Lists {
     pub length: Count,
     /// `prefixItems`.
     pub first: Box<[At]>,
-    /// Those after them.
+    /// Schema of all further items.
     pub others: Option<At>,
     pub is_unique: bool,
 }
 
 impl Lists {
-    /// The schema of an item, if there is one.
+    /// Returns the schema of the item at an index.
     pub fn item(&self, index: usize) -> Option<At> {
         self.first.get(index).copied().or(self.others)
     }
@@ -186,7 +186,7 @@ impl Lists {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Objects {
-    /// By name.
+    /// Members, sorted by name.
     pub members: Box<[Member]>,
     /// `additionalProperties`, if it is a schema or `false`.
     pub others: Option<At>,
@@ -221,7 +221,7 @@ pub(super) const ANY: Node = Node { kinds: Kinds::ALL, is_typed: false, parts: N
 pub(super) const NEVER: Node = Node { kinds: Kinds::NONE, is_typed: true, parts: None };
 
 impl Node {
-    /// Everything, as far as it can be compared.
+    /// Creates a node that allows all values, because of a keyword that can't be compared.
     pub fn unknown(keyword: &'static str) -> Node {
         Node { parts: Some(Box::new(Parts { unknown: Some(keyword), ..Parts::default() })), ..ANY }
     }
@@ -266,7 +266,7 @@ impl Node {
         self.parts.as_ref()?.unknown
     }
 
-    /// The types that its other keywords are about, where it states none.
+    /// Returns the types implied by the other keywords. Empty if there are no such keywords.
     pub fn implied_kinds(&self) -> Kinds {
         let Some(parts) = &self.parts else { return Kinds::NONE };
         [
@@ -324,7 +324,7 @@ impl Schema {
         }
     }
 
-    /// The number of its nodes.
+    /// Returns the number of nodes.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -1,4 +1,4 @@
-//! Units of measurement: which are the same, and which can be converted.
+//! Units of measurement: synonyms and convertible units.
 
 /// The relation of two units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,7 +36,7 @@ impl Admits {
 pub(super) struct Judge<'s> {
     pub schema: &'s Schema,
     pub left: &'s mut u32,
-    /// False where values of a format are taken to be right.
+    /// True if the format and encoding of a text count as uncertain. If false, texts are assumed to be valid.
     pub doubts_content: bool,
 }
 

@@ -1,7 +1,7 @@
-//! From clauses and filters to one tantivy query.
+//! Compilation of clauses and filters to a single tantivy query.
 //!
-//! Bare words become one flat union of terms, which tantivy searches with block-max pruning; only
-//! what asks for more than that pays for more.
+//! Plain words become a flat union of terms, which tantivy evaluates with block-max pruning. Only queries with other
+//! constructs pay a higher cost.
 
 use std::ops::Bound;
 
@@ -38,21 +38,21 @@ use crate::{
 /// A query that can be searched.
 pub(in crate::search) struct Compiled {
     pub query: Box<dyn Query>,
-    /// The terms, each once, where the query is a union of terms and nothing else.
+    /// Distinct terms, if the query is just a union of terms.
     pub union: Option<Vec<(Term, Score)>>,
     /// True if there are words, so that hits have a score.
     pub is_scored: bool,
     /// Words to mark in the text of hits.
     pub highlights: Highlights,
-    /// Words that no description has, and those that took their place.
+    /// Corrections of words that occur in no description.
     pub corrections: Vec<Corrected>,
     /// Versions of capabilities that are asked for: the highest come first.
     pub versions: Option<Versions>,
     /// True if words that no description has were not corrected, since the model knows them.
     pub has_known: bool,
-    /// The words that say something, each once.
+    /// Distinct telling words.
     pub telling: Vec<Telling>,
-    /// The parts that are scored: any of these, and those of which one must be there for each that must.
+    /// Scored parts: optional parts, and in `musts` groups of parts that must each have a match.
     pub any: Vec<Part>,
     pub musts: Vec<Vec<Part>>,
     /// Indexes into `any` at which the sentences of a long request begin.

@@ -1,4 +1,4 @@
-//! Exact values in the form they are compared in.
+//! Normalization of exact values for comparison.
 
 use crate::{
     search::{FacetField, forms, schema::ExactField, text::fold_case},
@@ -10,7 +10,7 @@ use crate::{
 pub(in crate::search) struct ExactTerm;
 
 impl ExactTerm {
-    /// Hands on the terms that a value of a Thing is found by.
+    /// Calls `add` with the index terms of a Thing's value.
     pub fn for_each_indexed(field: ExactField, value: &str, mut add: impl FnMut(&str)) {
         match field {
             ExactField::Facet(FacetField::Type) => {
@@ -32,7 +32,7 @@ impl ExactTerm {
         }
     }
 
-    /// The term that a value of a query is looked up as.
+    /// Returns the index term for a value in a query.
     pub fn searched(field: ExactField, value: &str) -> String {
         match field {
             ExactField::CapabilityVersion | ExactField::Version => value.to_owned(),

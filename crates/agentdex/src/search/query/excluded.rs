@@ -1,7 +1,7 @@
-//! A wrapper for queries of what must not match, so that tantivy can exclude any of them.
+//! Wrapper for negated queries, so that tantivy can exclude any kind of query.
 //!
-//! tantivy 0.27 asks an excluded phrase for documents before its first match, which a phrase refuses
-//! in debug builds. This wrapper answers such questions itself.
+//! tantivy 0.27 seeks documents before the first match of an excluded phrase, which a phrase query refuses in debug
+//! builds. The wrapper handles this case itself.
 
 use tantivy::{
     DocId, DocSet, Score, SegmentReader, TantivyError, Term,

@@ -1,4 +1,4 @@
-//! Hints at parts of a query that perhaps mean something else: they are read as words all the same.
+//! Hints about ambiguous parts of a query. These parts are read as words in any case.
 
 use super::parse::{FIELDS, is_field};
 use crate::search::FacetField;

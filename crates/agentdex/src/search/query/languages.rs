@@ -1,5 +1,5 @@
-//! The languages that words of a query may be in: those that descriptions in the index declare, and those that the
-//! built-in table of word vectors knows.
+//! Possible languages of a query's words: languages declared by indexed descriptions, and languages of the built-in
+//! table.
 
 use std::collections::BTreeSet;
 
@@ -25,14 +25,14 @@ pub(super) struct Languages {
 }
 
 impl Languages {
-    /// Those of an index, for a query.
+    /// Determines the languages of an index for a query.
     pub fn of(searcher: &Searcher, fields: &Fields, clauses: &[Clause]) -> tantivy::Result<Languages> {
         let present = languages_of(searcher, fields)?;
         let spoken = spoken(&present, clauses);
         Ok(Languages { present, spoken })
     }
 
-    /// The forms that a word has in the languages of descriptions.
+    /// Returns the forms of a word in the languages of descriptions.
     pub fn forms<'l>(&'l self, written: &'l str) -> impl Iterator<Item = String> + use<'l> {
         self.present.iter().filter_map(move |language| language.form_of(written))
     }

@@ -1,19 +1,19 @@
-//! The query language: what people type, read without ever refusing it.
+//! The query language. Any text is a valid query.
 //!
-//! | written | means |
+//! | written | meaning |
 //! |---|---|
-//! | `weather forecast` | any of the words; more and rarer ones rank higher |
-//! | `"weather forecast"` | the words side by side |
-//! | `+weather` | must be there |
-//! | `-weather` | must not be there |
-//! | `weath*` | words that begin so |
-//! | `title:weather`, `description:"long range"` | words of that part alone |
-//! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | as the filter of that name; `id` and `language` too |
+//! | `weather forecast` | any of the words; matches with more or rarer words rank higher |
+//! | `"weather forecast"` | the words next to each other |
+//! | `+weather` | required |
+//! | `-weather` | excluded |
+//! | `weath*` | words with this prefix |
+//! | `title:weather`, `description:"long range"` | words in that field only |
+//! | `vendor:acme`, `-tag:beta`, `type:lmos:*` | same as the filter with that name; also `id` and `language` |
 //!
-//! A field of exact values restricts, as its filter does: one of those named within a field, and of
-//! each field. Words beside it stay required. Ranges of versions (`billing@^1.2`) are for the filter
-//! `capability` alone: one that can't be read is refused, as a query never is. Whatever isn't one of these forms is text, a quote
-//! that isn't closed included.
+//! A field with exact values restricts the result like its filter: at least one of the given values must match in
+//! each field. Words outside of fields remain required. Version ranges (`billing@^1.2`) are only supported in the
+//! filter `capability`, which rejects invalid ranges; queries are never rejected. Everything else is text, including
+//! an unclosed quote.
 
 mod compile;
 mod exact;

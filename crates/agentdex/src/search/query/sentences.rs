@@ -1,4 +1,4 @@
-//! The sentences of a request that is written as prose.
+//! Sentences of a request written in prose.
 
 use super::{Clause, Occur, Pattern, Target};
 

@@ -7,15 +7,15 @@ use tantivy::{Term, schema::Field};
 pub(in crate::search) struct Telling {
     /// The English stem of the word as it was written.
     pub stem: String,
-    /// The word in lower case and ASCII.
+    /// Word in lower case and ASCII.
     pub written: String,
-    /// The forms of which a document has one: the stem, and those in other languages of the index.
+    /// Alternative forms: the stem, and the forms in other languages of the index.
     pub forms: Vec<String>,
-    /// True for a name that also stands there in parts.
+    /// True for a compound name whose parts are also searched.
     pub is_whole: bool,
-    /// True for a word of a request in a language that the built-in table doesn't know.
+    /// True for a word of a request in a language unknown to the built-in table.
     pub is_foreign: bool,
-    /// True for a word that is being typed: its forms are those of words that begin so, too.
+    /// True for a word that is still being typed. Its forms include those of words with this prefix.
     pub is_begun: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The prose of a query, for search by meaning.
+//! Prose of a query, for semantic search.
 
 use super::{Clause, Occur, Pattern, Target, sentences};
 
@@ -7,22 +7,23 @@ const MOST_TASKS: usize = 5;
 
 /// A query as prose.
 pub(in crate::search) struct Wording {
-    /// Everything that is asked for, without signs of the query language.
+    /// Complete request, without the syntax of the query language.
     pub whole: String,
-    /// Its sentences, where there are several.
+    /// Sentences, if there are several.
     pub sentences: Vec<String>,
-    /// The clauses of each sentence, where there are few: each may be a task of its own. More are a story.
+    /// Clauses of each sentence, if there are only a few sentences: each may be a separate task. A request with more
+    /// sentences is treated as a narrative.
     pub tasks: Vec<Vec<Clause>>,
-    /// True if there are words that may be found anywhere, in whatever form.
+    /// True if there are words that may match anywhere and in any form.
     pub has_free_words: bool,
-    /// True if there are words in quotes that may be found anywhere.
+    /// True if there are quoted words that may match anywhere.
     pub has_phrases: bool,
-    /// Clauses that restrict the result: fields of exact values, what must be there and what must not.
+    /// Clauses that restrict the result: fields with exact values, required and excluded clauses.
     pub restriction: Vec<Clause>,
 }
 
 impl Wording {
-    /// Reads clauses. A word that is being typed counts as what `begun` makes of it, if anything.
+    /// Reads clauses. A word that is still being typed is replaced by the result of `begun`, if any.
     pub fn of(clauses: &[Clause], begun: impl Fn(&str) -> Option<String>) -> Wording {
         let said = |clause: &Clause| match &clause.pattern {
             Pattern::Begun(word) => begun(word).map(|word| Clause { pattern: Pattern::Begun(word), ..clause.clone() }),

@@ -140,7 +140,7 @@ impl Part {
         }
     }
 
-    /// The best score that it could get, where the best of a term is known.
+    /// Returns the best possible score of the part, given the best score of each term.
     pub fn best(&self, of_term: impl Fn(&Term) -> tantivy::Result<Score>) -> tantivy::Result<Score> {
         match self {
             Part::Word { terms, boost, .. } => {
@@ -154,7 +154,7 @@ impl Part {
         }
     }
 
-    /// True if it is one term.
+    /// True if the part is a single term.
     pub fn is_term(&self) -> bool {
         matches!(self, Part::Word { terms, .. } if terms.len() == 1)
     }
@@ -232,11 +232,11 @@ pub(super) struct Words<'a> {
     highlights: Highlights,
     /// Common words that were looked for: to be marked only where there are no others.
     common: HashSet<String>,
-    /// The words that say something, each once.
+    /// Distinct telling words.
     pub telling: Vec<Telling>,
-    /// Words that no description has, and those that took their place.
+    /// Corrections of words that occur in no description.
     pub corrections: Vec<Corrected>,
-    /// True if words were not corrected since the model knows them.
+    /// True if unknown words were not corrected because the model knows them.
     pub has_known: bool,
 }
 
@@ -265,7 +265,7 @@ impl<'a> Words<'a> {
         highlights
     }
 
-    /// The parts of a pattern, any of which will do.
+    /// Returns the alternative parts of a pattern.
     pub fn parts(&mut self, field: Field, pattern: &Pattern, occur: Occur) -> Result<Vec<Part>> {
         match pattern {
             Pattern::Word(word) => self.word(field, word, occur),
@@ -275,7 +275,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The words of a pattern in titles, where stop words count.
+    /// Returns the parts of a pattern for titles, including stop words.
     pub fn title_parts(&mut self, pattern: &Pattern) -> Vec<Part> {
         let (Pattern::Word(words) | Pattern::Phrase(words) | Pattern::Prefix(words) | Pattern::Begun(words)) = pattern;
         let tokens = tokens(&mut text::names(), words);

@@ -1,4 +1,4 @@
-//! Stores as format 4 had them, made of present ones.
+//! Tests with stores of format 4, created from current stores.
 
 use agentdex_api::access::AccessRequest;
 

@@ -1,5 +1,5 @@
-//! The encoder on a model of a few weights, and, where `AGENTDEX_EMBEDDING_MODEL` names the directory of
-//! all-MiniLM-L6-v2, on that.
+//! Tests of the encoder with a model of a few weights and, if `AGENTDEX_EMBEDDING_MODEL` names the directory of
+//! all-MiniLM-L6-v2, with that model.
 
 use std::{env, fs, path::PathBuf};
 

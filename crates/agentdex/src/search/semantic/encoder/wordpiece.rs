@@ -1,4 +1,4 @@
-//! From text to the word pieces of BERT: what its reference tokenizer does, without padding.
+//! Tokenization of text into the word pieces of BERT, like its reference tokenizer but without padding.
 
 use std::{collections::HashMap, path::Path, sync::LazyLock};
 
@@ -97,7 +97,7 @@ impl WordPieces {
         Ok(WordPieces { first, further, is_lower_case, unknown, start, end })
     }
 
-    /// One more than the largest number of a piece.
+    /// Returns the largest number of a piece plus one.
     pub fn len(&self) -> usize {
         self.first.values().chain(self.further.values()).max().map_or(0, |largest| largest + 1)
     }
