@@ -155,12 +155,12 @@ impl AnswerPrinter {
     }
 
     fn question(&mut self, message: &Message) -> io::Result<()> {
-        if self.converses && !message.is_empty() {
+        if self.converses && !message.parts.is_empty() {
             self.content(message.clone())?;
             return self.close();
         }
         self.close()?;
-        match message.is_empty() {
+        match message.parts.is_empty() {
             true => complain(NO_QUESTION),
             false => aside(message)?,
         }

@@ -46,7 +46,7 @@ fn station(registry: &TestRegistry) -> Server {
         "/unit" => Said::json(json!("C")),
         "/config" => Said::json(json!({"model": "m", "temperature": 0.5})),
         "/image" => Said::new("200 OK", &["content-type: image/png"], [1, 2, 3]),
-        "/level" => Said::json(json!(request.line)),
+        "/level" => Said::json(json!(if request.line.ends_with("?room=7") { 7.5 } else { 0.0 })),
         "/alarm" => {
             Said::stream("text/event-stream", &["data: {\"level\": 1}\n\n", "data: two\ndata: lines\n\n"]).hanging()
         }
@@ -90,7 +90,7 @@ fn properties_are_read_and_written() {
         (&["config", "--json"], "{\"model\":\"m\",\"temperature\":0.5}\n"),
         (&["image"], "[image/png of 3 bytes]\n"),
         (&["image", "--json"], "{\"bytes\":\"AQID\",\"mediaType\":\"image/png\"}\n"),
-        (&["level", "--variable", "room=7"], "GET /level?room=7\n"),
+        (&["level", "--variable", "room=7"], "7.5\n"),
     ] {
         let (code, said, complaint) = run(&[&["read", station], arguments].concat(), "");
         assert_eq!((code, said.as_str()), (Some(0), expected), "{arguments:?}: {complaint}");

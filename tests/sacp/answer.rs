@@ -372,7 +372,7 @@ fn a_response_counts_beside_other_texts_and_the_last_one_most() {
         (vec![piece(GOOD, Some("a")), piece("Done", None)], Some(Status::Success)),
         (vec![piece("Working on it.", None), piece(&failure, None)], Some(Status::Failure)),
         (vec![piece(GOOD, Some("a")), piece(&failure, Some("b")), piece("Done", None)], Some(Status::Failure)),
-        (vec![piece("An example:", Some("a")), piece(GOOD, Some("a"))], None),
+        (vec![piece("It said ", Some("a")), piece(GOOD, Some("a")), piece(" and left.", Some("a"))], None),
     ] {
         let answer = read_answer(&Given { texts, data: Vec::new() }, &Expected::any(Sacp::Allowed));
         let read = matches!(answer.kind, Kind::Response(_)).then_some(answer.response.status);

@@ -104,7 +104,7 @@ fn read(part: &Value) -> Option<(sacp::Response, Vec<Violation>)> {
         Value::Object(_) => sacp::Given::data(part),
         _ => return None,
     };
-    // Whatever an agent further down may read as a response is judged as one.
+    // A part that an agent further down may read as a response is judged as one.
     let answer = sacp::read_answer(&given, &sacp::Expected::response(None));
     let sacp::Kind::Response(_) = answer.kind else { return None };
     // Much else has a status; a response has at least two of its other three members, too.
