@@ -69,8 +69,8 @@ impl FileDocument {
             "yaml" | "yml" => true,
             _ => !ENDINGS.contains(&ending) && !starts_like_json(&bytes),
         };
-        if is_yaml && !matches!(ending, "yaml" | "yml") {
-            // Nothing but the content says that it is YAML, and any prose is: as one text.
+        if is_yaml && !matches!(ending, "yaml" | "yml" | "") {
+            // The name says that it is something else, and any prose is YAML: one text.
             match Syntax::Yaml.to_json(&bytes) {
                 Ok(json) if json.starts_with('{') || json.starts_with('[') => {}
                 Ok(_) => return Err(ReadError::Unknown("a text".to_owned())),

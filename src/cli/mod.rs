@@ -21,6 +21,7 @@ mod document;
 mod error_message;
 mod events;
 mod examples;
+mod excluded_words;
 mod export;
 mod get;
 mod help;
@@ -246,10 +247,19 @@ fn command() -> clap::Command {
         false => arg,
     });
     let hidden: Vec<Arg> = command.get_arguments().map(|arg| arg.clone().hide(true)).collect();
-    help::with_help(command.mut_subcommands(|subcommand| match is_local(subcommand.get_name()) {
-        true => subcommand.args(hidden.clone()),
-        false => subcommand,
-    }))
+    with_negative_numbers(help::with_help(command.mut_subcommands(|subcommand| {
+        match is_local(subcommand.get_name()) {
+            true => subcommand.args(hidden.clone()),
+            false => subcommand,
+        }
+    })))
+}
+
+/// Lets options have values such as `-1`, for which an option may have a better message than clap.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value = |arg: &Arg| arg.get_long().is_some() && arg.get_action().takes_values();
+    let command = command.mut_args(|arg| if takes_value(&arg) { arg.allow_negative_numbers(true) } else { arg });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// The command line in which flags that name a registry stand only where one is asked, for completions.
@@ -283,7 +293,9 @@ pub fn run() -> ExitCode {
         }
     }));
     let as_json = env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
-    let parsed = command().try_get_matches().and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let parsed = command()
+        .try_get_matches_from(excluded_words::mark(env::args_os()))
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return usage::report(error, as_json),

@@ -13,6 +13,7 @@ use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
 use self::by_data::ByData;
+use super::excluded_words::word;
 use super::output::{self, INDENT, Style, complain};
 use super::terminal::stdout;
 use crate::settings::number;
@@ -28,7 +29,7 @@ const MAX_SIMILAR: usize = 5;
 pub(super) struct Arguments {
     /// Words, "phrases", +required, -excluded, field:value, prefix*. Fields are title, description, id, language, and
     /// those of --facets
-    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
+    #[arg(value_name = "WORD", value_parser = word)]
     words: Vec<String>,
     /// Rank by meaning only
     #[arg(long, conflicts_with_all = ["lexical", "jsonpath"])]
@@ -66,14 +67,6 @@ pub(super) struct Arguments {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// Reads a word of a query, such as `-marine`. What starts with two hyphens is a misspelled option.
-pub(super) fn word(text: &str) -> Result<String, String> {
-    match text.starts_with("--") {
-        true => Err("there is no such option; `--help` lists the options".to_owned()),
-        false => Ok(text.to_owned()),
-    }
 }
 
 /// The filters of `/search` and `/things`; each can be repeated: one of the values must hold, but for `--all` and `--not`.

@@ -10,9 +10,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
+    excluded_words::word,
     moments,
     output::{self, Style, complain, red_on_stderr, visible},
-    search::word,
     terminal::stdout,
 };
 use agentdex::registry::MatchKind;
@@ -22,7 +22,7 @@ use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
 pub(super) struct Arguments {
     /// Only agents that this query finds, as `agentdex search` does. Agents that start or stop matching are reported as
     /// well
-    #[arg(value_name = "WORD", allow_hyphen_values = true, value_parser = word)]
+    #[arg(value_name = "WORD", value_parser = word)]
     words: Vec<String>,
     /// Match by words only
     #[arg(long, conflicts_with = "semantic")]
@@ -145,7 +145,7 @@ impl Titles {
             None => self.find(client, id, event.kind == "thing_deleted").await,
         };
         let time = event.at.map(moments::shown_as_time).unwrap_or_default();
-        // An agent is removed by somebody unless something else is said.
+        // Without another reason, somebody removed it.
         let reason = event.reason.as_deref().filter(|reason| *reason != "removed");
         let reason = reason.map(|reason| format!(" ({})", visible(reason))).unwrap_or_default();
         // Ids stay whole, so that they can be copied: in a line that is too long, the title gets shorter.
