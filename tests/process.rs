@@ -18,6 +18,8 @@ pub fn agentdex() -> Command {
         command.env_remove(name);
     }
     command.env_remove("RUST_LOG");
+    // Nor to contexts of theirs.
+    command.env("XDG_CONFIG_HOME", std::env::temp_dir().join("agentdex-tests-have-no-contexts"));
     command
 }
 

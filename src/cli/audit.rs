@@ -67,8 +67,12 @@ fn line(entry: &AuditEntry) -> String {
     let owner = entry.owner.as_ref().map_or(otherwise, Owner::as_str);
     let role = entry.role.map(|role| format!(" ({role})")).unwrap_or_default();
     let from = entry.address.as_ref().map(|address| format!(" from {address}")).unwrap_or_default();
-    let mut line =
-        format!("{at} {}{role}{from}: {} {}", visible(owner), visible(&entry.action), visible(&entry.target));
+    let action = match entry.action.strip_prefix("thing_") {
+        Some("deleted") => "removed",
+        Some(effect) => effect,
+        None => &entry.action,
+    };
+    let mut line = format!("{at} {}{role}{from}: {} {}", visible(owner), visible(action), visible(&entry.target));
     let changes = differences(entry);
     if !changes.is_empty() {
         line.push_str(&format!(" [{}]", changes.join(", ")));
@@ -130,7 +134,7 @@ mod tests {
             to: state(Visibility::Private),
             ..AuditEntry::default()
         };
-        assert_eq!(line(&entry), " us (register) from 127.0.0.1: thing_updated urn:a [visibility public → private]");
+        assert_eq!(line(&entry), " us (register) from 127.0.0.1: updated urn:a [visibility public → private]");
         let entry = AuditEntry {
             action: "DELETE".into(),
             target: "/namespaces/pond".into(),

@@ -9,8 +9,8 @@ use self::examples::EXAMPLES;
 /// The commands by purpose.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Run", &["serve", "demo"]),
-    ("Register", &["register", "validate", "td", "patch", "remove", "imports", "refresh", "untrack"]),
-    ("Find", &["search", "list", "get", "export"]),
+    ("Register", &["register", "validate", "td", "edit", "patch", "remove", "imports", "refresh", "untrack"]),
+    ("Find", &["search", "list", "get", "diff", "export", "queries"]),
     ("Talk", &["ask", "chat", "call", "read", "write", "events", "run", "sacp"]),
     ("Follow", &["watch", "history", "changes"]),
     (
@@ -30,7 +30,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "mqtt",
         ],
     ),
-    ("Set up", &["completions", "openapi"]),
+    ("Set up", &["context", "version", "completions", "openapi"]),
 ];
 
 /// Width of the column of command names.
@@ -89,10 +89,10 @@ fn heading(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, ffi::OsString};
 
     use super::*;
-    use crate::cli::{Cli, command};
+    use crate::cli::{Cli, command, excluded_words};
     use clap::CommandFactory;
 
     #[test]
@@ -146,11 +146,14 @@ mod tests {
             assert!(!examples.is_empty(), "{path}");
             for (what, line) in *examples {
                 assert!(what.starts_with(char::is_uppercase) && !what.ends_with('.'), "{what}");
-                let pieces: Vec<&str> = line.split(" | ").collect();
+                // Variables may be before the program.
+                let pieces: Vec<&str> =
+                    line.split(" | ").filter_map(|piece| Some(&piece[piece.find("agentdex ")?..])).collect();
                 let own = pieces.iter().find_map(|piece| piece.strip_prefix(&format!("agentdex {path}")));
                 assert!(own.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')), "{path}: {line}");
-                for piece in pieces.into_iter().filter(|piece| piece.starts_with("agentdex ")) {
-                    if let Err(error) = command().try_get_matches_from(words(piece)) {
+                for piece in pieces {
+                    let arguments = excluded_words::mark(words(piece).into_iter().map(OsString::from));
+                    if let Err(error) = command().try_get_matches_from(arguments) {
                         panic!("{line}: {error}");
                     }
                 }

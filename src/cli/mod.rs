@@ -14,10 +14,14 @@ mod check;
 mod clock;
 mod completions;
 mod conflicts;
+mod context;
+mod contexts;
 mod damaged_store;
 mod data_directory;
 mod demo;
+mod diff;
 mod document;
+mod edit;
 mod error_message;
 mod events;
 mod examples;
@@ -39,6 +43,7 @@ mod openapi;
 mod output;
 mod patch;
 mod progress;
+mod queries;
 mod read;
 mod records;
 mod refresh;
@@ -57,6 +62,7 @@ mod terminal;
 mod untrack;
 mod usage;
 mod validate;
+mod version;
 mod watch;
 mod write;
 
@@ -102,6 +108,8 @@ enum Command {
     Salvage(salvage::Arguments),
     /// Maintain the topics on an external MQTT broker.
     Mqtt(mqtt::Arguments),
+    /// Save registries under names, and choose one.
+    Context(context::Arguments),
     /// Print the OpenAPI document of the REST API.
     Openapi(openapi::Arguments),
     /// Print a completion script for a shell.
@@ -117,11 +125,15 @@ enum RegistryCommand {
     Export(export::Arguments),
     /// Print the description of an agent.
     Get(get::Arguments),
+    /// Compare two agents, versions, or files.
+    Diff(diff::Arguments),
     /// List agents.
     List(list::Arguments),
     /// Find agents by what they can do.
     #[command(visible_alias = "find")]
     Search(search::Arguments),
+    /// Manage saved queries.
+    Queries(queries::Arguments),
     /// Find an agent for a question, and print its answer.
     Ask(ask::Arguments),
     /// Talk with an agent.
@@ -136,6 +148,8 @@ enum RegistryCommand {
     Events(events::Arguments),
     /// Run a chain of agents or an Agent Spec Flow.
     Run(run::Arguments),
+    /// Change a description in an editor.
+    Edit(edit::Arguments),
     /// Change parts of a description.
     Patch(patch::Arguments),
     /// Remove agents.
@@ -145,6 +159,8 @@ enum RegistryCommand {
     History(history::OfAgent),
     /// List the changes of all agents.
     Changes(history::OfAll),
+    /// Print the version of this program and of the registry.
+    Version(version::Arguments),
     /// Show whether the registry is ready.
     Status(status::Arguments),
     /// List the URLs that the registry polls for agents.
@@ -188,6 +204,7 @@ impl Cli {
             Command::Check(arguments) => check::run(&arguments),
             Command::Salvage(arguments) => salvage::run(&arguments),
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
+            Command::Context(arguments) => context::run(&arguments, &self.remote),
             Command::Openapi(arguments) => openapi::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, &mut without_unused()),
         }
@@ -210,6 +227,10 @@ impl RegistryCommand {
             Self::Write(arguments) => write::run(&arguments, &registry()?).await,
             Self::Events(arguments) => events::run(&arguments, &registry()?).await,
             Self::Run(arguments) => run::run(&arguments, &registry()?).await,
+            Self::Edit(arguments) => edit::run(&arguments, &registry()?).await,
+            Self::Diff(arguments) => diff::run(&arguments, registry).await,
+            Self::Queries(arguments) => queries::run(&arguments, &registry()?).await,
+            Self::Version(arguments) => version::run(&arguments, registry).await,
             Self::Patch(arguments) => patch::run(&arguments, &registry()?).await,
             Self::Remove(arguments) => remove::run(&arguments, &registry()?).await,
             Self::History(arguments) => history::of_agent(&arguments, &registry()?).await,
@@ -234,9 +255,9 @@ impl RegistryCommand {
     }
 }
 
-/// True if a command talks to no registry.
+/// True if a command has nothing to do with a registry. `context` stores the flags that name one.
 fn is_local(name: &str) -> bool {
-    !RegistryCommand::has_subcommand(name)
+    !RegistryCommand::has_subcommand(name) && name != "context"
 }
 
 /// The command line. Variables that are empty count as absent.

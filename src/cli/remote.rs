@@ -2,11 +2,12 @@
 
 use std::{env, ffi::OsString, fs, path::PathBuf, process::ExitCode};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::Args;
 use serde_json::Value;
 
 use super::{
+    contexts::{self, Context},
     error_message::{causes, to_json},
     misuse::misuse,
     output::{Results, complain, red_on_stderr},
@@ -17,8 +18,9 @@ const URL: &str = "AGENTDEX_URL";
 const API_KEY: &str = "AGENTDEX_API_KEY";
 const CA: &str = "AGENTDEX_CA";
 const CLIENT_CERT: &str = "AGENTDEX_CLIENT_CERT";
+const CONTEXT: &str = "AGENTDEX_CONTEXT";
 /// The variables that stand for these flags.
-pub(super) const VARIABLES: [&str; 4] = [URL, API_KEY, CA, CLIENT_CERT];
+pub(super) const VARIABLES: [&str; 5] = [URL, API_KEY, CA, CLIENT_CERT, CONTEXT];
 
 /// The URL of a registry on this machine that listens where it does by default.
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
@@ -42,35 +44,82 @@ pub(super) struct Remote {
     /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
+    /// Use this registry of `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the one of `agentdex context use`]
+    #[arg(long, global = true, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// What flags, variables, and a context say about the registry, each where nothing before it says something.
+struct Settings {
+    url: Option<String>,
+    api_key: Option<String>,
+    ca: Option<PathBuf>,
+    client_cert: Option<PathBuf>,
 }
 
 impl Remote {
     /// A client of the registry.
     pub(super) fn client(&self) -> anyhow::Result<RegistryClient> {
-        let pem = |flag: &Option<PathBuf>, name| {
-            let path = flag.clone().or_else(|| variable(name).map(PathBuf::from));
-            path.map(|path| fs::read(&path).with_context(|| format!("reading {}", path.display()))).transpose()
+        self.settings()?.client()
+    }
+
+    /// The registry that flags and variables name, to be saved.
+    pub(super) fn to_context(&self) -> anyhow::Result<Context> {
+        if self.context.is_some() {
+            return Err(misuse("--context names a context that there is; --url names the registry to save"));
+        }
+        let settings = self.given()?;
+        // A context that no command could use isn't saved.
+        settings.client()?;
+        let Settings { url, api_key, ca, client_cert } = settings;
+        let Some(url) = url else { return Err(misuse("--url or AGENTDEX_URL names the registry to save")) };
+        let absolute = |path: Option<PathBuf>| path.map(std::path::absolute).transpose();
+        Ok(Context { url, api_key, ca: absolute(ca)?, client_cert: absolute(client_cert)? })
+    }
+
+    /// Flags come before variables, and both before the current context. A context is used as a whole: its key is for its URL
+    /// alone, and `--context` comes before variables.
+    fn settings(&self) -> anyhow::Result<Settings> {
+        if let Some(name) = &self.context {
+            if self.url.is_some() {
+                return Err(misuse("--url and --context each name a registry; give one of them"));
+            }
+            return Ok(self.flags().or(contexts::find(name)?));
+        }
+        let given = self.given()?;
+        if given.url.is_some() {
+            return Ok(given);
+        }
+        let context = match text_variable(CONTEXT)? {
+            Some(name) => Some(contexts::find(&name)?),
+            None => contexts::current()?,
         };
-        let url = given_or_variable(&self.url, URL)?;
-        let mut client = RegistryClient::new(url.as_deref().unwrap_or(DEFAULT_URL))?;
-        if let Some(authorities) = pem(&self.ca, CA)? {
-            client = client.trusting(&authorities).context("--ca, AGENTDEX_CA")?;
-        }
-        if let Some(certificate) = pem(&self.client_cert, CLIENT_CERT)? {
-            client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
-        }
-        match given_or_variable(&self.api_key, API_KEY)? {
-            // A token has three parts.
-            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(&token)?),
-            Some(key) => Ok(client.api_key(&key)?),
-            None => Ok(client),
-        }
+        Ok(match context {
+            Some(context) => given.or(context),
+            None => given,
+        })
+    }
+
+    fn flags(&self) -> Settings {
+        let Remote { url, api_key, ca, client_cert, .. } = self;
+        Settings { url: url.clone(), api_key: api_key.clone(), ca: ca.clone(), client_cert: client_cert.clone() }
+    }
+
+    /// Flags, and variables for those that aren't given.
+    fn given(&self) -> anyhow::Result<Settings> {
+        let Settings { url, api_key, ca, client_cert } = self.flags();
+        Ok(Settings {
+            url: url.map_or_else(|| text_variable(URL), |url| Ok(Some(url)))?,
+            api_key: api_key.map_or_else(|| text_variable(API_KEY), |key| Ok(Some(key)))?,
+            ca: ca.or_else(|| variable(CA).map(PathBuf::from)),
+            client_cert: client_cert.or_else(|| variable(CLIENT_CERT).map(PathBuf::from)),
+        })
     }
 
     /// Says that the URL names a resource rather than the registry, if a registry has refused a request.
     pub(super) fn explain_path(&self, error: anyhow::Error) -> anyhow::Error {
         let is_refused = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(client::Error::Refused(_))));
-        let url = given_or_variable(&self.url, URL).ok().flatten().filter(|_| is_refused);
+        let url = self.settings().ok().and_then(|settings| settings.url).filter(|_| is_refused);
         match url.as_deref().and_then(without_resource) {
             Some((base, resource)) => {
                 let error = causes(&error);
@@ -107,10 +156,40 @@ fn without_resource(url: &str) -> Option<(&str, &str)> {
     RESOURCES.contains(&last).then_some((base, last))
 }
 
-/// A flag, or else the text of its variable.
-fn given_or_variable(flag: &Option<String>, name: &str) -> anyhow::Result<Option<String>> {
-    let text = |value: OsString| value.into_string().map_err(|_| misuse(format!("{name} is not UTF-8")));
-    flag.clone().map(Ok).or_else(|| variable(name).map(text)).transpose()
+impl Settings {
+    fn or(self, context: Context) -> Settings {
+        Settings {
+            url: self.url.or(Some(context.url)),
+            api_key: self.api_key.or(context.api_key),
+            ca: self.ca.or(context.ca),
+            client_cert: self.client_cert.or(context.client_cert),
+        }
+    }
+
+    fn client(&self) -> anyhow::Result<RegistryClient> {
+        let pem = |path: &Option<PathBuf>| {
+            let read = |path: &PathBuf| fs::read(path).with_context(|| format!("reading {}", path.display()));
+            path.as_ref().map(read).transpose()
+        };
+        let mut client = RegistryClient::new(self.url.as_deref().unwrap_or(DEFAULT_URL))?;
+        if let Some(authorities) = pem(&self.ca)? {
+            client = client.trusting(&authorities).context("--ca, AGENTDEX_CA")?;
+        }
+        if let Some(certificate) = pem(&self.client_cert)? {
+            client = client.client_certificate(&certificate).context("--client-cert, AGENTDEX_CLIENT_CERT")?;
+        }
+        match &self.api_key {
+            // A token has three parts.
+            Some(token) if token.split('.').count() == 3 => Ok(client.access_token(token)?),
+            Some(key) => Ok(client.api_key(key)?),
+            None => Ok(client),
+        }
+    }
+}
+
+/// The text of a variable.
+fn text_variable(name: &str) -> anyhow::Result<Option<String>> {
+    variable(name).map(|value| value.into_string().map_err(|_| misuse(format!("{name} is not UTF-8")))).transpose()
 }
 
 /// The value of a variable; one that is empty counts as absent.

@@ -65,7 +65,17 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         diff: true,
         ..EventFilter::default()
     };
-    let mut events = client.subscribe(filter, arguments.since.clone());
+    follow(client, filter, arguments.since.clone(), arguments.json).await
+}
+
+/// Prints the events of a filter until the process is stopped.
+pub(super) async fn follow(
+    client: &RegistryClient,
+    filter: EventFilter,
+    since: Option<String>,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let mut events = client.subscribe(filter, since);
     // What never answered is more likely a wrong address than a registry that restarts.
     events.connect().await?;
     if io::stderr().is_terminal() {
@@ -90,7 +100,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             Err(error) => Err(error),
         };
         match event {
-            Ok(event) if arguments.json => print_json(&event)?,
+            Ok(event) if as_json => print_json(&event)?,
             Ok(event) => titles.print(client, &event).await?,
             Err(error) if error.is_transient() => {
                 if !std::mem::replace(&mut interrupted, true) {

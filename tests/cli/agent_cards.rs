@@ -17,7 +17,7 @@ fn server() -> (tempfile::TempDir, ServerProcess) {
 }
 
 /// A card of 0.3 without anything odd.
-fn card(name: &str) -> Value {
+pub(super) fn card(name: &str) -> Value {
     json!({
         "protocolVersion": "0.3.0",
         "name": name,

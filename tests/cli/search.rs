@@ -186,7 +186,7 @@ fn data_finds_capabilities_and_chains() {
     let short = search(&server, &["--have", CITY, "--want", TEMPERATURE, "--compose", "--max-steps", "1"]);
     assert_eq!(short, "No chain of agents leads there. `--max-steps 4` looks for longer ones.\n");
     let refused = run(&["search", "--url", server.url(), "--have", "no such file"]);
-    assert!(stderr(&refused).contains("--have no such file: neither JSON nor a file"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--have: \"no such file\" is not a name"), "{}", stderr(&refused));
 }
 
 #[test]

@@ -208,8 +208,10 @@ impl Reader {
     fn shell(&mut self, command: &str, prelude: &str) -> Command {
         let mut shell = Command::new("sh");
         for (name, value) in agentdex().get_envs() {
-            assert!(value.is_none());
-            shell.env_remove(name);
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
         }
         let mut command = self.here(command);
         // These work without a registry, or on the directory of one that is stopped.

@@ -70,6 +70,11 @@ impl Error {
         self.problem().is_some_and(|problem| problem.code == "not-found")
     }
 
+    /// True if a precondition doesn't hold: the Thing or query changed meanwhile, or exists already.
+    pub fn is_conflict(&self) -> bool {
+        self.problem().is_some_and(|problem| problem.status == 412)
+    }
+
     /// True if another attempt may succeed, because the registry is busy or can't be reached.
     pub fn is_transient(&self) -> bool {
         match self {

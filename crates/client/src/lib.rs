@@ -232,6 +232,17 @@ impl RegistryClient {
         self.write(request, Some(id)).await
     }
 
+    /// Changes a Thing like [`RegistryClient::patch`], unless it changed since it had this entity tag.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], with [`Error::is_conflict`] if it changed; [`Error::Unreachable`].
+    pub async fn patch_if(&self, id: &str, patch: impl Into<Json>, tag: &str) -> Result<Written> {
+        let request = self.request(Method::PATCH, &thing_path(id), &[]).header(header::IF_MATCH, tag);
+        let request =
+            request.header(header::CONTENT_TYPE, "application/merge-patch+json").body(patch.into().into_bytes());
+        self.write(request, Some(id)).await
+    }
+
     /// Sends a write, and asks for its effect.
     async fn write(&self, request: RequestBuilder, id: Option<&str>) -> Result<Written> {
         written(self.send(request.header("prefer", "return=effect")).await?, id).await
@@ -256,6 +267,22 @@ impl RegistryClient {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the description of a Thing with its entity tag, for [`RegistryClient::patch_if`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    pub async fn find_with_tag(&self, id: &str) -> Result<Option<(String, String)>> {
+        let response = match self.send(self.request(Method::GET, &thing_path(id), &[])).await {
+            Ok(response) => response,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        let (expected, reason) = ("a description with an entity tag", "there is no ETag".to_owned());
+        let tag = tag.ok_or(Error::UnexpectedAnswer { expected, reason })?;
+        Ok(Some((text(response).await?, tag)))
     }
 
     /// Returns the description of a version of a Thing, without edits. `range` is a version, an npm range (its highest

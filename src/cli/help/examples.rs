@@ -45,6 +45,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Convert a folder", "agentdex td specs/ --out things/"),
         ],
     ),
+    ("edit", &[("Edit an agent in VS Code", "VISUAL='code --wait' agentdex edit 'Tide agent'")]),
     (
         "patch",
         &[
@@ -92,12 +93,29 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         ],
     ),
     (
+        "diff",
+        &[
+            ("Compare a file with what is registered", "agentdex diff urn:example:tides tides.json"),
+            ("Compare two versions", "agentdex diff urn:example:tides@1.0.0 urn:example:tides@1.1.0"),
+        ],
+    ),
+    (
         "export",
         &[
             ("Print an agent card", "agentdex export urn:example:tides --format a2a"),
             ("Write an Agent Spec file", "agentdex export urn:example:tides --format agent-spec --out tides.yaml"),
         ],
     ),
+    ("queries list", &[("List saved queries", "agentdex queries list")]),
+    (
+        "queries create",
+        &[(
+            "Save a query for agents that forecast the weather over HTTP",
+            "agentdex queries create storms weather forecast --protocol http",
+        )],
+    ),
+    ("queries watch", &[("Print which agents start or stop matching", "agentdex queries watch storms")]),
+    ("queries delete", &[("Delete a query", "agentdex queries delete storms")]),
     (
         "ask",
         &[
@@ -238,6 +256,23 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             "Republish everything",
             "agentdex mqtt resync --data ./agentdex-data --mqtt-url mqtt://broker.example:1883",
         )],
+    ),
+    (
+        "context add",
+        &[
+            (
+                "Save a registry with the key in a variable",
+                "AGENTDEX_API_KEY=\"$KEY\" agentdex context add prod --url https://registry.example",
+            ),
+            ("Save the registry on this machine", "agentdex context add local --url http://127.0.0.1:8080"),
+        ],
+    ),
+    ("context use", &[("Use a registry from now on", "agentdex context use prod")]),
+    ("context list", &[("List all contexts", "agentdex context list")]),
+    ("context remove", &[("Remove a context and its key", "agentdex context remove prod")]),
+    (
+        "version",
+        &[("Print both versions", "agentdex version"), ("Print that of this program", "agentdex version --client")],
     ),
     (
         "completions",

@@ -115,7 +115,7 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
     let mut properties = Map::new();
     for part in names.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (name, kind) = part.split_once(':').map_or((part, "string"), |(name, kind)| (name.trim(), kind.trim()));
-        let is_name = !name.is_empty() && !name.contains(['{', '}', '[', ']', '"']);
+        let is_name = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "{}[]\"".contains(c));
         if !is_name || !TYPES.contains(&kind) {
             return Err(misuse(format!(
                 "{option}: {part:?} is not a name, or a name and a type ({}); for example 'place, days: integer'",
