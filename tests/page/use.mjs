@@ -55,7 +55,11 @@ await run({
     await click(deep, ".summary a.t");
     await until(deep, () => location.hash.includes("q=weather+forecast") && document.querySelector("#q").value === "weather forecast");
     await deep.goto(`${url}/#/?q=colour%3Ared`);
-    await shows(deep, ".summary", "there is no field `colour`");
+    await shows(deep, ".summary", "there is no field colour");
+    assert.deepEqual((await all(deep, ".summary .hint code")).slice(0, 2), ["colour", "colour:red"]);
+    await deep.goto(`${url}/#/?vendor=x&threshold=7`);
+    await shows(deep, ".summary .note code", "threshold");
+    assert.ok(!(await text_of(deep, ".summary")).includes("`"), "backticks are shown");
     await deep.close();
     await page.close();
   },

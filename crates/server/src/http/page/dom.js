@@ -140,8 +140,11 @@ export async function into(element, load) {
 	element.removeAttribute("aria-busy");
 }
 
+/** A message of the API, in which what is quoted by backticks is code: the parts, to be added to an element. */
+export const message = (text) => String(text).split(/`([^`]+)`/).map((part, at) => (at % 2 ? e("code.t", part) : part));
+
 /** What went wrong. */
-export const failure = (error) => h("p.note.bad", { role: "alert" }, error.message);
+export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message));
 
 /** A table that scrolls where it is wide; the first cell of a row names it. */
 export const grid = (caption, columns, rows, quiet, kind = "") =>

@@ -1,7 +1,7 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
 import { enc, get, href, live, may, send } from "./api.js";
-import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, pair, plural, refill, who } from "./dom.js";
+import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, message, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
@@ -151,7 +151,7 @@ class FindView extends HTMLElement {
 			corrections.map(({ word, read_as }) => e("span.note", `No agent has “${word}”: searched for ${read_as.join(", ")}.`)),
 			confidence === "low" ? e("span.note", "Low confidence: nothing is much like the request.") : "",
 			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((q, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q, page: "" })) }, q)]), "?") : "",
-			hints.map((hint) => e("span.hint", hint)),
+			hints.map((hint) => e("span.hint", message(hint))),
 			total === 0 ? e("span.hint", asked || this.on().length ? "Try fewer words or filters." : ["The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), "."]) : "");
 		refill(this.chips, this.on().map(([name, value]) => e("li",
 			h("button.chip", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${name} `), value, " ×"))));
