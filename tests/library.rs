@@ -11,7 +11,7 @@ use agentdex::{
     ChangeKind, Epoch, Error, Position, Registry, Seq, Timestamp,
     access::{AccessRequest, Caller, Principal, Role, Visibility},
     registry::{Event, Options, Since, Write},
-    search::{FacetField, FilterField, Search},
+    search::{FacetField, FilterField, Mode, Search},
     store::{self, Store},
     td::{Description, Json, Strictness},
 };
@@ -253,4 +253,23 @@ fn a_subscription_yields_what_its_caller_sees() {
     registry.close();
     let yielded: Vec<_> = others.take(3).map(|event| format!("{event:?}")).collect();
     assert!(yielded.len() <= 1, "{yielded:?}");
+}
+
+/// A library without the feature `semantic` has no model either.
+#[test]
+fn an_answer_says_that_meaning_does_not_count() {
+    let search = |options: Options, search: Search| {
+        let directory = TempDir::new().unwrap();
+        let registry = Registry::builder(directory.path()).options(options).open().unwrap();
+        registry.put(agent("urn:a")).unwrap();
+        let answer = registry.search(search.consistent()).unwrap();
+        registry.close();
+        (answer.mode, answer.total, answer.hints.len())
+    };
+    let without = || Options::default().model(None);
+    assert_eq!(search(without(), Search::words("umbrella tomorrow")), (Mode::Lexical, 0, 1));
+    assert_eq!(search(without(), Search::words("forecast")), (Mode::Lexical, 1, 0));
+    assert_eq!(search(without(), Search::all()), (Mode::Lexical, 1, 0));
+    assert_eq!(search(without(), Search::words("umbrella").mode(Mode::Lexical)), (Mode::Lexical, 0, 0));
+    assert_eq!(search(Options::default(), Search::words("umbrella")).0, Mode::Hybrid);
 }

@@ -24,6 +24,8 @@ use agentdex_client::{self as client, MatchingCapability, RegistryClient, Search
 const SHOWN_CAPABILITIES: usize = 3;
 /// The most capabilities that are suggested.
 const MAX_SIMILAR: usize = 5;
+/// The keys that agents are sorted by.
+const SORT_KEYS: [&str; 5] = ["relevance", "id", "title", "created", "modified"];
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -48,6 +50,15 @@ pub(super) struct Arguments {
     /// Fields to count values of: capability, type, tag, vendor, protocol, security, format, status, signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
+    /// Count only values of --facets that contain this text
+    #[arg(long, value_name = "TEXT", requires = "facets")]
+    facet_query: Option<String>,
+    /// Sort agents by id, title, created, or modified instead of by relevance
+    #[arg(long, value_name = "KEY", value_parser = SORT_KEYS, conflicts_with_all = ["jsonpath", "sparql", "have", "want"])]
+    sort_by: Option<String>,
+    /// Reverse the order of --sort-by: the newest first, or from Z to A
+    #[arg(long, requires = "sort_by")]
+    desc: bool,
     /// Search by the structure of descriptions (JSONPath, RFC 9535), such as '$[?@.title=="Weather"].actions'; prints
     /// each result as a line of JSON
     #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit"])]
@@ -230,6 +241,11 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     }
     if !facets.is_empty() {
         parameters.push(("facets", &facets));
+    }
+    parameters.extend(arguments.facet_query.as_deref().map(|text| ("facet_query", text)));
+    parameters.extend(arguments.sort_by.as_deref().map(|key| ("sort_by", key)));
+    if arguments.desc {
+        parameters.push(("sort_order", "desc"));
     }
     if arguments.explain {
         parameters.push(("explain", "true"));
@@ -421,6 +437,13 @@ fn print_facets(out: &mut impl Write, answer: &SearchAnswer) -> anyhow::Result<(
     }
     if !table.is_empty() {
         writeln!(out, "\n{}\n", output::lines(&table))?;
+    }
+    for (field, total) in &answer.facet_totals {
+        let shown = answer.facets.get(field).map_or(0, Vec::len);
+        if u64::try_from(shown).is_ok_and(|shown| shown < *total) {
+            let field = field.name();
+            writeln!(out, "{field}: {shown} of {total} values; `--facet-query TEXT` shows those that contain a text")?;
+        }
     }
     Ok(())
 }

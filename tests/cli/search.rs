@@ -112,6 +112,30 @@ fn facets_are_a_table() {
     for row in [["protocol", "http", "2"].as_slice(), &["tag", "maps", "1"], &["sky", "1"]] {
         assert!(table.iter().any(|found| found == row), "{row:?}: {found}");
     }
+    let looked_up = search(&server, &["--limit", "0", "--facets", "tag", "--facet-query", "MA"]);
+    assert!(looked_up.contains("maps") && !looked_up.contains("sky"), "{looked_up}");
+    assert!(!found.contains(" of 2 values"), "{found}");
+    let mut many: Value =
+        serde_json::from_str(&agent("many", "Many", "x", "act", "Acts.", &data(&[]), &data(&[]))).unwrap();
+    many["tags"] = (0..101).map(|number| format!("tag-{number}")).collect::<Vec<_>>().into();
+    assert!(run_with_input(&["register", "-", "--url", server.url()], &many.to_string()).status.success());
+    let cut = search(&server, &["--facets", "tag", "--limit", "0"]);
+    assert!(cut.contains("tag: 100 of 103 values; `--facet-query TEXT`"), "{cut}");
+}
+
+#[test]
+fn agents_are_sorted() {
+    let (_data, server) = server();
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let found: Value = serde_json::from_str(&search(&server, &[arguments, &["--json"]].concat())).unwrap();
+        found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut sorted = ids(&["--sort-by", "id"]);
+    assert!(sorted.len() > 1 && sorted.is_sorted(), "{sorted:?}");
+    sorted.reverse();
+    assert_eq!(ids(&["--sort-by", "id", "--desc"]), sorted);
+    let newest = ids(&["--sort-by", "created", "--desc"]);
+    assert!(newest.len() == sorted.len() && newest != ids(&["--sort-by", "created"]), "{newest:?}");
 }
 
 #[test]

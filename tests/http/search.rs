@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestRegistry, agent, nth};
+use crate::support::{TestRegistry, agent, next_millisecond, nth};
 
 #[test]
 fn hits_come_with_capabilities_and_links() {
@@ -34,6 +34,128 @@ fn pages_link_to_the_next() {
     let page = registry.get("/search?q=weather&limit=2&consistent=true").expect(200);
     assert_eq!(page.header("link"), "</search?offset=2&limit=2&q=weather&consistent=true>; rel=\"next\"");
     assert_eq!(registry.get("/search?q=weather&limit=2&offset=2").json()["hits"].as_array().unwrap().len(), 1);
+    for offset in [3, 4, 9_998] {
+        let beyond = registry.get(&format!("/search?q=weather&limit=2&offset={offset}")).expect(200);
+        assert_eq!((&beyond.json()["total"], &beyond.json()["hits"]), (&json!(3), &json!([])), "{offset}");
+        assert_eq!(beyond.header("link"), "</search?offset=2&limit=2&q=weather>; rel=\"last\"", "{offset}");
+    }
+    let nothing = registry.get("/search?q=title:zebra&offset=20").expect(200);
+    assert!(!nothing.headers.contains_key("link"), "{}", nothing.header("link"));
+    let problem = registry.get("/search?offset=9999&limit=10").problem(400, "limit-exceeded");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("10000") && detail.contains("narrow") && detail.contains("/things"), "{detail}");
+}
+
+#[test]
+fn hits_are_sorted_as_lists_are() {
+    let registry = TestRegistry::start();
+    for (id, title) in [("a", "Zebra rain"), ("b", "ant rain"), ("c", "Mole rain"), ("d", "Ant rain")] {
+        registry.registry().put(agent(&format!("urn:example:{id}"), title)).unwrap();
+        next_millisecond();
+    }
+    registry.registry().patch("urn:example:b", r#"{"description": "Rains"}"#).unwrap();
+    let found = |path: &str| {
+        let page = registry.get(path).expect(200).json();
+        ids(&page).iter().map(|id| id.trim_start_matches("urn:example:")).collect::<String>()
+    };
+    for (order, expected) in [
+        ("sort_by=id", "abcd"),
+        ("sort_by=id&sort_order=desc", "dcba"),
+        ("sort_by=title", "bdca"),
+        ("sort_by=title&sort_order=desc", "acbd"),
+        ("sort_by=created&sort_order=desc", "dcba"),
+        ("sort_by=modified&sort_order=asc", "acdb"),
+        ("sort_by=modified&sort_order=desc&limit=2&offset=1", "dc"),
+    ] {
+        let limited = if order.contains("limit") { order.to_owned() } else { format!("{order}&limit=10") };
+        assert_eq!(found(&format!("/things?{limited}")), expected, "{order}");
+        for query in ["", "&q=rain", "&q=rain&mode=lexical", "&q=rain&mode=semantic"] {
+            assert_eq!(found(&format!("/search?consistent=true&{limited}{query}")), expected, "{order}{query}");
+        }
+    }
+    let by_relevance = found("/search?q=ant+rain");
+    assert_eq!(found("/search?q=ant+rain&sort_by=relevance&sort_order=desc"), by_relevance);
+    let sorted = registry.get("/search?q=ant+rain&sort_by=title").json();
+    assert!(sorted["hits"][0]["cosine"].is_number() && sorted["hits"][0]["score"].as_f64() > Some(0.0), "{sorted}");
+    for path in [
+        "/search?sort_by=score",
+        "/search?sort_order=up",
+        "/search?sort_order=asc",
+        "/search?sort_by=relevance&sort_order=asc",
+    ] {
+        let problem = registry.get(path).problem(400, "invalid-parameter");
+        assert!(problem["detail"].as_str().unwrap().contains("modified") != path.ends_with("=up"), "{problem}");
+    }
+}
+
+#[test]
+fn facets_are_searched() {
+    let registry = fleet();
+    let page = registry.get("/search?limit=0&facets=capability,tag&facet_query=OF-&consistent=true").expect(200).json();
+    assert_eq!(counts(&page, "capability"), [("of-Acme".into(), 2), ("of-Beta".into(), 1), ("of-Gamma".into(), 1)]);
+    assert_eq!((&page["facet_totals"], &page["facets"]["tag"]), (&json!({"capability": 3, "tag": 0}), &json!([])));
+    let page = registry.get("/search?facets=tag").expect(200).json();
+    assert_eq!(page["facet_totals"], json!({"tag": 3}));
+    registry.get("/search?facet_query=of").problem(400, "invalid-parameter");
+    registry.get(&format!("/search?facets=tag&facet_query={}", "x".repeat(257))).problem(400, "limit-exceeded");
+}
+
+#[test]
+fn words_of_the_query_are_marked_as_plain_text() {
+    let registry = TestRegistry::start();
+    let weather = json!({
+        "@context": "https://www.w3.org/2022/wot/td/v1.1", "@type": "lmos:Agent", "id": "urn:a",
+        "title": "<b>Storm</b> & forecasting", "security": "none", "securityDefinitions": {"none": {"scheme": "nosec"}},
+        "description": format!("{}It forecasts a storm <i>soon</i>.{}", "Sun. ".repeat(100), " Rain.".repeat(100)),
+    });
+    let german = json!({
+        "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"@language": "de"}], "@type": "lmos:Agent", "id": "urn:b",
+        "title": "Wetterfrosch", "security": "none", "securityDefinitions": {"none": {"scheme": "nosec"}},
+        "description": "Kennt die B\u{e4}ume am Weg.",
+    });
+    for agent in [weather, german] {
+        registry.put(&format!("/things/{}", agent["id"].as_str().unwrap()), agent.to_string()).expect(201);
+    }
+    let hit =
+        |path: &str| registry.get(&format!("/search?consistent=true&{path}")).expect(200).json()["hits"][0].clone();
+    let found = hit("q=storms+forecast&highlight=true");
+    let title = json!([
+        {"text": "<b>"}, {"text": "Storm", "match": true}, {"text": "</b> & "}, {"text": "forecasting", "match": true},
+    ]);
+    assert_eq!(found["highlight"]["title"], title);
+    let description = found["highlight"]["description"].as_array().unwrap();
+    let marked = |segments: &[Value]| -> Vec<String> {
+        let marked = segments.iter().filter(|segment| segment["match"] == true);
+        marked.map(|segment| segment["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(marked(description), ["forecasts", "storm"]);
+    let text: String = description.iter().map(|segment| segment["text"].as_str().unwrap()).collect();
+    assert!(text.starts_with('…') && text.ends_with('…') && text.contains("storm <i>soon"), "{text}");
+    assert!(text.chars().count() < 210, "{text}");
+    let found = hit("q=Baum&highlight=true&mode=lexical");
+    assert_eq!(marked(found["highlight"]["description"].as_array().unwrap()), ["B\u{e4}ume"]);
+    assert!(found["highlight"].get("title").is_none(), "{found}");
+    assert!(hit("q=storm").get("highlight").is_none());
+    assert!(hit("highlight=true").get("highlight").is_none());
+}
+
+#[test]
+fn hits_have_the_members_that_are_asked_for() {
+    let registry = fleet();
+    let hit = |path: &str| {
+        registry.get(&format!("/search?consistent=true&q=billing&{path}")).expect(200).json()["hits"][0].clone()
+    };
+    let names = |hit: &Value| hit.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&hit("fields=title,score&fields=version")), ["id", "score", "title", "version"]);
+    assert_eq!(names(&hit("fields=id")), ["id"]);
+    assert_eq!(names(&hit("fields=highlight,explanation")), ["explanation", "highlight", "id"]);
+    let whole = hit("");
+    assert_eq!((&whole["vendors"], &whole["callable"]), (&json!(["Acme"]), &json!(false)));
+    assert!(whole["version"].is_string() && whole["modified"].as_str().unwrap().ends_with('Z'), "{whole}");
+    let page = registry.get("/search?fields=title").expect(200).json();
+    assert!(page["total"].is_number() && page["facets"].is_object() && page["mode"] == "hybrid", "{page}");
+    let problem = registry.get("/search?fields=title,colour").problem(400, "invalid-parameter");
+    assert!(problem["detail"].as_str().unwrap().contains("\"colour\"; its members: bm25, callable"), "{problem}");
 }
 
 #[test]

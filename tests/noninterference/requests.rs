@@ -72,7 +72,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Reads of which no parameter is an id.
-const READS: [&str; 62] = [
+const READS: [&str; 65] = [
     "/",
     "/.well-known/oauth-protected-resource",
     "/.well-known/wot",
@@ -135,6 +135,9 @@ const READS: [&str; 62] = [
     "/search?facets=vendor,tenant,channel,speaks,status,signature&limit=100&consistent=true",
     "/search?q=advises+on+plants&explain=true&limit=100&consistent=true&facets=tag",
     "/search?q=pla&typing=true&limit=100&consistent=true",
+    "/search?sort_by=modified&sort_order=desc&limit=100&consistent=true",
+    "/search?q=plants&sort_by=title&highlight=true&limit=2&offset=1&consistent=true",
+    "/search?limit=0&facets=tag,capability,vendor&facet_query=a&consistent=true",
 ];
 
 const JSON_PATHS: [&str; 8] = [
@@ -224,6 +227,8 @@ fn ask_for_words(asking: &mut Asking<'_>, who: Who) {
             "mode=semantic&limit=100",
             "mode=semantic&threshold=0.1&limit=100&facets=capability",
             "typing=true&limit=100",
+            "sort_by=title&highlight=true&limit=100",
+            "limit=0&facets=tag,capability",
         ] {
             asking.get(who, &format!("/search?q={word}&{parameters}&consistent=true"));
         }

@@ -102,6 +102,60 @@ fn facets_count_all_matches() {
     assert_eq!(counts(FacetField::Capability), [("measure".to_owned(), 1), ("urn:cap:bill".to_owned(), 1)]);
 }
 
+/// Thirteen agents with 130 capabilities.
+fn many_capabilities() -> TestIndex {
+    let capabilities = |agent: usize| -> Vec<Value> {
+        let own = (0..10).map(|number| format!("cap-{:03}", 10 * agent + number));
+        let own = own.map(|name| if name == "cap-077" { "zz-hotel".to_owned() } else { name });
+        let all = own.chain((agent > 2).then(|| "Hotline".to_owned()));
+        all.map(|name| json!({"name": name})).collect()
+    };
+    let agents = (0..13).map(|number| {
+        let agent = agent(&format!("urn:{number:02}"), json!({"lmos:capabilities": capabilities(number)}));
+        extended(agent, json!({"description": "Somebody who reserves rooms."}))
+    });
+    TestIndex::with(&agents.collect::<Vec<_>>())
+}
+
+#[test]
+fn facets_are_cut_and_say_how_many_values_there_are() {
+    let index = many_capabilities();
+    let answer = |query: &str| index.search(&request(query).facet(FacetField::Capability).facet(FacetField::Vendor));
+    let all = answer("");
+    assert_eq!(all.facets[&FacetField::Capability].len(), 100);
+    assert_eq!(all.facet_totals[&FacetField::Capability], 131);
+    assert_eq!(all.facet_totals[&FacetField::Vendor], 0);
+    let values = |query: &str| -> Vec<String> {
+        answer(query).facets[&FacetField::Capability].iter().map(|count| count.value.clone()).collect()
+    };
+    assert_eq!(values("rooms")[..2], ["Hotline", "cap-000"], "the most frequent, then by the alphabet");
+    assert!(!values("rooms").contains(&"cap-129".to_owned()));
+    for query in ["rooms hotels", "rooms \"hotels\"", "rooms bookings hotel"] {
+        assert_eq!(values(query)[0], "zz-hotel", "{query}: values with a word of the query come first");
+    }
+}
+
+#[test]
+fn values_of_facets_are_looked_up_by_a_part_of_them() {
+    let index = many_capabilities();
+    let values = |text: &str| {
+        let answer = index.search(&request("").facet(FacetField::Capability).facet_query(text));
+        let counts = &answer.facets[&FacetField::Capability];
+        let values: Vec<String> = counts.iter().map(|count| count.value.clone()).collect();
+        (values, answer.facet_totals[&FacetField::Capability])
+    };
+    assert_eq!(values("HOT"), (one(&["Hotline", "zz-hotel"]), 2), "what begins with the text comes first");
+    assert_eq!(values("-hotel"), (one(&["zz-hotel"]), 1));
+    assert_eq!((values("cap-").0.len(), values("cap-").1), (100, 129));
+    assert_eq!(values("nothing"), (one(&[]), 0));
+    let filters = Filters { capability: one(&["hotline"]), ..Filters::default() };
+    let search = Search { filters, ..request("").facet(FacetField::Capability).facet_query("hotel") };
+    let answer = index.search(&search);
+    assert_eq!((answer.total, answer.facet_totals[&FacetField::Capability]), (10, 1), "its own filter is left out");
+    let refused = index.index.search(&request("").facet_query("x".repeat(257)), &[]);
+    assert_eq!(refused.expect_err("too long").code(), "limit-exceeded");
+}
+
 #[test]
 fn facets_count_spellings_of_a_value_together() {
     let named = |id: &str, name: &str, vendor: &str| {

@@ -12,6 +12,7 @@ mod real;
 mod relevance;
 mod saved;
 mod semantic;
+mod sorting;
 mod tasks;
 mod versions;
 

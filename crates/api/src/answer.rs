@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use agentdex_td::Flag;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{FacetField, Seq};
+use crate::{FacetField, Mode, Seq, Timestamp};
 
 /// The answer to a search; as JSON, that of `GET /search`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -15,11 +15,16 @@ pub struct Answer {
     pub total: u64,
     /// The page.
     pub hits: Vec<Hit>,
-    /// For each field asked for, its values, the most frequent first. The counts of a field ignore its own filter (`vendor`,
-    /// but not `all_vendor` and `not_vendor`), and so show what else could be chosen.
+    /// For each field asked for, up to 100 of its values: those with a word of the query first, then the most frequent. With
+    /// `facet_query`, only values that contain it: those that begin with it first. The counts of a field ignore its own
+    /// filter (`vendor`, but not `all_vendor` and `not_vendor`), and so show what else could be chosen.
     #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
+    /// For each field asked for, the number of its values, of which `facets` has at most 100.
+    #[serde(default, deserialize_with = "known_totals")]
+    #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, u64>, required))]
+    pub facet_totals: BTreeMap<FacetField, u64>,
     /// The query with its words corrected, the best first; only where hits were found by corrections.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
@@ -41,6 +46,11 @@ pub struct Answer {
     /// `low` where no hit is much like the request and the best has few of its words. Only where meaning counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// The mode of the search: `lexical` also for `hybrid` where the registry has no vectors, as a library without the feature
+    /// `semantic`.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub mode: Mode,
     /// Every change up to this one is taken into account.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
@@ -51,6 +61,12 @@ pub struct Answer {
 fn known_facets<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetField, Vec<FacetCount>>, D::Error> {
     let facets = BTreeMap::<String, Vec<FacetCount>>::deserialize(member)?;
     Ok(facets.into_iter().filter_map(|(name, counts)| Some((FacetField::from_name(&name)?, counts))).collect())
+}
+
+/// Reads the numbers of values; those of fields that only a newer registry knows are left out.
+fn known_totals<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetField, u64>, D::Error> {
+    let totals = BTreeMap::<String, u64>::deserialize(member)?;
+    Ok(totals.into_iter().filter_map(|(name, total)| Some((FacetField::from_name(&name)?, total))).collect())
 }
 
 /// A word of a query that no description has: one letter of five and more may be wrong, missing, superfluous or
@@ -86,22 +102,50 @@ impl Serialize for Confidence {
     }
 }
 
-/// A Thing that matches.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A Thing that matches. With `fields`, only the id and the members that were asked for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Hit {
     /// Its id.
     pub id: String,
     /// Its title.
+    #[serde(default)]
     pub title: Option<String>,
     /// Its description.
+    #[serde(default)]
     pub description: Option<String>,
+    /// Title and description with the words of the request marked, where `highlight` asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub highlight: Option<Highlight>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub version: Option<String>,
+    /// Its vendors, four at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vendors: Vec<String>,
+    /// The protocols that it can be reached by, sixteen at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<String>,
+    /// True if one of its actions can be called without credentials: by HTTP, WebSocket or MQTT, at a host whose name isn't
+    /// reserved for examples and tests (RFC 2606).
+    #[serde(default)]
+    pub callable: bool,
+    /// Moment of its registration (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub created: Option<Timestamp>,
+    /// Moment of the last change of its description (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub modified: Option<Timestamp>,
     /// The score that hits are ranked by: BM25; where meaning counts, with 40 times the cosine (60 times with a sentence
     /// encoder), as far as the words of the request are known, and up to 10 for a title that was asked for.
+    #[serde(default)]
     pub score: f32,
     /// The score of the words: raw BM25, 0 where none matches.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(required))]
     pub bm25: f32,
     /// The likeness of the meaning, from -1 to 1; missing where meaning doesn't count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,19 +163,66 @@ pub struct Hit {
     pub explanation: Option<Explanation>,
     /// Its capabilities, the best match first; the first five.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(required))]
     pub capabilities: Vec<CapabilityHit>,
     /// Number of capabilities that aren't listed.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub more_capabilities: usize,
     /// Parts of its description that may be there to deceive, and credentials in it; the registry adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
     /// The link to its description. The server adds it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "schema", schema(required))]
     pub links: Vec<Link>,
+}
+
+impl Hit {
+    /// The members of a hit that `fields` can name. The id comes with every hit.
+    pub const MEMBERS: [&'static str; 19] = [
+        "bm25",
+        "callable",
+        "capabilities",
+        "cosine",
+        "created",
+        "description",
+        "explanation",
+        "flags",
+        "highlight",
+        "id",
+        "links",
+        "modified",
+        "more_capabilities",
+        "normalized_score",
+        "protocols",
+        "score",
+        "title",
+        "vendors",
+        "version",
+    ];
+}
+
+/// Title and description of a hit, in segments. A text without a word of the request is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Highlight {
+    /// The whole title.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub title: Vec<Segment>,
+    /// The part of the description with the most words of the request, about 200 characters. `…` stands for what is left out
+    /// before and after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub description: Vec<Segment>,
+}
+
+/// A piece of a text, as plain text: nothing in it is escaped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HighlightSegment))]
+pub struct Segment {
+    /// The text.
+    pub text: String,
+    /// True for words of the request.
+    #[serde(default, rename = "match", skip_serializing_if = "std::ops::Not::not")]
+    pub is_match: bool,
 }
 
 /// The parts of the score of a hit: it is the sum of those of its words, its meaning and its title.
@@ -259,5 +350,31 @@ mod tests {
         assert_eq!(answer.hits[0].flags[0].kind, agentdex_td::FlagKind::Other);
         assert_eq!(serde_json::from_str::<crate::Effect>("\"moved\"").ok(), Some(crate::Effect::Other));
         assert!(serde_json::to_string(&answer).is_ok());
+    }
+
+    #[test]
+    fn members_of_a_hit_are_listed() {
+        let segments = vec![Segment { text: "Rain".into(), is_match: true }];
+        let hit = Hit {
+            highlight: Some(Highlight { title: segments, description: Vec::new() }),
+            version: Some("1.0.0".into()),
+            vendors: vec!["Acme".into()],
+            protocols: vec!["http".into()],
+            created: Some(Timestamp(0)),
+            modified: Some(Timestamp(0)),
+            cosine: Some(0.5),
+            normalized_score: Some(0.5),
+            explanation: Some(Explanation { words: Vec::new(), meaning: None, title: None, best: 1.0 }),
+            flags: vec![Flag { kind: agentdex_td::FlagKind::Other, pointer: String::new(), found: String::new() }],
+            links: vec![Link::to_description("/things/urn:a".into())],
+            ..Hit::default()
+        };
+        let written = serde_json::to_value(&hit).expect("JSON");
+        let mut names: Vec<&str> = written.as_object().expect("an object").keys().map(String::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, Hit::MEMBERS);
+        assert_eq!(written["highlight"], serde_json::json!({"title": [{"text": "Rain", "match": true}]}));
+        let read: Hit = serde_json::from_str(r#"{"id": "urn:a", "title": "Rain"}"#).expect("a hit with some members");
+        assert_eq!((read.id.as_str(), read.title.as_deref(), read.score), ("urn:a", Some("Rain"), 0.0));
     }
 }

@@ -50,8 +50,8 @@ pub use self::{
     },
     affordance::{AgentEvent, NewPropertyValue, PropertyValue},
     answer::{
-        Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Hit, Link, MeaningScore, TitleScore,
-        WordScore,
+        Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Highlight, Hit, Link, MeaningScore,
+        Segment, TitleScore, WordScore,
     },
     audit::{AuditChain, AuditEntry, Audited, AuditedState},
     change::{Change, ChangeKind, DeletionReason, Precondition},
@@ -72,7 +72,10 @@ pub use self::{
     query::{NamedQuery, QueryName, QueryParameters},
     record::{FullRecord, OriginalDocument, RecordVersion},
     sacp::{Found, Repair, SacpReading},
-    search::{DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, Mode},
+    search::{
+        DEFAULT_LIMIT, FacetField, MAX_DEPTH, MAX_FACET_QUERY_BYTES, MAX_LIMIT, MAX_QUERY_BYTES, Mode, SortBy,
+        SortOrder,
+    },
     tracked_source::{RefreshResult, Refreshed, Revision, SourceStatus, TrackedSource},
     validation::ValidationReport,
     write::{BatchResult, Created, DryRun, Effect, Imported, Version},

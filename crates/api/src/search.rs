@@ -10,6 +10,8 @@ pub const MAX_LIMIT: usize = 1000;
 pub const MAX_DEPTH: usize = 10_000;
 /// Maximum length of a query text, in bytes.
 pub const MAX_QUERY_BYTES: usize = 4096;
+/// Maximum length of the text that values of facets are looked up by, in bytes.
+pub const MAX_FACET_QUERY_BYTES: usize = 256;
 
 /// The mode of a search for words.
 ///
@@ -48,6 +50,75 @@ impl Mode {
     /// The mode of that name.
     pub fn from_name(name: &str) -> Option<Mode> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// The key that hits are sorted by.
+///
+/// ```
+/// use agentdex_api::SortBy;
+///
+/// assert_eq!(SortBy::from_name("modified"), Some(SortBy::Modified));
+/// assert_eq!(SortBy::default().name(), "relevance");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SortBy {
+    /// The score, the best first; without words, the id.
+    #[default]
+    Relevance,
+    /// The id.
+    Id,
+    /// The title, regardless of case.
+    Title,
+    /// The moment of registration.
+    Created,
+    /// The moment of the last change.
+    Modified,
+}
+
+impl SortBy {
+    /// All sort keys.
+    pub const ALL: [SortBy; 5] = [SortBy::Relevance, SortBy::Id, SortBy::Title, SortBy::Created, SortBy::Modified];
+
+    /// The name of the key.
+    pub fn name(self) -> &'static str {
+        match self {
+            SortBy::Relevance => "relevance",
+            SortBy::Id => "id",
+            SortBy::Title => "title",
+            SortBy::Created => "created",
+            SortBy::Modified => "modified",
+        }
+    }
+
+    /// The key of that name.
+    pub fn from_name(name: &str) -> Option<SortBy> {
+        Self::ALL.into_iter().find(|key| key.name() == name)
+    }
+}
+
+/// The direction of a sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SortOrder {
+    /// The smallest key first: A before Z, older before newer.
+    #[default]
+    Asc,
+    /// The largest key first.
+    Desc,
+}
+
+impl SortOrder {
+    /// Both directions.
+    pub const ALL: [SortOrder; 2] = [SortOrder::Asc, SortOrder::Desc];
+
+    /// The name of the direction.
+    pub fn name(self) -> &'static str {
+        match self {
+            SortOrder::Asc => "asc",
+            SortOrder::Desc => "desc",
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::api::{
 
 impl RegistryClient {
     /// Searches for Things. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`,
-    /// `all_tag`, `not_tag`, `modified_from`…), `facets`, `explain`.
+    /// `all_tag`, `not_tag`, `modified_from`…), `facets`, `facet_query`, `sort_by`, `sort_order`, `fields`,
+    /// `highlight`, `explain`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

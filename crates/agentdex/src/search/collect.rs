@@ -17,6 +17,7 @@ use super::{
     hidden::Hidden,
     query::Compiled,
     rank::{Candidate, Ranked, Ranking, quantized},
+    sorting::Sorting,
     union::Union,
     versions::Versions,
 };
@@ -34,14 +35,17 @@ pub(super) struct Matches {
 pub(super) struct Page {
     pub offset: usize,
     pub limit: usize,
-    /// True if all matches must be visited, for example to count facets.
+    /// True if all matches must be visited, for example to count facets or to sort.
     pub wants_all: bool,
+    /// The order of the page, unless that is relevance; all matches are wanted then.
+    pub sorting: Option<Sorting>,
 }
 
 impl Page {
-    /// Returns the number of best documents to find: those of the page and all before it, or none for an empty page.
-    fn depth(self) -> usize {
-        if self.limit == 0 { 0 } else { self.offset + self.limit }
+    /// Returns the number of best documents to find: those of the page and all before it, or none for an empty page or one in
+    /// another order.
+    pub fn depth(self) -> usize {
+        if self.limit == 0 || self.sorting.is_some() { 0 } else { self.offset + self.limit }
     }
 }
 
@@ -74,7 +78,7 @@ pub(super) fn collect(
     page: Page,
 ) -> tantivy::Result<Matches> {
     let depth = page.depth();
-    if let Some(versions) = &compiled.versions {
+    if let Some(versions) = compiled.versions.as_ref().filter(|_| page.sorting.is_none()) {
         return by_version(searcher, cached, hidden, compiled, versions, page);
     }
     let mut all = All::new(searcher, page.wants_all);
@@ -96,6 +100,15 @@ pub(super) fn collect(
         }
         None => first(searcher, hidden, compiled.query.as_ref(), depth, &mut all)?,
     };
+    if let (Some(sorting), Some(documents)) = (page.sorting, &all.0) {
+        let addresses = sorting.page(searcher, cached, documents, page.offset, page.limit)?;
+        let scores = match compiled.is_scored {
+            true => scores(searcher, compiled.query.as_ref(), &addresses.iter().copied().collect())?,
+            false => HashMap::new(),
+        };
+        let scored = |address| Ranked::by_words(scores.get(&address).copied().unwrap_or_default(), address);
+        return Ok(Matches { total, top: addresses.into_iter().map(scored).collect(), documents: all.0 });
+    }
     let ordered = order(searcher, cached, candidates, depth)?;
     let top = ordered.into_iter().skip(page.offset).take(page.limit);
     let top = top.map(ranked).collect();

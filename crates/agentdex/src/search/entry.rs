@@ -18,7 +18,7 @@ use super::{
     query::{ExactTerm, lmos_name},
     schema::{ExactField, Fields},
     sight,
-    summary::Summary,
+    summary::{self, Facts, Summary},
     text::{Encoded, Language, WordTokenizer, Words, fold_case},
     versions,
 };
@@ -36,6 +36,8 @@ const FEWEST_PADDING: usize = 16;
 const MOST_PADDING: usize = 4096;
 /// Maximum size of the texts of a description that are searched, in bytes: one description costs no more than many.
 const MOST_TEXT: usize = 256 * 1024;
+/// Maximum length of the part of a title that lists are sorted by, in bytes.
+const LONGEST_SORT_KEY: usize = 256;
 /// Longer values are neither filtered by nor counted.
 const LONGEST_VALUE: usize = 1024;
 /// Values of a facet beyond these are neither filtered by nor counted.
@@ -58,13 +60,15 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     writer.add(fields.id, entry.id);
     // Where there is too much text, names count more than prose.
     writer.add_titles(thing);
+    writer.add_sort_key(thing);
     writer.add_action_names(thing);
     writer.add_declared_capabilities(thing);
     writer.add_metadata(thing);
     writer.add_descriptions(thing);
     writer.add_affordances(thing);
     writer.add_terms_of_formats(thing);
-    writer.add_filters(thing, &capabilities, entry.format);
+    let access = Access::of(thing);
+    writer.add_filters(thing, &capabilities, &access, entry.format);
     writer.add_moments(entry.moments);
     if let Some(status) = withdrawal {
         writer.add_withdrawal(status);
@@ -72,7 +76,17 @@ pub(super) fn document(fields: &Fields, entry: &Entry<'_>) -> Result<(TantivyDoc
     for term in entry.access.map(sight::terms_of).unwrap_or_default() {
         writer.add(fields.sight, &term);
     }
-    let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &capabilities))
+    let of_forms = access.protocols.iter().map(String::as_str);
+    let protocols: BTreeSet<&str> = of_forms.chain(protocols_of(thing, entry.terms)).collect();
+    let facts = Facts {
+        capabilities: &capabilities,
+        access: &access,
+        protocols: protocols.into_iter().collect(),
+        vendors: vendors(thing).filter(|vendor| !vendor.is_empty()).collect(),
+        moments: entry.moments,
+        language: default_tags(thing).next(),
+    };
+    let summary = serde_json::to_vec(&Summary::of(entry.id, thing, &facts))
         .map_err(|source| Error::Index { doing: "summarizing a Thing", source: source.into() })?;
     Ok(writer.finish(&summary))
 }
@@ -190,6 +204,13 @@ impl<'a> EntryWriter<'a> {
             self.title.add(&self.words, 1);
         }
         self.set_language(None);
+    }
+
+    /// The title that lists are sorted by.
+    fn add_sort_key(&mut self, thing: &Object<'_>) {
+        let title = summary::title(thing).unwrap_or_default();
+        let title = title.get(..title.floor_char_boundary(LONGEST_SORT_KEY)).unwrap_or_default();
+        self.add(self.fields.title_key, &fold_case(title));
     }
 
     fn add_descriptions(&mut self, thing: &Object<'_>) {
@@ -324,7 +345,13 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    fn add_filters(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>], format: Option<&str>) {
+    fn add_filters(
+        &mut self,
+        thing: &Object<'_>,
+        capabilities: &[td::Capability<'_>],
+        access: &Access,
+        format: Option<&str>,
+    ) {
         self.add_values(FacetField::Capability, capabilities.iter().map(td::Capability::key));
         for capability in capabilities {
             if let Some(name) = capability.name.filter(|&name| name != capability.key()) {
@@ -335,8 +362,7 @@ impl<'a> EntryWriter<'a> {
         self.add_semantic_tags(thing);
         self.add_values(FacetField::Tag, tags(thing, self.terms));
         self.add_values(FacetField::Vendor, vendors(thing));
-        let access = Access::of(thing);
-        let protocols = access.protocols.iter().map(String::as_str).chain(protocols(thing, self.terms));
+        let protocols = access.protocols.iter().map(String::as_str).chain(protocols_of(thing, self.terms));
         self.add_values(FacetField::Protocol, protocols);
         self.add_values(FacetField::Security, access.security.iter().map(String::as_str));
         self.add_value(FacetField::Format, format.unwrap_or("td"));
@@ -548,7 +574,7 @@ fn tags<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Ite
 }
 
 /// The protocols of which members of formats tell, whether or not there is a form.
-fn protocols<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Item = &'a str> {
+fn protocols_of<'a>(thing: &'a Object<'a>, terms: &'a [SearchTerm]) -> impl Iterator<Item = &'a str> {
     terms.iter().filter_map(|term| match term.content {
         SearchContent::Protocol(protocol) => (!nodes_at(thing, term.path).is_empty()).then_some(protocol),
         _ => None,

@@ -12,10 +12,14 @@ use std::{
 
 use tantivy::{Searcher, SegmentReader, columnar::StrColumn, index::SegmentId};
 
-use super::{FacetCount, FacetField, documents::Documents, entry::counted_as, facet_column};
+use super::{
+    FacetCount, FacetField, documents::Documents, entry::counted_as, facet_column, snippet::Highlights, text::fold_case,
+};
 
 /// The most values that are counted out of one field.
 const MOST_VALUES: usize = 100;
+/// The most frequent values, which are compared with the words of a query; the others never come first for their words.
+const MOST_COMPARED: usize = 10_000;
 /// The most bytes of columns that are cached.
 const MOST_BYTES: usize = 96 * 1024 * 1024;
 /// Columns with more different values are cached without their texts.
@@ -248,8 +252,13 @@ impl Totals {
         }
     }
 
-    /// The most frequent values, equally frequent ones in alphabetical order.
-    fn most_frequent(self) -> Vec<FacetCount> {
+    /// The values to show, and the number of all: the better they fit the choice the earlier, then the most frequent;
+    /// equally frequent ones are in alphabetical order.
+    fn chosen(mut self, choice: &Choice<'_>) -> Counted {
+        if let Some(text) = choice.text.map(fold_case) {
+            self.0.retain(|compared, _| fold_case(compared).contains(text.as_ref()));
+        }
+        let total = self.0.len() as u64;
         let most_written = |total: Total| {
             let order = |(one, count): &(Box<str>, u64), (other, other_count): &(Box<str>, u64)| {
                 count.cmp(other_count).then_with(|| other.cmp(one))
@@ -259,23 +268,64 @@ impl Totals {
         };
         let mut counts: Vec<FacetCount> = self.0.into_values().filter_map(most_written).collect();
         let order = |a: &FacetCount, b: &FacetCount| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
+        if counts.len() > MOST_COMPARED {
+            counts.select_nth_unstable_by(MOST_COMPARED, order);
+            counts.truncate(MOST_COMPARED);
+        }
+        let mut fit = choice.fit();
+        let mut counts: Vec<(u8, FacetCount)> = counts.into_iter().map(|count| (fit(&count.value), count)).collect();
+        let order = |a: &(u8, FacetCount), b: &(u8, FacetCount)| b.0.cmp(&a.0).then_with(|| order(&a.1, &b.1));
         if counts.len() > MOST_VALUES {
             counts.select_nth_unstable_by(MOST_VALUES, order);
             counts.truncate(MOST_VALUES);
         }
         counts.sort_unstable_by(order);
-        counts
+        Counted { counts: counts.into_iter().map(|(_, count)| count).collect(), total }
     }
 }
 
-/// The most frequent values of a field. Those that are compared alike are counted together, as what is written
+/// The choice of the values to show.
+pub(super) struct Choice<'a> {
+    /// Text that values contain.
+    pub text: Option<&'a str>,
+    /// The words that the query looked for.
+    pub highlights: &'a Highlights,
+}
+
+impl Choice<'_> {
+    /// How well a value fits: those that begin with the text are before those that contain it, and those with a word of the
+    /// query before others.
+    fn fit(&self) -> impl FnMut(&str) -> u8 {
+        let text = self.text.map(fold_case);
+        let mut analyzer = (!self.highlights.is_empty()).then(|| self.highlights.analyzer());
+        move |value| {
+            let begins = text.as_ref().is_some_and(|text| fold_case(value).starts_with(text.as_ref()));
+            let mut has_word = false;
+            if let Some(analyzer) = &mut analyzer {
+                analyzer
+                    .token_stream(value)
+                    .process(&mut |token| has_word = has_word || self.highlights.contains(&token.text));
+            }
+            2 * u8::from(begins) + u8::from(has_word)
+        }
+    }
+}
+
+/// The values of a field to show, and the number of all.
+pub(super) struct Counted {
+    pub counts: Vec<FacetCount>,
+    pub total: u64,
+}
+
+/// Counts the values of a field. Those that are compared alike are counted together, as what is written
 /// most often. `documents` are the matches, segment by segment.
 pub(super) fn count(
     searcher: &Searcher,
     columns: &Columns,
     documents: &[Documents],
     field: FacetField,
-) -> tantivy::Result<Vec<FacetCount>> {
+    choice: &Choice<'_>,
+) -> tantivy::Result<Counted> {
     let mut totals = Totals::default();
     let mut numbered: Option<(Arc<Values>, Sums)> = None;
     for (segment, documents) in searcher.segment_readers().iter().zip(documents) {
@@ -293,5 +343,5 @@ pub(super) fn count(
         let counted = counted.values.iter().zip(sums.0).filter(|(_, sum)| *sum > 0);
         counted.for_each(|(value, sum)| totals.add(value, sum));
     }
-    Ok(totals.most_frequent())
+    Ok(totals.chosen(choice))
 }

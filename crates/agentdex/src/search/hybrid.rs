@@ -37,6 +37,7 @@ use super::{
     rank::{Candidate, Ranked, TITLE_SCORE, quantized},
     schema::Fields,
     semantic::{Likeness, MOST_NEAREST, Meaning, Question, Segment},
+    sorting::Sorting,
 };
 
 /// Number of the best hits by words that are ranked by meaning as well.
@@ -93,6 +94,8 @@ impl Cosines {
 /// A page of what is found.
 pub(super) struct Fused {
     pub matches: Matches,
+    /// The best hit of all pages.
+    pub best: Option<DocAddress>,
     /// Cosine of the nearest Thing, scaled by the known share of the request.
     pub best_cosine: f32,
     /// Best possible score of the request.
@@ -111,8 +114,7 @@ struct Near {
 impl Hybrid<'_> {
     /// Returns the required range of matches by words.
     pub fn page_of_words(&self) -> Page {
-        let depth = if self.page.limit == 0 { 0 } else { self.page.offset + self.page.limit };
-        Page { offset: 0, limit: depth.max(WINDOW), wants_all: self.page.wants_all }
+        Page { offset: 0, limit: self.page.depth().max(WINDOW), wants_all: self.page.wants_all, sorting: None }
     }
 
     /// Returns a page of the matches by words in `matches`, combined with matches by meaning. If `adds` is false,
@@ -164,14 +166,40 @@ impl Hybrid<'_> {
         if compiled.versions.is_none() {
             ordered = with_best_of(tasks, ordered);
         }
-        let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
+        let best = ordered.first().map(|ranked| ranked.address);
+        let top = match (self.page.sorting, &documents) {
+            (Some(sorting), Some(documents)) => self.sorted(sorting, compiled, documents, &found)?,
+            _ => ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect(),
+        };
         let best_score = match self.page.limit {
             0 => 0.0,
             _ => {
                 explanation::best_score(self.searcher, self.hidden, compiled)? + self.meaning_boost(known) + TITLE_SCORE
             }
         };
-        Ok(Fused { matches: Matches { total, top, documents }, best_cosine: near.best * known, best_score })
+        Ok(Fused { matches: Matches { total, top, documents }, best, best_cosine: near.best * known, best_score })
+    }
+
+    /// The page in another order than that of relevance. What is neither among the best by words nor near by meaning has the
+    /// score of its words.
+    fn sorted(
+        &self,
+        sorting: Sorting,
+        compiled: &Compiled,
+        documents: &[Documents],
+        found: &HashMap<DocAddress, Ranked>,
+    ) -> tantivy::Result<Vec<Ranked>> {
+        let addresses = sorting.page(self.searcher, self.cached, documents, self.page.offset, self.page.limit)?;
+        let others = addresses.iter().copied().filter(|address| !found.contains_key(address)).collect();
+        let scores = match compiled.is_scored {
+            true => collect::scores(self.searcher, compiled.query.as_ref(), &others)?,
+            false => HashMap::new(),
+        };
+        let by_words = |address| Ranked::by_words(scores.get(&address).copied().unwrap_or_default(), address);
+        Ok(addresses
+            .into_iter()
+            .map(|address| found.get(&address).copied().unwrap_or_else(|| by_words(address)))
+            .collect())
     }
 
     /// Returns a page of matches by meaning alone.
@@ -189,10 +217,14 @@ impl Hybrid<'_> {
             }
         }
         let ordered = self.order(compiled, &found)?;
-        let top = ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect();
+        let best = ordered.first().map(|ranked| ranked.address);
+        let top = match self.page.sorting {
+            Some(sorting) => self.sorted(sorting, compiled, &documents, &found)?,
+            None => ordered.into_iter().skip(self.page.offset).take(self.page.limit).collect(),
+        };
         let known = self.known_share(&compiled.telling)?;
         let matches = Matches { total: found.len() as u64, top, documents: Some(documents) };
-        Ok(Fused { matches, best_cosine: near.best * known, best_score: self.meaning_boost(1.0) })
+        Ok(Fused { matches, best, best_cosine: near.best * known, best_score: self.meaning_boost(1.0) })
     }
 
     /// Returns the cosines of the documents in `asked`, and the nearest `most` of all that may be found.

@@ -57,7 +57,7 @@ impl Measured {
     }
 
     fn collect(&self, compiled: &Compiled) -> Result<(u64, usize)> {
-        let page = Page { offset: self.request.offset, limit: self.request.limit, wants_all: false };
+        let page = Page { offset: self.request.offset, limit: self.request.limit, wants_all: false, sorting: None };
         let matches =
             collect::collect(self.snapshot.searcher(), self.snapshot.cached(), &Hidden::default(), compiled, page)
                 .map_err(index_error("searching"))?;

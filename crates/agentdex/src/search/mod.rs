@@ -10,6 +10,7 @@
 //!   values (capabilities by id or name) are compared without regard to case, and facets count accordingly. Filters
 //!   and facets don't change scores, except that a version range of a capability (`name@range`) ranks Things with the
 //!   highest version first (`versions`).
+//! - **Sorting** by title, id, or time arranges the same hits in another order (`sorting`).
 //! - **Totals and facets** are exact and exclude expired Things (for the cost see `cached`). A facet ignores the
 //!   filter of its own field, so it shows the alternatives.
 //! - **Scores** are explained by their parts, and related to the best possible score of a request (`explanation`).
@@ -57,6 +58,7 @@ pub mod semantic;
 mod sight;
 mod snapshot;
 mod snippet;
+mod sorting;
 #[cfg(feature = "sparql")]
 pub mod sparql;
 mod suggest;
@@ -71,8 +73,8 @@ mod writer;
 #[doc(inline)]
 pub use agentdex_api::{
     Answer, CapabilityHit, Condition, Confidence, Correction, DEFAULT_LIMIT, Explanation, FacetCount, FacetField,
-    FilterField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES, MeaningScore, Mode, Period, TitleScore,
-    WordScore,
+    FilterField, Filters, Highlight, Hit, MAX_DEPTH, MAX_FACET_QUERY_BYTES, MAX_LIMIT, MAX_QUERY_BYTES, MeaningScore,
+    Mode, Period, Segment, SortBy, SortOrder, TitleScore, WordScore,
 };
 #[doc(hidden)]
 pub use failure::may_be_damage;

@@ -16,6 +16,10 @@ use crate::{Error, Result, change::Position};
 /// Maximum number of Things found by meaning alone.
 pub const MOST_NEAREST: usize = 0;
 
+/// The hint of a search that finds nothing by its words.
+pub const WITHOUT_MEANING: &str =
+    "only words were searched for, not what they mean: that needs the crate feature `semantic`, which this build lacks";
+
 /// Returns `None`: without the feature `semantic` there is no file of vectors.
 pub fn position_of_vectors(_: &Path) -> Option<Position> {
     None

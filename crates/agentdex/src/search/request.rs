@@ -1,6 +1,6 @@
 //! Search requests.
 
-use agentdex_api::{DEFAULT_LIMIT, Mode};
+use agentdex_api::{DEFAULT_LIMIT, Mode, SortBy, SortOrder};
 
 use super::{Condition, FacetField, FilterField, Filters};
 
@@ -32,6 +32,13 @@ pub struct Search {
     pub filters: Filters,
     /// Fields for which facets are counted.
     pub facets: Vec<FacetField>,
+    /// Text that the values of facets contain; at most
+    /// [`MAX_FACET_QUERY_BYTES`](super::MAX_FACET_QUERY_BYTES) long.
+    pub facet_query: Option<String>,
+    /// Sort key of the hits.
+    pub sort_by: SortBy,
+    /// Direction of the sort. By relevance the best hits always come first.
+    pub sort_order: SortOrder,
     /// Maximum number of hits, [`DEFAULT_LIMIT`] by default.
     pub limit: usize,
     /// Number of hits to skip.
@@ -40,6 +47,8 @@ pub struct Search {
     pub consistent: bool,
     /// True if hits include the parts of their scores.
     pub explain: bool,
+    /// True if hits come with the words of the query marked in their title and description.
+    pub highlight: bool,
     /// True for a query that is still being typed. Its last word also matches words with that prefix.
     pub typing: bool,
 }
@@ -52,10 +61,14 @@ impl Default for Search {
             threshold: None,
             filters: Filters::default(),
             facets: Vec::new(),
+            facet_query: None,
+            sort_by: SortBy::default(),
+            sort_order: SortOrder::default(),
             limit: DEFAULT_LIMIT,
             offset: 0,
             consistent: false,
             explain: false,
+            highlight: false,
             typing: false,
         }
     }
@@ -114,6 +127,52 @@ impl Search {
         self
     }
 
+    /// Counts only values that contain a text, regardless of case. Values that begin with it come first.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Travel planner").id("urn:example:travel").capability("book-hotel"))?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:weather").capability("forecast"))?;
+    /// use agentdex::search::{FacetField, Search};
+    ///
+    /// let answer = registry.search(Search::all().facet(FacetField::Capability).facet_query("hotel").consistent())?;
+    /// assert_eq!(answer.facets[&FacetField::Capability][0].value, "book-hotel");
+    /// assert_eq!(answer.facet_totals[&FacetField::Capability], 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn facet_query(mut self, text: impl Into<String>) -> Search {
+        self.facet_query = Some(text.into());
+        self
+    }
+
+    /// Sorts hits by a key, the smallest first, instead of by relevance.
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather agent").id("urn:example:a"))?;
+    /// # registry.register(Description::new("tide agent").id("urn:example:b"))?;
+    /// use agentdex::search::{Search, SortBy};
+    ///
+    /// let answer = registry.search(Search::all().sort_by(SortBy::Title).consistent())?;
+    /// let titles: Vec<_> = answer.hits.iter().filter_map(|hit| hit.title.as_deref()).collect();
+    /// assert_eq!(titles, ["tide agent", "Weather agent"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sort_by(mut self, key: SortBy) -> Search {
+        self.sort_by = key;
+        self
+    }
+
+    /// Reverses the order: the largest key first.
+    pub fn descending(mut self) -> Search {
+        self.sort_order = SortOrder::Desc;
+        self
+    }
+
     /// Sets the maximum number of hits, at most [`MAX_LIMIT`](super::MAX_LIMIT).
     pub fn limit(mut self, limit: usize) -> Search {
         self.limit = limit;
@@ -129,6 +188,26 @@ impl Search {
     /// Includes the parts of each hit's score: [`Hit::explanation`](super::Hit::explanation).
     pub fn explain(mut self) -> Search {
         self.explain = true;
+        self
+    }
+
+    /// Marks the words of the query in the title and description of each hit: [`Hit::highlight`](super::Hit::highlight).
+    ///
+    /// ```
+    /// # use agentdex::{Registry, td::Description};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = Registry::open(directory.path())?;
+    /// # registry.register(Description::new("Weather forecasts").id("urn:example:weather"))?;
+    /// use agentdex::search::Search;
+    ///
+    /// let answer = registry.search(Search::words("forecast").highlight().consistent())?;
+    /// let title = &answer.hits[0].highlight.as_ref().expect("a match in the title").title;
+    /// assert_eq!((title[0].text.as_str(), title[0].is_match), ("Weather ", false));
+    /// assert_eq!((title[1].text.as_str(), title[1].is_match), ("forecasts", true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn highlight(mut self) -> Search {
+        self.highlight = true;
         self
     }
 

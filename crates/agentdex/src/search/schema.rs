@@ -10,6 +10,7 @@
 //! | `tenant`, `channel` | supported tenants and channels; `*` if no tenant is named | exact terms |
 //! | `speaks` | response protocols of actions: `sacp` | exact terms |
 //! | `version` | version of the Thing | one exact term |
+//! | `title_key` | beginning of the title, without case | a column for sorting hits |
 //! | `created`, `modified` | times of creation and last change | columns of milliseconds |
 //! | `sight` | for a restricted Thing: `!` and the callers allowed to see it | exact terms |
 //! | `capability_values`, `type_values`… | the same values as written | a column for counting facets |
@@ -25,7 +26,7 @@ use super::{FacetField, facet_column, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 14;
+pub(super) const VERSION: u32 = 15;
 
 /// The fields that hold exact values, beside `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,6 +67,7 @@ pub(super) struct Fields {
     pub channel: Field,
     pub speaks: Field,
     pub version: Field,
+    pub title_key: Field,
     pub created: Field,
     pub modified: Field,
     pub sight: Field,
@@ -95,6 +97,10 @@ impl Fields {
 
 /// The column that documents are sorted by.
 pub(super) const ID: &str = "id";
+/// The columns that hits are sorted by.
+pub(super) const TITLE_KEY: &str = "title_key";
+pub(super) const CREATED: &str = "created";
+pub(super) const MODIFIED: &str = "modified";
 
 /// The schema, and its fields.
 pub(super) fn build() -> (Schema, Fields) {
@@ -109,7 +115,8 @@ pub(super) fn build() -> (Schema, Fields) {
     let channel = builder.add_text_field("channel", exact());
     let speaks = builder.add_text_field("speaks", exact());
     let version = builder.add_text_field("version", exact());
-    let [created, modified] = ["created", "modified"].map(|name| builder.add_i64_field(name, FAST));
+    let title_key = builder.add_text_field(TITLE_KEY, FAST);
+    let [created, modified] = [CREATED, MODIFIED].map(|name| builder.add_i64_field(name, FAST));
     let sight = builder.add_text_field("sight", exact());
     let summary = builder.add_bytes_field("summary", STORED);
     let facets = FacetField::ALL.map(|facet| FacetFields {
@@ -127,6 +134,7 @@ pub(super) fn build() -> (Schema, Fields) {
         channel,
         speaks,
         version,
+        title_key,
         created,
         modified,
         sight,

@@ -1,15 +1,16 @@
 //! An immutable state of an index, used by a search from beginning to end.
 
-use std::{cell::Cell, sync::Arc};
+use std::{borrow::Cow, cell::Cell, collections::BTreeMap, sync::Arc};
 
 use tantivy::{DocAddress, Score, Searcher, TantivyDocument, TantivyError, schema::Value};
 
 use super::{
-    Answer, Condition, Confidence, FacetCount, FacetField, Filters, Hit, MAX_DEPTH, MAX_LIMIT, MAX_QUERY_BYTES,
-    Meaning, Mode, Search,
+    Answer, Condition, Confidence, FacetField, Filters, Hit, MAX_DEPTH, MAX_FACET_QUERY_BYTES, MAX_LIMIT,
+    MAX_QUERY_BYTES, Meaning, Mode, Search,
     cached::Cached,
     collect::{self, Matches, Page},
-    explanation, facets,
+    explanation,
+    facets::{self, Choice, Counted},
     failure::index_error,
     hidden::{Hidden, HiddenIds},
     hybrid::{self, Cosines, Fused, Hybrid},
@@ -17,7 +18,9 @@ use super::{
     rank::Ranked,
     restricted::{RestrictedDocuments, RestrictedThings},
     schema::Fields,
-    snippet::{self, Highlights},
+    semantic,
+    snippet::Marker,
+    sorting::Sorting,
     suggest,
     summary::Summary,
     text, unseen,
@@ -118,7 +121,13 @@ impl Snapshot {
         if search.offset.saturating_add(limit) > MAX_DEPTH {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
-        let page = Page { offset: search.offset, limit, wants_all: !search.facets.is_empty() };
+        if search.facet_query.as_ref().is_some_and(|text| text.len() > MAX_FACET_QUERY_BYTES) {
+            let what = "length of the text that facets are looked up by, in bytes";
+            return Err(Error::LimitExceeded { what, maximum: MAX_FACET_QUERY_BYTES as u64 });
+        }
+        let sorting = Sorting::of(search.sort_by, search.sort_order);
+        let wants_all = !search.facets.is_empty() || sorting.is_some();
+        let page = Page { offset: search.offset, limit, wants_all, sorting };
         let mut answer = Searching::new(self, search, page, hidden, meaning).run()?;
         answer.seq = self.position.map(|position| position.seq).unwrap_or_default();
         Ok(answer)
@@ -155,7 +164,7 @@ impl Snapshot {
     /// Same as [`Snapshot::search`].
     pub fn least_cosine(&self, search: &Search, hidden: &Hidden, meaning: &Meaning) -> Result<Option<f32>> {
         check_query(search.query.as_deref())?;
-        let page = Page { offset: 0, limit: 0, wants_all: false };
+        let page = Page { offset: 0, limit: 0, wants_all: false, sorting: None };
         Searching::new(self, search, page, hidden, Some(meaning)).least_cosine(meaning)
     }
 
@@ -276,7 +285,7 @@ impl<'a> Searching<'a> {
         let wording = self.wording(clauses, meaning);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {
             let has_no_meaning = self.search.mode == Mode::Semantic && !wording.whole.is_empty();
-            return Ok(has_no_meaning.then(Answer::default));
+            return Ok(has_no_meaning.then(|| Answer { mode: Mode::Semantic, ..Answer::default() }));
         };
         let is_restricted = !wording.restriction.is_empty() || !self.search.filters.is_empty();
         let restriction = is_restricted.then(|| self.compile(&wording.restriction)).transpose()?;
@@ -290,7 +299,7 @@ impl<'a> Searching<'a> {
         };
         let hybrid = by_both(None, self.page);
         let mut compiled = self.compile(clauses)?;
-        let Fused { matches, best_cosine, best_score } = if self.search.mode == Mode::Semantic {
+        let Fused { matches, best, best_cosine, best_score } = if self.search.mode == Mode::Semantic {
             // Words don't count, however they are spelled.
             compiled.corrections.clear();
             hybrid.by_meaning(&compiled).map_err(failed)?
@@ -298,7 +307,7 @@ impl<'a> Searching<'a> {
             let matches = self.collect(&compiled, hybrid.page_of_words())?;
             let adds = wording.has_free_words || (wording.has_phrases && matches.total == 0);
             let best_of_task = |(at, clauses): (usize, &Vec<query::Clause>)| {
-                let page = Page { offset: 0, limit: HITS_OF_A_TASK, wants_all: false };
+                let page = Page { offset: 0, limit: HITS_OF_A_TASK, wants_all: false, sorting: None };
                 let (hybrid, compiled) = (by_both(Some(at), page), self.compile(clauses)?);
                 let matches = self.collect(&compiled, hybrid.page_of_words())?;
                 Ok(hybrid.fuse(&compiled, matches, adds, &[]).map_err(failed)?.matches.top)
@@ -306,7 +315,7 @@ impl<'a> Searching<'a> {
             let tasks = wording.tasks.iter().enumerate().map(best_of_task).collect::<Result<Vec<_>>>()?;
             hybrid.fuse(&compiled, matches, adds, &tasks).map_err(failed)?
         };
-        let is_unsure = best_cosine < meaning.model().low_confidence() && self.has_few_words(&compiled, &matches)?;
+        let is_unsure = best_cosine < meaning.model().low_confidence() && self.has_few_words(&compiled, best)?;
         let is_unsure = is_unsure && self.page.limit > 0;
         let mut answer = self.respond(compiled, matches, best_score)?;
         answer.confidence = (is_unsure && answer.total > 0).then_some(Confidence::Low);
@@ -331,10 +340,10 @@ impl<'a> Searching<'a> {
     }
 
     /// True if the best hit has less than half of the words that say something.
-    fn has_few_words(&self, compiled: &Compiled, matches: &Matches) -> Result<bool> {
-        let Some(best) = matches.top.first() else { return Ok(true) };
+    fn has_few_words(&self, compiled: &Compiled, best: Option<DocAddress>) -> Result<bool> {
+        let Some(best) = best else { return Ok(true) };
         let Snapshot { searcher, fields, .. } = self.snapshot;
-        let found = hybrid::words_of(searcher, fields, &compiled.telling, best.address);
+        let found = hybrid::words_of(searcher, fields, &compiled.telling, best);
         Ok(found.map_err(index_error("searching by meaning"))? * 2 < compiled.telling.len().max(1))
     }
 
@@ -357,12 +366,13 @@ impl<'a> Searching<'a> {
     }
 
     /// The counts of a field without the filter of its own.
-    fn alternatives(&self, field: FacetField) -> Result<Vec<FacetCount>> {
+    fn alternatives(&self, field: FacetField) -> Result<Counted> {
         let mut search = Search { facets: vec![field], explain: false, limit: 0, offset: 0, ..self.search.clone() };
         search.filters.values_mut(Condition::AnyOf, field.filter()).clear();
-        let page = Page { offset: 0, limit: 0, wants_all: true };
+        let page = Page { offset: 0, limit: 0, wants_all: true, sorting: None };
         let mut answer = Searching::new(self.snapshot, &search, page, self.hidden, self.meaning).run()?;
-        Ok(answer.facets.remove(&field).unwrap_or_default())
+        let total = answer.facet_totals.remove(&field).unwrap_or_default();
+        Ok(Counted { counts: answer.facets.remove(&field).unwrap_or_default(), total })
     }
 
     fn respond(&self, compiled: Compiled, matches: Matches, best_score: Score) -> Result<Answer> {
@@ -371,11 +381,12 @@ impl<'a> Searching<'a> {
         for stored in &stored {
             summaries.push(serde_json::from_slice::<Summary<'_>>(stored).map_err(index_error("reading a summary"))?);
         }
-        let mut analyzer = compiled.highlights.analyzer();
+        let mut marker = Marker::new(&compiled.highlights);
         let ranked = matches.top.iter().zip(&summaries);
         let hits = ranked.map(|(ranked, summary)| Hit {
             normalized_score: (best_score > 0.0).then(|| (ranked.score / best_score).min(1.0)),
-            ..hit(&mut analyzer, ranked, summary, &compiled.highlights)
+            highlight: if self.search.highlight { marker.highlight(summary) } else { None },
+            ..hit(&mut marker, ranked, summary)
         });
         let mut hits: Vec<Hit> = hits.collect();
         if self.search.explain {
@@ -389,20 +400,30 @@ impl<'a> Searching<'a> {
             _ => suggest::as_written(summaries.iter(), &compiled.corrections),
         };
         let documents = matches.documents.as_deref().unwrap_or_default();
-        let count = |&field: &FacetField| {
-            if !self.search.filters.values(field).is_empty() {
-                return Ok((field, self.alternatives(field)?));
-            }
-            let counts = facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field);
-            Ok((field, counts.map_err(index_error("counting facets"))?))
-        };
-        let facets = self.search.facets.iter().map(count).collect::<Result<_>>()?;
+        let choice = Choice { text: self.search.facet_query.as_deref(), highlights: &compiled.highlights };
+        let (mut facets, mut facet_totals) = (BTreeMap::new(), BTreeMap::new());
+        for &field in &self.search.facets {
+            let Counted { counts, total } = match self.search.filters.values(field).is_empty() {
+                true => facets::count(&self.snapshot.searcher, &self.snapshot.cached.facets, documents, field, &choice)
+                    .map_err(index_error("counting facets"))?,
+                false => self.alternatives(field)?,
+            };
+            facets.insert(field, counts);
+            facet_totals.insert(field, total);
+        }
+        let lacks_meaning = self.meaning.is_none() && self.search.mode == Mode::Hybrid;
+        let mut hints = query::hints(query);
+        if lacks_meaning && matches.total == 0 && !query.trim().is_empty() {
+            hints.push(semantic::WITHOUT_MEANING.to_owned());
+        }
         Ok(Answer {
             total: matches.total,
             hits,
             facets,
+            facet_totals,
             suggestions: suggest::corrected(query, &corrections),
-            hints: query::hints(query),
+            hints,
+            mode: if lacks_meaning { Mode::Lexical } else { self.search.mode },
             fuzzy: !corrections.is_empty(),
             corrections,
             notice: None,
@@ -419,25 +440,25 @@ impl<'a> Searching<'a> {
     }
 }
 
-fn hit(
-    analyzer: &mut tantivy::tokenizer::TextAnalyzer,
-    ranked: &Ranked,
-    summary: &Summary<'_>,
-    highlights: &Highlights,
-) -> Hit {
-    let capabilities = snippet::capability_hits(analyzer, &summary.capabilities, highlights);
+fn hit(marker: &mut Marker<'_>, ranked: &Ranked, summary: &Summary<'_>) -> Hit {
+    let capabilities = marker.capability_hits(summary);
+    let owned = |texts: &[Cow<'_, str>]| texts.iter().map(|text| text.to_string()).collect();
+    let (created, modified) = summary.timestamps();
     Hit {
         id: summary.id.to_string(),
         title: summary.title.as_deref().map(str::to_owned),
         description: summary.description.as_deref().map(str::to_owned),
+        version: summary.version.as_deref().map(str::to_owned),
+        vendors: owned(&summary.vendors),
+        protocols: owned(&summary.protocols),
+        callable: summary.is_callable,
+        created,
+        modified,
         score: ranked.score,
         bm25: ranked.bm25,
         cosine: ranked.cosine,
-        normalized_score: None,
-        explanation: None,
         more_capabilities: summary.capabilities.len() - capabilities.len(),
         capabilities,
-        flags: Vec::new(),
-        links: Vec::new(),
+        ..Hit::default()
     }
 }

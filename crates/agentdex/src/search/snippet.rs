@@ -1,15 +1,24 @@
 //! Snippets of capabilities in a hit: the best-matching part of the text, as HTML.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::{CapabilityHit, summary::Capability, text};
+use super::{
+    CapabilityHit, Highlight, Segment,
+    summary::{Capability, Summary},
+    text::{self, Language},
+};
 
 /// The most capabilities of a hit.
 const MOST_CAPABILITIES: usize = 5;
 /// The longest snippet in characters, marks not counted.
 const LONGEST_SNIPPET: usize = 200;
+/// Maximum number of parts of a text that are compared to find the best.
+const MOST_WINDOWS: usize = 100;
 
 /// The words that a query looked for, as the index has them.
 #[derive(Debug, Default)]
@@ -21,7 +30,18 @@ pub(super) struct Highlights {
 impl Highlights {
     /// Returns an analyzer for finding all words to be highlighted.
     pub fn analyzer(&self) -> TextAnalyzer {
-        text::prose_beginning_with(self.terms.iter().chain(&self.prefixes).filter_map(|word| word.bytes().next()))
+        self.analyzer_in(None)
+    }
+
+    /// The analyzer of texts in a language other than English.
+    fn analyzer_in(&self, language: Option<Language>) -> TextAnalyzer {
+        let begin = self.terms.iter().chain(&self.prefixes).filter_map(|word| word.bytes().next());
+        text::prose_beginning_with(language, begin)
+    }
+
+    /// True if no word was looked for.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.prefixes.is_empty()
     }
 
     /// True if a term of the index was searched for.
@@ -30,20 +50,53 @@ impl Highlights {
     }
 }
 
-/// The capabilities that match best, with their snippets.
-pub(super) fn capability_hits(
-    analyzer: &mut TextAnalyzer,
-    capabilities: &[Capability<'_>],
-    highlights: &Highlights,
-) -> Vec<CapabilityHit> {
-    let mut ranked: Vec<Ranked<'_>> =
-        capabilities.iter().map(|capability| Ranked::new(analyzer, capability, highlights)).collect();
-    ranked.sort_by_key(|ranked| std::cmp::Reverse(ranked.score));
-    ranked.truncate(MOST_CAPABILITIES);
-    ranked
-        .into_iter()
-        .map(|ranked| CapabilityHit { name: ranked.key.to_owned(), snippet: mark(ranked.text, &ranked.found) })
-        .collect()
+/// Marks the words of a query in the texts of hits.
+pub(super) struct Marker<'a> {
+    highlights: &'a Highlights,
+    /// The analyzers of the languages that texts were in.
+    analyzers: HashMap<Option<Language>, TextAnalyzer>,
+}
+
+impl<'a> Marker<'a> {
+    pub fn new(highlights: &'a Highlights) -> Marker<'a> {
+        Marker { highlights, analyzers: HashMap::new() }
+    }
+
+    fn analyzer(&mut self, summary: &Summary<'_>) -> &mut TextAnalyzer {
+        let language = summary.language.as_deref().and_then(Language::of_tag);
+        self.analyzers.entry(language).or_insert_with(|| self.highlights.analyzer_in(language))
+    }
+
+    /// The capabilities that match best, with their snippets.
+    pub fn capability_hits(&mut self, summary: &Summary<'_>) -> Vec<CapabilityHit> {
+        let highlights = self.highlights;
+        let analyzer = self.analyzer(summary);
+        let ranked = summary.capabilities.iter().map(|capability| Ranked::new(analyzer, capability, highlights));
+        let mut ranked: Vec<Ranked<'_>> = ranked.collect();
+        ranked.sort_by_key(|ranked| std::cmp::Reverse(ranked.score));
+        ranked.truncate(MOST_CAPABILITIES);
+        ranked
+            .into_iter()
+            .map(|ranked| CapabilityHit {
+                name: ranked.key.to_owned(),
+                snippet: html(&segments(ranked.text, &ranked.found)),
+            })
+            .collect()
+    }
+
+    /// Title and description with the words of the query; `None` where neither has one.
+    pub fn highlight(&mut self, summary: &Summary<'_>) -> Option<Highlight> {
+        let highlights = self.highlights;
+        let analyzer = self.analyzer(summary);
+        let mut of = |text: Option<&str>, longest: usize| {
+            let text = text.unwrap_or_default();
+            let found = matches(analyzer, text, highlights);
+            if found.is_empty() { Vec::new() } else { segments_of(text, &found, longest) }
+        };
+        let title = of(summary.title.as_deref(), usize::MAX);
+        let description = of(summary.description.as_deref(), LONGEST_SNIPPET);
+        (!title.is_empty() || !description.is_empty()).then_some(Highlight { title, description })
+    }
 }
 
 /// A capability and how well it matches.
@@ -90,39 +143,59 @@ fn different<'m>(found: impl IntoIterator<Item = &'m Match>) -> usize {
     found.into_iter().map(|found| found.term.as_str()).collect::<HashSet<_>>().len()
 }
 
-/// The best part of a text, escaped, with matches in `<b>`.
-fn mark(text: &str, found: &[Match]) -> String {
-    let window = best_window(text, found);
-    let mut html = String::with_capacity(window.len() + 32);
+/// The best part of a text.
+fn segments(text: &str, found: &[Match]) -> Vec<Segment> {
+    segments_of(text, found, LONGEST_SNIPPET)
+}
+
+/// The best part of a text, of so many characters at most, with its matches apart.
+fn segments_of(text: &str, found: &[Match], longest: usize) -> Vec<Segment> {
+    let window = best_window(text, found, longest);
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut add = |text: &str, is_match: bool| match segments.last_mut().filter(|last| last.is_match == is_match) {
+        _ if text.is_empty() => {}
+        Some(last) => last.text.push_str(text),
+        None => segments.push(Segment { text: text.to_owned(), is_match }),
+    };
     if window.start > 0 {
-        html.push('…');
+        add("…", false);
     }
     let mut at = window.start;
     for place in merged(found) {
         if place.start < at || place.end > window.end {
             continue;
         }
-        escape(&mut html, text.get(at..place.start).unwrap_or_default());
-        html.push_str("<b>");
-        escape(&mut html, text.get(place.clone()).unwrap_or_default());
-        html.push_str("</b>");
+        add(text.get(at..place.start).unwrap_or_default(), false);
+        add(text.get(place.clone()).unwrap_or_default(), true);
         at = place.end;
     }
-    escape(&mut html, text.get(at..window.end).unwrap_or_default());
+    add(text.get(at..window.end).unwrap_or_default(), false);
     if window.end < text.len() {
-        html.push('…');
+        add("…", false);
+    }
+    segments
+}
+
+/// Segments as HTML, escaped, with matches in `<b>`.
+fn html(segments: &[Segment]) -> String {
+    let mut html = String::with_capacity(segments.iter().map(|segment| segment.text.len() + 8).sum());
+    for Segment { text, is_match } in segments {
+        let (open, close) = if *is_match { ("<b>", "</b>") } else { ("", "") };
+        html.push_str(open);
+        escape(&mut html, text);
+        html.push_str(close);
     }
     html
 }
 
 /// The window with the most different matches; the first of equals.
-fn best_window(text: &str, found: &[Match]) -> Range<usize> {
-    if text.chars().nth(LONGEST_SNIPPET).is_none() {
+fn best_window(text: &str, found: &[Match], longest: usize) -> Range<usize> {
+    if text.chars().nth(longest).is_none() {
         return 0..text.len();
     }
-    let mut best = (0, window_from(text, 0));
-    for first in found {
-        let window = window_from(text, word_start(text, first.place.start));
+    let mut best = (0, window_from(text, 0, longest));
+    for first in found.iter().take(MOST_WINDOWS) {
+        let window = window_from(text, word_start(text, first.place.start), longest);
         let is_inside = |found: &&Match| window.start <= found.place.start && found.place.end <= window.end;
         let inside = different(found.iter().filter(is_inside));
         if inside > best.0 {
@@ -146,9 +219,9 @@ fn word_start(text: &str, at: usize) -> usize {
 }
 
 /// From a place as many characters as a snippet may have, ending with a word if one ends there.
-fn window_from(text: &str, start: usize) -> Range<usize> {
+fn window_from(text: &str, start: usize, longest: usize) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
-    let Some((length, _)) = rest.char_indices().nth(LONGEST_SNIPPET) else { return start..text.len() };
+    let Some((length, _)) = rest.char_indices().nth(longest) else { return start..text.len() };
     let end =
         rest.get(..length).and_then(|window| window.rfind(char::is_whitespace)).filter(|&space| space > length / 2);
     start..start + end.unwrap_or(length)
@@ -188,7 +261,7 @@ mod tests {
     fn cut(text: &str, terms: &[&str]) -> String {
         let highlights =
             Highlights { terms: terms.iter().map(|&term| term.to_owned()).collect(), prefixes: Vec::new() };
-        mark(text, &matches(&mut highlights.analyzer(), text, &highlights))
+        html(&segments(text, &matches(&mut highlights.analyzer(), text, &highlights)))
     }
 
     #[test]

@@ -2,14 +2,25 @@
 
 use std::borrow::Cow;
 
-use super::node::{Node, Object};
-use crate::td;
+use super::{
+    Moments,
+    forms::Access,
+    node::{Node, Object},
+    text::Language,
+};
+use crate::{change::Timestamp, td};
 use serde::{Deserialize, Serialize};
 
 /// The longest description that is stored for display, in bytes.
 const LONGEST_DESCRIPTION: usize = 16 * 1024;
 /// The longest title, name or text of a capability that is shown and that snippets are cut from, in bytes.
 const LONGEST_TEXT: usize = 1024;
+/// The longest vendor, protocol and version that is shown, in bytes.
+const LONGEST_FACT: usize = 256;
+/// Maximum number of vendors that are shown.
+const MOST_VENDORS: usize = 4;
+/// Maximum number of protocols that are shown.
+const MOST_PROTOCOLS: usize = 16;
 
 /// The stored form, in JSON with short keys.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,6 +33,33 @@ pub(super) struct Summary<'a> {
     pub description: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability<'a>>,
+    /// The tag of the language that title and description are in, unless they are in English.
+    #[serde(borrow, rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "v", default, skip_serializing_if = "Vec::is_empty")]
+    pub vendors: Vec<Cow<'a, str>>,
+    #[serde(borrow, rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<Cow<'a, str>>,
+    #[serde(borrow, rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Cow<'a, str>>,
+    /// True if an action can be called without credentials.
+    #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_callable: bool,
+    /// Milliseconds since 1970 of the registration and of the last change.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<(i64, i64)>,
+}
+
+/// What a summary has of a Thing beside its texts.
+pub(super) struct Facts<'a> {
+    pub capabilities: &'a [td::Capability<'a>],
+    pub access: &'a Access,
+    /// The protocols of its forms and of its format.
+    pub protocols: Vec<&'a str>,
+    pub vendors: Vec<&'a str>,
+    pub moments: Option<Moments>,
+    /// The tag of the language of texts without one.
+    pub language: Option<&'a str>,
 }
 
 /// A capability as a hit shows it.
@@ -38,14 +76,29 @@ pub(super) struct Capability<'a> {
 
 impl<'a> Summary<'a> {
     /// Summarizes a Thing.
-    pub fn of(id: &'a str, thing: &'a Object<'a>, capabilities: &[td::Capability<'a>]) -> Summary<'a> {
+    pub fn of(id: &'a str, thing: &'a Object<'a>, facts: &Facts<'a>) -> Summary<'a> {
+        let (title, description) = (title(thing), default_text(thing, "description", "descriptions"));
+        let tag = tag_of(thing, "titles", title).or_else(|| tag_of(thing, "descriptions", description));
+        let language = tag.or(facts.language).filter(|tag| Language::of_tag(tag).is_some());
+        let fact = |text: &&'a str| shorten(text, LONGEST_FACT);
+        let version = thing.get("version").and_then(|version| version.get("instance")?.as_str());
         Summary {
             id: Cow::Borrowed(id),
-            title: default_text(thing, "title", "titles").map(|text| shorten(text, LONGEST_TEXT)),
-            description: default_text(thing, "description", "descriptions")
-                .map(|text| shorten(text, LONGEST_DESCRIPTION)),
-            capabilities: capabilities.iter().map(Capability::of).collect(),
+            title: title.map(|text| shorten(text, LONGEST_TEXT)),
+            description: description.map(|text| shorten(text, LONGEST_DESCRIPTION)),
+            capabilities: facts.capabilities.iter().map(Capability::of).collect(),
+            language: language.map(Cow::Borrowed),
+            vendors: facts.vendors.iter().take(MOST_VENDORS).map(fact).collect(),
+            protocols: facts.protocols.iter().take(MOST_PROTOCOLS).map(fact).collect(),
+            version: version.as_ref().map(fact),
+            is_callable: facts.access.is_callable,
+            moments: facts.moments.map(|Moments { created, modified }| (created.0, modified.0)),
         }
+    }
+
+    /// Returns the moments of the registration and of the last change.
+    pub fn timestamps(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        self.moments.map(|(created, modified)| (Timestamp(created), Timestamp(modified))).unzip()
     }
 
     /// Returns all searchable texts.
@@ -68,6 +121,17 @@ impl<'a> Capability<'a> {
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         [Some(self.key.as_ref()), self.name.as_deref(), self.text.as_deref()].into_iter().flatten()
     }
+}
+
+/// The title in the default language, or the first of the others.
+pub(super) fn title<'a>(thing: &'a Object<'a>) -> Option<&'a str> {
+    default_text(thing, "title", "titles")
+}
+
+/// Returns the tag of the translation that a text is.
+fn tag_of<'a>(thing: &'a Object<'a>, many: &str, text: Option<&str>) -> Option<&'a str> {
+    let translations = thing.get(many).and_then(Node::as_object)?;
+    translations.iter().find(|(_, translation)| text.is_some() && translation.as_str() == text).map(|(tag, _)| tag)
 }
 
 /// The text in the default language, or the first of the others.

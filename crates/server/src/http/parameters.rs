@@ -17,7 +17,7 @@ use crate::{
 /// The bounds of periods that Things were created and changed in.
 pub(super) const PERIODS: [&str; 4] = ["created_from", "created_before", "modified_from", "modified_before"];
 /// Parameters that may be given more than once, in addition to the filters.
-const REPEATABLE: [&str; 5] = ["format", "source_format", "all_source_format", "not_source_format", "facets"];
+const REPEATABLE: [&str; 6] = ["format", "source_format", "all_source_format", "not_source_format", "facets", "fields"];
 
 /// The search filters, but for the one of source formats, which has another name in each resource, and for periods.
 fn filters() -> impl Iterator<Item = &'static str> {

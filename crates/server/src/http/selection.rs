@@ -280,7 +280,7 @@ impl Sorting {
     fn key(self, thing: &Thing) -> Key {
         match self.field {
             Field::Id => Key::Text(thing.id().to_owned()),
-            Field::Title => Key::Text(title(thing.text())),
+            Field::Title => Key::Text(title(thing.text()).to_lowercase()),
             Field::Created => Key::Moment(thing.registration(Timestamp(0)).created),
             Field::Modified => Key::Moment(thing.modified()),
         }

@@ -70,10 +70,12 @@ pub(super) fn for_each_name(text: &str, mut each: impl FnMut(&Token, &str)) {
 
 /// The analyzer of prose for whoever looks for few words: leaves out, before it costs more, what begins
 /// with another letter than these. Stems begin as their words do.
-pub(super) fn prose_beginning_with(bytes: impl Iterator<Item = u8>) -> TextAnalyzer {
+pub(super) fn prose_beginning_with(language: Option<Language>, bytes: impl Iterator<Item = u8>) -> TextAnalyzer {
     let mut beginnings = [false; 256];
     bytes.for_each(|byte| beginnings[usize::from(byte)] = true);
-    TextAnalyzer::from(WordTokenizer { beginnings: Some(beginnings), ..WordTokenizer::default() })
+    // The form of a word in a language may begin otherwise than its English stem.
+    let beginnings = Some(beginnings).filter(|_| language.is_none());
+    TextAnalyzer::from(WordTokenizer { language, beginnings, ..WordTokenizer::default() })
 }
 
 /// Makes words of text as the module says.
@@ -318,7 +320,7 @@ mod tests {
     fn words_that_begin_otherwise_are_left_out() {
         let mut words = Vec::new();
         let text = "Weather for the dying wolves, getWeather";
-        prose_beginning_with(b"wd".iter().copied())
+        prose_beginning_with(None, b"wd".iter().copied())
             .token_stream(text)
             .process(&mut |token| words.push(token.text.clone()));
         assert_eq!(words, ["weather", "die", "wolv", "weather"]);

@@ -14,7 +14,7 @@ use crate::{
     convert::Format,
     http::{parameters::LARGEST_NUMBER, query_languages::NOT_OFFERED},
     registry::MatchKind,
-    search::FacetField,
+    search::{FacetField, Hit, SortBy},
     signature,
 };
 
@@ -96,6 +96,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("since", _) => whole_number(0),
         ("format", _) if path == "/things" => one_of(&["array", "collection"]),
         ("view", _) => one_of(&["full", "summary"]),
+        ("sort_by", _) if path == "/search" => one_of(&SortBy::ALL.map(SortBy::name)),
         ("sort_by", _) => one_of(&["id", "title", "created", "modified"]),
         ("sort_order", _) => one_of(&["asc", "desc"]),
         ("profile", _) => one_of(&["spec", "sdk"]),
@@ -112,6 +113,10 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         }
         ("facets", _) => {
             let names = FacetField::ALL.map(FacetField::name).join("|");
+            list(matching(&format!("^({names})(,({names}))*$")))
+        }
+        ("fields", _) => {
+            let names = Hit::MEMBERS.join("|");
             list(matching(&format!("^({names})(,({names}))*$")))
         }
         _ => return None,
