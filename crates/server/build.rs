@@ -14,15 +14,7 @@ type Error = Box<dyn std::error::Error>;
 
 const DOCUMENT: &str = "openapi/agentdex.json";
 /// Those of Swagger UI that a page loads.
-const FILES: [&str; 7] = [
-    "favicon-16x16.png",
-    "favicon-32x32.png",
-    "index.css",
-    "index.html",
-    "swagger-ui-bundle.js",
-    "swagger-ui-standalone-preset.js",
-    "swagger-ui.css",
-];
+const FILES: [&str; 2] = ["swagger-ui-bundle.js", "swagger-ui.css"];
 
 fn main() -> Result<(), Error> {
     println!("cargo::rerun-if-changed=build.rs");

@@ -196,6 +196,34 @@ fn every_operation_is_for_the_roles_in_the_table() {
 }
 
 #[test]
+fn the_openapi_document_declares_the_key_and_the_role_of_each_operation() {
+    let key = |role: Role| json!({"apiKey": [role.as_str()]});
+    let documents = [
+        (openapi(), [true; 3]),
+        (TestRegistry::start().get("/openapi.json").expect(200).json(), [true; 3]),
+        (guarded(Rules::default()).registry.get("/openapi.json").expect(200).json(), [false; 3]),
+        (
+            guarded(Rules { public_read: true, ..Rules::default() }).registry.get("/openapi.json").expect(200).json(),
+            [true, false, false],
+        ),
+    ];
+    for (document, is_optional) in documents {
+        let schemes = document["components"]["securitySchemes"].as_object().unwrap();
+        assert_eq!(schemes.keys().collect::<Vec<_>>(), ["apiKey"]);
+        assert_eq!((&schemes["apiKey"]["type"], &schemes["apiKey"]["scheme"]), (&json!("http"), &json!("bearer")));
+        for (method, path) in operations() {
+            let security = &document["paths"][&path][method.to_lowercase()]["security"];
+            let needed = match expected(&method, &path).unwrap() {
+                Everybody => json!([]),
+                AtLeast(role) if is_optional[role as usize] => json!([{}, key(role)]),
+                AtLeast(role) => json!([key(role)]),
+            };
+            assert_eq!(*security, needed, "{method} {path}");
+        }
+    }
+}
+
+#[test]
 fn paths_beside_the_documented_ones_are_open_or_refused() {
     let guarded = guarded(Rules::default());
     for path in ["/docs/", "/docs", "/mqtt", "/page/x/y", "/nothing"] {

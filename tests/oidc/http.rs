@@ -65,6 +65,21 @@ fn tokens_that_prove_nothing_are_refused() {
     call(&registry, &one, "GET", "/things").send().expect(200);
 }
 
+#[test]
+fn the_openapi_document_declares_the_issuer() {
+    let Some(provider) = Provider::start("ES256") else { return };
+    let registry = provider.registry();
+    let document = registry.get("/openapi.json").expect(200).json();
+    let scheme = &document["components"]["securitySchemes"]["oidc"];
+    let url = scheme["openIdConnectUrl"].as_str().unwrap();
+    assert_eq!(scheme["type"], "openIdConnect");
+    let metadata = registry.get("/.well-known/oauth-protected-resource").expect(200).json();
+    let issuer = metadata["authorization_servers"][0].as_str().unwrap();
+    assert_eq!(url, format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')));
+    let security = &document["paths"]["/keys"]["post"]["security"];
+    assert_eq!(*security, serde_json::json!([{"apiKey": ["admin"]}, {"oidc": []}]));
+}
+
 /// What a client of RFC 9728 does: it asks, is told whose tokens are taken, gets one there, and asks again.
 #[test]
 fn clients_find_out_where_to_get_tokens() {

@@ -94,6 +94,15 @@ impl Needs {
         }
     }
 
+    /// The role that a method needs; `None` for what is open to everybody.
+    #[cfg(debug_assertions)]
+    pub(super) fn role(self, method: &Method) -> Option<Role> {
+        match self.of_method(method) {
+            Need::Nothing => None,
+            Need::Read(role) | Need::Write(role) => Some(role),
+        }
+    }
+
     fn of_method(self, method: &Method) -> Need {
         match *method {
             // Browsers ask without credentials what they may ask.

@@ -1,8 +1,14 @@
 //! State that all handlers share.
 
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
-use actix_web::{HttpRequest, web::Data};
+use actix_web::{
+    HttpRequest,
+    web::{Bytes, Data},
+};
 use agentdex_api::SignIn;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -31,6 +37,8 @@ pub(super) struct Context {
     pub(super) pace: Pace,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
+    /// The OpenAPI document of a registry that authenticates its clients, once it was asked for.
+    pub(super) openapi: OnceLock<Bytes>,
     /// Stop detection for a server that the API is mounted into, which doesn't announce its stop; none for a
     /// [`super::Server`].
     pub(super) listening: Option<Arc<Listening>>,
@@ -59,6 +67,7 @@ impl Context {
             pace: Pace::default(),
             metrics: Metrics::default(),
             network: Network::default(),
+            openapi: OnceLock::new(),
             listening: None,
             options,
         }

@@ -1,4 +1,4 @@
-//! `/docs`: Swagger UI, which shows the OpenAPI document.
+//! `/docs`: a page with Swagger UI, which shows the OpenAPI document.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -13,29 +13,19 @@ macro_rules! file {
     };
 }
 
-/// The files of Swagger UI, without its settings (`build.rs`).
-const FILES: [(&str, Gzipped); 7] = [
-    file!("favicon-16x16.png", "image/png"),
-    file!("favicon-32x32.png", "image/png"),
-    file!("index.css", "text/css; charset=utf-8"),
-    file!("index.html", "text/html; charset=utf-8"),
+/// The files of Swagger UI that the page loads (`build.rs`).
+const FILES: [(&str, Gzipped); 2] = [
     file!("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
-    file!("swagger-ui-standalone-preset.js", "text/javascript; charset=utf-8"),
     file!("swagger-ui.css", "text/css; charset=utf-8"),
 ];
 
-/// The settings of Swagger UI.
-const INITIALIZER: &str = r##"window.onload = function() {
-  window.ui = SwaggerUIBundle({
-    dom_id: "#swagger-ui",
-    url: "../openapi.json",
-    deepLinking: true,
-    layout: "StandaloneLayout",
-    presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
-    plugins: [SwaggerUIBundle.plugins.DownloadUrl],
-  });
-};
-"##;
+/// The page around Swagger UI: name, media type, and text of each file.
+const OWN_FILES: [(&str, &str, &str); 4] = [
+    ("index.html", "text/html; charset=utf-8", include_str!("docs/index.html")),
+    ("docs.css", "text/css; charset=utf-8", include_str!("docs/docs.css")),
+    ("swagger-initializer.js", "text/javascript; charset=utf-8", include_str!("docs/initializer.js")),
+    ("icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+];
 
 /// Content security policy of the documentation: it may load its own files and call this API. Swagger UI sets styles
 /// from its script.
@@ -55,8 +45,9 @@ pub(super) async fn file(request: HttpRequest) -> Result<HttpResponse, Problem> 
         None | Some("") => "index.html",
         Some(name) => name,
     };
-    let mut response = if name == "swagger-initializer.js" {
-        HttpResponse::Ok().content_type("text/javascript; charset=utf-8").body(INITIALIZER)
+    let own = OWN_FILES.iter().find(|(file, ..)| *file == name);
+    let mut response = if let Some((_, media_type, text)) = own {
+        HttpResponse::Ok().content_type(*media_type).body(*text)
     } else {
         let file = FILES.iter().find(|(file, _)| *file == name);
         let (_, file) = file.ok_or_else(|| Problem::unknown_path(request.path()))?;

@@ -9,7 +9,7 @@ use super::{
         protected_resource, queries, query_languages, records, sacp, search, sparql, thing, thing_access, things,
         validate, versions,
     },
-    Constraints, Links, conversions,
+    Constraints, Links, Security, conversions,
 };
 
 #[derive(OpenApi)]
@@ -46,5 +46,6 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     conversions::describe(&mut document);
     Constraints.modify(&mut document);
     Links.modify(&mut document);
+    Security.modify(&mut document);
     document
 }

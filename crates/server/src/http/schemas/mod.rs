@@ -10,6 +10,7 @@ mod links;
 mod parameters;
 mod queries;
 mod refusals;
+mod security;
 
 pub(super) use agentdex_api::Problem;
 use agentdex_api::{DryRun, ThingCollection};
@@ -17,7 +18,7 @@ use utoipa::ToSchema;
 
 pub use self::document::openapi;
 pub(super) use self::guardian::*;
-use self::{constraints::Constraints, links::Links};
+use self::{constraints::Constraints, links::Links, security::Security};
 pub(super) use self::{formats::*, parameters::*, queries::*, refusals::*};
 use crate::td::Flag;
 
