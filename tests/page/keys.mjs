@@ -89,4 +89,28 @@ await run({
     assert.ok(await isTaken(keys.register, "GET", "/things/urn:example:typed"));
     await page.close();
   },
+
+  async "whoever has signed in reads the metrics, and sends requests from the page of the API"() {
+    const page = await open("about:blank");
+    await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), keys.admin);
+    await page.goto(`${url}/#/status`);
+    await click(page, "main a[href$=metrics]");
+    await shows(page, "caption", "agentdex_things");
+    await page.goto(`${url}/#/status`);
+    await click(page, "main a[href='docs/']");
+    await page.waitForSelector(".opblock");
+    await page.waitForSelector(".authorize.locked");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    // What is left is in the markup of Swagger UI.
+    assert.deepEqual(violations.map(({ id }) => id).filter((id) => !["heading-order", "nested-interactive"].includes(id)), []);
+    assert.ok(!(await text_of(page, "body")).includes("Swagger UI") && !(await page.$(".topbar, img[alt*=Swagger]")));
+    await click(page, "#operations-keys-list_keys .opblock-summary-control, #operations-about-list_keys .opblock-summary-control");
+    await click(page, ".opblock.is-open .try-out__btn");
+    await click(page, ".opblock.is-open .execute");
+    await shows(page, ".opblock.is-open .live-responses-table .response-col_status", "200");
+    await click(page, ".top a");
+    await until(page, () => document.querySelector("#q"));
+    await page.close();
+  },
 });

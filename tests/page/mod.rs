@@ -23,13 +23,17 @@ pub const SHARED: &str = include_str!("browser.mjs");
 /// A registry with the agents of the examples.
 fn examples() -> TestRegistry {
     let registry = TestRegistry::tracking();
+    register_examples(&registry);
+    registry
+}
+
+fn register_examples(registry: &TestRegistry) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/agents");
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         let description: serde_json::Value = serde_json::from_str(&text).unwrap();
         registry.put(&format!("/things/{}", description["id"].as_str().unwrap()), text).expect(201);
     }
-    registry
 }
 
 /// Documents that are served somewhere: an agent card and an MCP server.
@@ -87,6 +91,17 @@ fn with_mounted(use_it: impl FnOnce(&str)) {
 fn people_find_open_watch_and_add_agents() {
     let registry = examples();
     with_mounted(|mounted| in_browser(include_str!("use.mjs"), &registry, mounted));
+}
+
+#[test]
+fn people_find_agents() {
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    register_examples(&registry);
+    let action = json!({"forms": [{"href": "http://127.0.0.1:9/", "contentType": "application/json"}]});
+    let mut open: Value = serde_json::from_str(&agent("urn:example:open", "Open agent")).unwrap();
+    open["actions"] = json!({"ask": action});
+    registry.put("/things/urn:example:open", open.to_string()).expect(201);
+    with_mounted(|mounted| in_browser(include_str!("find.mjs"), &registry, mounted));
 }
 
 /// A document of each format, in JSON and in YAML.

@@ -13,6 +13,9 @@ const views = {
   queries: ["#/queries", ".card"],
   guardian: ["#/guardian", ".step"],
   status: ["#/status", "tbody td"],
+  metrics: ["#/metrics", "tbody td"],
+  looked: ["#/", ".hit", async () => { document.querySelector("[data-facet='capability+']").click(); }],
+  nowhere: ["#/nosuchview", "h1"],
 };
 
 await run({

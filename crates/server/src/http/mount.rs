@@ -177,6 +177,7 @@ impl Mount<'_> {
         self.resource(config, "/docs", "/docs", vec![read(docs::redirect)]);
         self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(docs::file)]);
         self.resource(config, "/page/{file}", "/page/{version:[^/]+}/{file:[^/]+}", vec![read(page::file)]);
+        self.observed(config, "other", Resource::new(page::AGENT).default_service(web::to(page::view)));
         self.resource(config, "/", "/", vec![read(home::page)]);
         // Only where it is mounted under a path.
         self.resource(config, "/", "", vec![read(page::with_slash)]);
@@ -279,6 +280,7 @@ pub(super) fn configure_alone(context: Data<Context>) -> impl Fn(&mut ServiceCon
     move |config| {
         let mount = Mount { context: &context };
         mount.all(config);
+        mount.observed(config, "other", Resource::new(page::VIEWS).default_service(web::to(page::view)));
         let rest = Resource::new("/{path:.*}").default_service(web::to(unknown_path));
         mount.observed(config, "other", rest);
         // What has no path at all: `OPTIONS *`.

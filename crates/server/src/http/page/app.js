@@ -1,6 +1,7 @@
 // Which view is shown, by the fragment of the URL.
 
-import { announce, failure } from "./dom.js";
+import { href } from "./api.js";
+import { announce, e, failure, h } from "./dom.js";
 import { feed } from "./live.js";
 import { start as startAccess } from "./access.js";
 
@@ -13,6 +14,7 @@ const VIEWS = {
 	chains: ["chains", "Chains"],
 	queries: ["queries", "Saved queries"],
 	guardian: ["guardian", "Guardian"],
+	metrics: ["metrics", "Metrics"],
 	status: ["status", "Registry"],
 };
 
@@ -23,18 +25,20 @@ let first = true;
 function route() {
 	const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
 	const [name, ...rest] = path.split("/");
-	const [module, title] = VIEWS[name] ?? VIEWS[""];
+	const known = Object.hasOwn(VIEWS, name);
+	const [module, title] = VIEWS[known ? name : ""];
 	let id = rest.join("/");
 	try {
 		id = decodeURIComponent(id);
 	} catch {
 		// It stays as it is.
 	}
-	return { name: VIEWS[name] ? name : "", module, title, id, parameters: new URLSearchParams(query) };
+	return { name, known, module, title, id, parameters: new URLSearchParams(query) };
 }
 
 async function show() {
-	const { name, module, title, id, parameters } = route();
+	const { name, known, module, title, id, parameters } = route();
+	if (!known) return missing(name);
 	const tag = `view-${module}`;
 	const here = location.hash;
 	try {
@@ -55,16 +59,31 @@ async function show() {
 	}
 	document.title = `${title} · agentdex`;
 	view.update(parameters);
-	for (const link of document.querySelectorAll("nav a")) {
-		const current = link.hash.replace(/^#\//, "") === (name === "agent" ? "" : name);
-		current ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-	}
+	mark({ agent: "", metrics: "status" }[name] ?? name);
 	if (!first && !same) {
 		announce(title);
 		if (!main.contains(document.activeElement)) main.focus({ preventScroll: true });
 	}
 	first = false;
 }
+
+/** Marks a view in the navigation. */
+function mark(name) {
+	for (const link of document.querySelectorAll("nav a")) {
+		link.hash.replace(/^#\//, "") === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+	}
+}
+
+/** Says that a link leads nowhere. */
+function missing(name) {
+	document.title = "No such view · agentdex";
+	main.replaceChildren(e("h1", "No such view"), e("p", "This page has no view ", e("code.t", name), ". ", h("a", { href: "#/" }, "Find agents")));
+	mark();
+}
+
+// Links that people make by hand: `/?q=weather` is a search. The answer of an issuer has a `state`.
+const asked = new URLSearchParams(location.search);
+if (asked.size && !asked.has("state") && !location.hash) history.replaceState(null, "", location.pathname + href("", asked));
 
 addEventListener("hashchange", show);
 addEventListener("keydown", async (event) => {

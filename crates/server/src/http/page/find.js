@@ -1,13 +1,16 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
-import { enc, get, href, live, may, send } from "./api.js";
-import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, message, pair, plural, refill, who } from "./dom.js";
+import { enc, get, href, live, may, self, send } from "./api.js";
+import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, message, moment, pair, plural, refill, svg, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
 const DEEPEST = 10_000;
 const FACETS = { type: "Type", capability: "Capability", vendor: "Vendor", protocol: "Protocol", tag: "Tag", format: "Format", security: "Security", signature: "Signature", status: "Status" };
 const FILTERS = [...Object.keys(FACETS), "tenant", "channel", "speaks"];
+const TITLES = { ...FACETS, tenant: "Tenant", channel: "Channel", speaks: "Speaks" };
+// What hits are sorted by, and in which direction. Without words there is no relevance: titles come by the alphabet.
+const ORDERS = { relevance: "Relevance", title: "Title", modified: "Last changed", created: "Newest" };
 const MODES = { hybrid: "Words and meaning", lexical: "Words", semantic: "Meaning" };
 const SHOWN_VALUES = 6;
 
@@ -26,18 +29,28 @@ class FindView extends HTMLElement {
 		this.input = h("input", { id: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: "4096", "aria-describedby": "keys", "aria-controls": "results", oninput: () => this.typed(), placeholder: "What should the agent do?" });
 		this.mode = e("fieldset.modes", e("legend.sr", "What counts"), Object.entries(MODES).map(([value, name]) =>
 			e("label", h("input", { type: "radio", name: "mode", value, onchange: () => this.go({ mode: value, page: "" }) }), e("span", name))));
-		this.summary = h("p.summary", { role: "status" });
+		this.summary = h("p.summary", { role: "status", tabindex: "-1" });
+		this.sort = h("select", { id: "sort", onchange: () => this.go({ sort: this.sort.value, page: "" }) });
+		this.sorting = h("p.sorting", { hidden: true }, h("label", { for: "sort" }, "Sort by"), this.sort);
+		this.tried = e("p.tries");
+		this.intro = h(".intro", { hidden: true }, e("p", "Describe what you need in your own words. The registry finds agents by what they can do, even if their descriptions use different words."), this.tried);
 		this.chips = h("ul.chips", { "aria-label": "Filters that are on" });
 		this.list = h("ol.hits", { id: "results", "aria-label": "Agents" });
 		this.pager = h("nav.pager", { "aria-label": "Pages" });
+		this.results = h("section", { "aria-label": "Results" }, e(".over", this.summary, this.sorting), this.chips, this.list, this.pager);
 		this.facets = e(".facets");
-		this.opened = new Set();
+		this.groups = new Map();
+		// Who follows a link to other results goes on at their beginning.
+		this.turning = ({ ctrlKey, metaKey, shiftKey }) => (this.turned = !ctrlKey && !metaKey && !shiftKey);
+		this.tries = Promise.all([self(), may("register")]).then(([{ links }, may]) => may && Boolean(links.conversation), () => false);
 		this.wide = matchMedia("(min-width: 56rem)");
 		this.filters = h("details.filters", { open: this.wide.matches }, e("summary", "Filters"), this.facets);
 		this.resized = () => (this.filters.open = this.wide.matches);
 		this.wide.addEventListener("change", this.resized);
+		this.addEventListener("keydown", (event) => this.step(event));
 		refill(this,
 			e("h1.sr", "Find agents"),
+			this.intro,
 			h("form.search", { role: "search", onsubmit: (event) => { event.preventDefault(); this.settle(); } },
 				h("label.sr", { for: "q" }, "Search agents by what they can do"),
 				e(".box", this.input, h("kbd", { id: "keys", "aria-label": "Press slash to search" }, "/")),
@@ -45,7 +58,7 @@ class FindView extends HTMLElement {
 			e(".tools", help(), this.saving()),
 			e(".columns",
 				this.filters,
-				h("section", { "aria-label": "Results" }, this.summary, this.chips, this.list, this.pager)));
+				this.results));
 		this.changed = () => {
 			clearTimeout(this.later);
 			this.later = setTimeout(() => this.search(true), 400);
@@ -70,8 +83,34 @@ class FindView extends HTMLElement {
 		if (this.input.value !== q) this.input.value = q;
 		const mode = parameters.get("mode") || "hybrid";
 		for (const radio of this.mode.querySelectorAll("input")) radio.checked = radio.value === mode;
+		this.order();
 		clearTimeout(this.typing);
 		this.search();
+	}
+
+	/** The orders that there are: by relevance only where words were asked for. What this is, is said where nothing was. */
+	order() {
+		this.intro.hidden = Boolean(this.state.get("q") || this.on().length || this.page > 1);
+		const orders = Object.entries(ORDERS).filter(([key]) => key !== "relevance" || this.state.get("q"));
+		refill(this.sort, orders.map(([value, name]) => h("option", { value }, name)));
+		this.sort.value = this.sortedBy;
+	}
+
+	get sortedBy() {
+		const asked = this.state.get("sort");
+		const known = Object.hasOwn(ORDERS, asked ?? "") && (asked !== "relevance" || this.state.get("q"));
+		return known ? asked : this.state.get("q") ? "relevance" : "title";
+	}
+
+	/** Goes from the box to the hits, and from one to the next. */
+	step(event) {
+		const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
+		const stops = [this.input, ...this.list.querySelectorAll("h2 a")];
+		const at = document.activeElement === this.summary ? 0 : stops.indexOf(document.activeElement);
+		if (at < 0 || !stops[at + by]) return;
+		event.preventDefault();
+		stops[at + by].focus();
 	}
 
 	typed() {
@@ -83,6 +122,7 @@ class FindView extends HTMLElement {
 			else history.pushState(null, "", url);
 			this.written = this.begun = true;
 			this.state = new URLSearchParams(url.split("?")[1]);
+			this.order();
 			this.search();
 		}, 9);
 	}
@@ -121,96 +161,209 @@ class FindView extends HTMLElement {
 	async search(quiet) {
 		this.asked?.abort();
 		const asked = (this.asked = new AbortController());
-		const query = new URLSearchParams();
-		for (const name of ["q", "mode", "threshold", ...FILTERS]) for (const value of this.state.getAll(name)) query.append(name, value);
-		const offset = (this.page - 1) * LIMIT;
+		const query = this.query();
+		// Nothing is beyond this; how many there are is told all the same.
+		const offset = Math.min((this.page - 1) * LIMIT, DEEPEST - LIMIT);
 		query.set("limit", LIMIT);
 		if (offset) query.set("offset", offset);
-		// The last word may still go on.
-		if (this.begun) query.set("typing", true);
 		query.set("facets", Object.keys(FACETS).join(","));
+		query.set("highlight", true);
+		if (this.sortedBy !== "relevance") {
+			query.set("sort_by", this.sortedBy);
+			query.set("sort_order", this.sortedBy === "title" ? "asc" : "desc");
+		}
 		this.list.setAttribute("aria-busy", "true");
 		const started = performance.now();
 		try {
-			const answer = await get(`search?${query}`, asked.signal);
-			this.show(answer, offset, performance.now() - started, quiet);
+			const [answer, tries] = await Promise.all([get(`search?${query}`, asked.signal), this.tries, this.lookUp(asked.signal)]);
+			this.keep(() => this.show(answer, offset, performance.now() - started, quiet, tries));
 		} catch (error) {
 			if (error.name === "AbortError") return;
 			refill(this.summary, failure(error));
 			refill(this.list);
 			refill(this.pager);
+			this.filters.hidden = !this.facets.children.length;
 		}
 		this.list.removeAttribute("aria-busy");
+		if (this.turned) {
+			this.turned = false;
+			this.summary.focus({ preventScroll: true });
+			this.summary.scrollIntoView({ block: "start" });
+		}
 	}
 
-	show(answer, offset, time, quiet) {
-		const { total, hits, facets, suggestions, corrections = [], hints = [], confidence } = answer;
-		const asked = this.state.get("q");
+	/** Shows other results. What had the focus and is made anew has it again; what is gone leaves it to the summary. */
+	keep(show) {
+		const { activeElement: had } = document;
+		const inside = this.results.contains(had);
+		show();
+		if (!inside || had.isConnected) return;
+		const same = [...this.results.querySelectorAll("a, button")].find((one) => one.textContent === had.textContent);
+		(same ?? this.summary).focus({ preventScroll: true });
+	}
+
+	/** What is searched for: words, mode and filters. */
+	query() {
+		const query = new URLSearchParams();
+		for (const name of ["q", "mode", "threshold", ...FILTERS]) for (const value of this.state.getAll(name)) query.append(name, value);
+		// The last word may still go on.
+		if (this.begun) query.set("typing", true);
+		return query;
+	}
+
+	/** Looks up the values of the facets that somebody looks for. */
+	lookUp(signal) {
+		return Promise.all([...this.groups].filter(([, { text, set }]) => text && set.isConnected).map(async ([name, group]) => {
+			const { text } = group;
+			const query = this.query();
+			query.set("limit", 0);
+			query.set("facets", name);
+			query.set("facet_query", text);
+			const { facets, facet_totals } = await get(`search?${query}`, signal);
+			// Something else may have been typed meanwhile.
+			if (group.text === text) Object.assign(group, { found: facets[name], matching: facet_totals[name] });
+		}));
+	}
+
+	show(answer, offset, time, quiet, tries) {
+		const { total, hits, suggestions, corrections = [], hints = [], confidence } = answer;
+		const asked = this.state.get("q") ?? "";
+		const on = this.on();
+		const last = Math.max(1, Math.ceil(Math.min(total, DEEPEST) / LIMIT));
+		const beyond = total > 0 && this.page > last;
 		const words = total === 0 ? "No agent matches" : `${plural(total, "agent")}`;
+		// One sentence says what was corrected, and leads to it.
+		const corrected = corrections.length ? e("span.note", "No agent has ", corrections.map(({ word }, at) => [at ? " or " : "", `“${word}”`]), ": searched for ",
+			suggestions.length ? this.link({ q: suggestions[0], page: "" }, suggestions[0]) : corrections.map(({ read_as }) => read_as.join(", ")).join("; "), ".") : "";
 		refill(this.summary, e("strong", words), quiet || total === 0 ? "" : dim(` in ${Math.max(1, Math.round(time))} ms`),
-			corrections.map(({ word, read_as }) => e("span.note", `No agent has “${word}”: searched for ${read_as.join(", ")}.`)),
-			confidence === "low" ? e("span.note", "Low confidence: nothing is much like the request.") : "",
-			suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((q, at) => [at ? ", " : "", h("a.t", { href: href("", this.next({ q, page: "" })) }, q)]), "?") : "",
+			corrected,
+			confidence === "low" && !corrections.length ? e("span.note", "No agent closely matches your request. These are the closest.") : "",
+			corrections.length ? "" : suggestions.length ? e("span.hint", "Did you mean ", suggestions.slice(0, 4).map((q, at) => [at ? ", " : "", this.link({ q, page: "" }, q)]), "?") : "",
 			hints.map((hint) => e("span.hint", message(hint))),
-			total === 0 ? e("span.hint", asked || this.on().length ? "Try fewer words or filters." : ["The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), "."]) : "");
-		refill(this.chips, this.on().map(([name, value]) => e("li",
-			h("button.chip", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${name} `), value, " ×"))));
-		this.draw(hits, offset, Boolean(asked));
-		this.pages(total, offset);
-		this.count(facets, total);
+			total === 0 ? this.nothing(asked, on) : "",
+			beyond ? e("span.hint", `There is no page ${count(this.page)}. `, this.turn(last, `Go to the last page, ${count(last)}`)) : "");
+		refill(this.chips, on.map(([name, value]) => e("li",
+			h("button.chip", { type: "button", "aria-label": `Remove the filter ${TITLES[name]} ${value}`, onclick: () => this.toggle(name, value) }, dim(`${TITLES[name]} `), named(name, value), " ×"))),
+			on.length > 1 ? e("li", h("button.quiet", { type: "button", onclick: () => this.go(this.cleared()) }, "Clear all")) : "");
+		this.sorting.hidden = total < 2;
+		this.suggest(answer);
+		this.draw(beyond ? [] : hits, offset, Boolean(asked), tries);
+		this.pages(total, offset, beyond ? 0 : last);
+		this.count(answer);
+	}
+
+	/** A link to another search. */
+	link(changes, text) {
+		return h("a.t", { href: href("", this.next(changes)) }, text);
+	}
+
+	/** The changes that take all filters off. */
+	cleared() {
+		return { ...Object.fromEntries(FILTERS.map((name) => [name, ""])), page: "" };
+	}
+
+	/** What to do where nothing was found. */
+	nothing(asked, on) {
+		const plain = asked.replace(/(^|\s)[+-](?=\S)/g, "$1");
+		const needed = asked.match(/(?<=(^|\s)\+)\S+/g) ?? [];
+		if (!asked && !on.length) return e("span.hint", "The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), ".");
+		return e("span.hint",
+			needed.length ? `Because of the +, only agents with ${needed.map((word) => `“${word}”`).join(" and ")} are found. ` : "",
+			plain !== asked ? [this.link({ q: plain, page: "" }, "Search without + and -"), " "] : "",
+			on.length ? [h("button.quiet", { type: "button", onclick: () => this.go(this.cleared()) }, "Clear the filters"), " "] : "",
+			asked && on.length ? [this.link({ ...Object.fromEntries(FILTERS.map((name) => [name, ""])), q: "" }, "Show all agents")] : asked ? [this.link({ q: "", page: "" }, "Show all agents")] : "");
+	}
+
+	/** Searches to begin with, where nothing is asked for. */
+	suggest({ facets }) {
+		if (this.intro.hidden) return;
+		// Capabilities that there are, in words: each of them finds something.
+		const queries = [...new Set((facets.capability ?? []).map(({ value }) => inWords(value)).filter((words) => /^\p{L}[\p{L} ]{3,30}$/u.test(words)))].slice(0, 3);
+		const key = queries.join("|");
+		if (this.tried.dataset.key === key) return;
+		this.tried.dataset.key = key;
+		refill(this.tried, queries.length ? [dim("For example "), queries.map((q) => h("a.button", { href: href("", { q }), onclick: this.turning }, q))] : "");
 	}
 
 	on() {
 		return FILTERS.flatMap((name) => this.state.getAll(name).map((value) => [name, value]));
 	}
 
-	/** The hits; those that were there stay, so that what is focused stays focused. */
-	draw(hits, offset, scored) {
-		const old = new Map([...this.list.children].map((item) => [item.dataset.key, item]));
+	/** The hits; those that were there stay and change in place, so that what is focused stays focused. */
+	draw(hits, offset, scored, tries) {
 		this.list.start = offset + 1;
-		const items = hits.map((hit) => {
-			const key = JSON.stringify([hit, scored]);
-			const item = old.get(key) ?? hitOf(hit, scored);
-			item.dataset.key = key;
-			return item;
-		});
-		items.forEach((item, at) => {
-			if (this.list.children[at] !== item) this.list.insertBefore(item, this.list.children[at] ?? null);
-		});
-		while (this.list.children.length > items.length) this.list.lastChild.remove();
+		reuse(this.list, hits.map((hit) => [hit.id, hit]), hitOf, (item, hit) => item.show(hit, scored, tries));
 	}
 
-	pages(total, offset) {
-		const last = Math.ceil(Math.min(total, DEEPEST) / LIMIT);
-		const to = (page, name) => page >= 1 && page <= last && page !== this.page
-			? h("a.button", { href: href("", this.next({ page: page > 1 ? String(page) : "" })), "data-page": name }, name)
-			: h("span.button.off", { "aria-hidden": "true" }, name);
+	/** A link to a page of the results, which shows their beginning. */
+	turn(page, name, kind = "a.t") {
+		return h(kind, { href: href("", this.next({ page: page > 1 ? String(page) : "" })), "data-page": name, onclick: this.turning }, name);
+	}
+
+	pages(total, offset, last) {
+		const to = (page, name) => page >= 1 && page <= last && page !== this.page ? this.turn(page, name, "a.button") : h("span.button.off", { "aria-hidden": "true" }, name);
 		refill(this.pager, last > 1 ? [to(this.page - 1, "Previous"),
 			dim(`${count(offset + 1)} to ${count(Math.min(offset + LIMIT, total))} of ${count(total)}`),
-			to(this.page + 1, "Next"),
+			to(this.page + 1, "Next"), this.page < last ? to(last, "Last") : "",
 			this.page === last && total > DEEPEST ? dim("Further ones are found with more words or filters.") : ""] : "");
 	}
 
-	count(facets, total) {
+	count(answer) {
+		this.answer = answer;
+		const { facets, facet_totals, total } = answer;
 		this.filters.hidden = total === 0 && !this.on().length;
-		const focused = document.activeElement?.dataset?.facet;
-		refill(this.facets, Object.entries(FACETS).map(([name, title]) => {
-			const chosen = this.state.getAll(name);
-			const values = facets[name] ?? [];
-			const known = new Set(values.map(({ value }) => value.toLowerCase()));
-			const all = [...chosen.filter((value) => !known.has(value.toLowerCase())).map((value) => ({ value, count: 0 })), ...values];
+		const shown = Object.keys(FACETS).filter((name) => {
+			const [chosen, values] = [this.state.getAll(name), facets[name] ?? []];
 			// What all of them have is no choice.
-			if (!all.length || (!chosen.length && all.length === 1 && all[0].count === total)) return "";
-			const isOn = (value) => chosen.some((one) => one.toLowerCase() === value.toLowerCase());
-			all.sort((a, b) => isOn(b.value) - isOn(a.value));
-			const open = this.opened.has(name);
-			const some = open ? all : all.slice(0, SHOWN_VALUES);
-			return e("fieldset", e("legend", title), some.map(({ value, count: found }) =>
-				e("label.facet", h("input", { type: "checkbox", checked: isOn(value), "data-facet": `${name}=${value}`, onchange: () => this.toggle(name, chosen.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value) }),
-					h("span.value.t", { title: value }, value), dim(count(found)))),
-				all.length > SHOWN_VALUES ? h("button.quiet", { type: "button", "data-facet": `${name}+`, "aria-expanded": String(open), onclick: () => { open ? this.opened.delete(name) : this.opened.add(name); this.count(facets, total); } }, open ? "Fewer" : `${all.length - SHOWN_VALUES} more`) : "");
-		}));
-		if (focused) [...this.facets.querySelectorAll("[data-facet]")].find((one) => one.dataset.facet === focused)?.focus();
+			return chosen.length || (values.length && !(values.length === 1 && values[0].count === total));
+		});
+		reuse(this.facets, shown.map((name) => [name, name]), (name) => this.group(name), (group, name) => group.show(facets[name] ?? [], facet_totals[name] ?? 0));
+	}
+
+	/** The values of a facet, as filters; where there are many, with a box to look for some. */
+	group(name) {
+		const group = { text: "" };
+		this.groups.set(name, group);
+		const list = e("div");
+		const box = h("input", { type: "search", "aria-label": `Search the values of ${TITLES[name]}`, autocomplete: "off", maxlength: "100", "data-facet": `${name}?`, oninput: () => {
+			group.text = box.value.trim();
+			clearTimeout(group.later);
+			group.later = setTimeout(() => this.lookUp().then(() => this.count(this.answer), (error) => refill(said, failure(error))), 60);
+		} });
+		const said = h("p.dim", { role: "status" });
+		const more = h("button.quiet", { type: "button", "data-facet": `${name}+`, onclick: () => { group.open = !group.open; if (!group.open) group.text = box.value = ""; this.count(this.answer); if (group.open) box.focus(); } });
+		const set = e("fieldset", e("legend", TITLES[name]), box, said, list, more);
+		group.set = set;
+		set.show = (values, total) => {
+			const chosen = this.state.getAll(name);
+			const same = (one, other) => one.toLowerCase() === other.toLowerCase();
+			const isOn = (value) => chosen.some((one) => same(one, value));
+			const listed = group.text ? group.found ?? [] : values;
+			const unlisted = chosen.filter((value) => !listed.some((one) => same(one.value, value))).map((value) => ({ value, count: values.find((one) => same(one.value, value))?.count ?? 0 }));
+			const all = [...unlisted, ...listed].sort((a, b) => isOn(b.value) - isOn(a.value));
+			const some = group.open ? all : all.slice(0, SHOWN_VALUES);
+			reuse(list, some.map((one) => [one.value.toLowerCase(), one]), ({ value }) => this.choice(name, value), (label, one) => label.show(one, isOn(one.value)));
+			box.hidden = said.hidden = !group.open;
+			const there = group.text ? group.matching ?? 0 : total;
+			box.placeholder = `Search ${count(total)} values`;
+			said.textContent = group.text || total > listed.length ? `${count(listed.length)} of ${count(there)}` : `${count(total)}`;
+			more.hidden = total <= SHOWN_VALUES;
+			more.setAttribute("aria-expanded", String(Boolean(group.open)));
+			more.textContent = group.open ? "Fewer" : `${count(Math.max(total, all.length) - some.length)} more`;
+		};
+		return set;
+	}
+
+	/** A value of a facet, to be filtered by. */
+	choice(name, value) {
+		const input = h("input", { type: "checkbox", "data-facet": `${name}=${value}`, onchange: () => this.toggle(name, this.state.getAll(name).find((one) => one.toLowerCase() === value.toLowerCase()) ?? value) });
+		const number = dim();
+		const label = e("label.facet", input, h("span.value.t", { title: value }, named(name, value)), number);
+		label.show = ({ count: found }, on) => {
+			input.checked = on;
+			number.textContent = count(found);
+		};
+		return label;
 	}
 
 	/** Saves the search, so that changes of what it finds can be followed. */
@@ -254,22 +407,71 @@ async function saved(name, query) {
 	return replaces ? put() : undefined;
 }
 
-/** A hit. */
-function hitOf(hit, scored) {
-	const { id, title, description, capabilities, more_capabilities: more, score, bm25, cosine, flags = [] } = hit;
-	const rest = capabilities.length + more - 3;
-	return e("li.hit",
-		e(".head", e("h2", who(id, title)),
-			scored ? e("dl.scores",
-				pair("score", score.toFixed(1)),
-				pair("words", bm25.toFixed(1)),
-				typeof cosine === "number" ? pair("meaning", cosine.toFixed(2)) : "") : ""),
-		title ? e("p.id.t", id) : "",
-		flags.length ? e("p.badges", flags.map(({ kind }) => e("span.badge.bad", kind))) : "",
-		description ? e("p.lines.t", description) : "",
-		capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
-			e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : "")),
-			rest > 0 ? e("li.dim", `and ${rest} more`) : "") : "");
+/** Makes the children of an element those of a list of keys and values. Those that were there stay, and change in place. */
+function reuse(parent, entries, make, show) {
+	const { activeElement } = document;
+	const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
+	entries.forEach(([key, value], at) => {
+		const child = old.get(key) ?? make(value);
+		old.delete(key);
+		child.dataset.key = key;
+		show(child, value);
+		if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
+	});
+	for (const child of old.values()) child.remove();
+	while (parent.children.length > entries.length) parent.lastChild.remove();
+	// An element that is moved loses the focus.
+	if (activeElement !== document.activeElement && parent.contains(activeElement)) activeElement.focus({ preventScroll: true });
+}
+
+/** A value of a facet as people know it: `lmos:Agent` is the type Agent. */
+const named = (facet, value) => (facet === "type" ? value.replace(/^lmos:/, "") : value);
+
+/** A name in words: `book-hotel` and `getForecast` as somebody would say it. */
+const inWords = (name) => name.replace(/([\p{Ll}\d])(\p{Lu})/gu, "$1 $2").replace(/[-_./\s]+/g, " ").trim().toLowerCase();
+
+/** The sign of an agent: a letter of its title. Pictures of other servers aren't loaded. */
+const sign = (title) => svg("svg", { class: "sign", viewBox: "0 0 32 32", width: 32, height: 32, "aria-hidden": "true" },
+	svg("rect", { width: 32, height: 32, rx: 8 }), svg("text", { x: 16, y: 22, "text-anchor": "middle" }, (/[\p{L}\p{N}]/u.exec(title) ?? ["?"])[0].toUpperCase()));
+
+/** A text whose segments that match are marked. */
+const segments = (parts) => parts.map(({ text, match }) => (match ? e("mark", text) : text));
+
+/** A hit. It changes in place; its link stays. */
+function hitOf({ id, title }) {
+	const link = who(id, title);
+	const rest = e(".rest");
+	const scores = e("div");
+	const picture = e("div");
+	const item = e("li.hit", picture, e("div", e(".head", e("h2", link), scores), rest));
+	let drawn;
+	item.show = (hit, scored, tries) => {
+		const key = JSON.stringify([hit, scored, tries]);
+		if (drawn === key) return;
+		drawn = key;
+		const { id, title, description, highlight = {}, version, vendors = [], protocols = [], callable, modified, capabilities, more_capabilities: more, score, bm25, cosine, flags = [] } = hit;
+		const name = title || id;
+		refill(picture, sign(name));
+		refill(link, highlight.title ? segments(highlight.title) : name);
+		refill(scores, scored ? e("dl.scores",
+			pair("score", score.toFixed(1)),
+			pair("words", bm25.toFixed(1)),
+			typeof cosine === "number" ? pair("meaning", cosine.toFixed(2)) : "") : "");
+		const further = capabilities.length + more - 3;
+		const facts = [
+			...vendors.map((vendor) => e("span.t", vendor)),
+			protocols.length ? e("span.t", protocols.join(", ")) : "",
+			version ? e("span.t", /^\d/.test(version) ? `v${version}` : version) : "",
+			modified ? e("span", "changed ", moment(modified)) : ""].filter(Boolean);
+		refill(rest,
+			e("p.facts", facts, callable && tries ? e("span.badge.good", "can be tried here") : "", flags.map(({ kind }) => e("span.badge.bad", kind))),
+			title ? e("p.id.t", id) : "",
+			description ? e("p.lines.t", highlight.description ? segments(highlight.description) : description) : "",
+			capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
+				e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : "")),
+				further > 0 ? e("li.dim", `and ${further} more`) : "") : "");
+	};
+	return item;
 }
 
 /** The query language, with examples that run. */

@@ -13,7 +13,7 @@ use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     body::BoxBody,
     http::{
-        StatusCode,
+        Method, StatusCode,
         header::{
             CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION,
             REFERRER_POLICY, VARY,
@@ -67,7 +67,7 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 22] = [
+const FILES: [File; 23] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
@@ -87,6 +87,7 @@ const FILES: [File; 22] = [
     module("live.js", include_str!("live.js")),
     module("locate.js", include_str!("locate.js")),
     module("merge.js", include_str!("merge.js")),
+    module("metrics.js", include_str!("metrics.js")),
     module("queries.js", include_str!("queries.js")),
     module("schema.js", include_str!("schema.js")),
     module("status.js", include_str!("status.js")),
@@ -183,6 +184,28 @@ fn with_body(mut response: HttpResponseBuilder, media_type: &'static str, body: 
     let mut whole = head.set_body(BoxBody::new(body));
     whole.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     whole
+}
+
+/// What people make of the address of an agent.
+pub(super) const AGENT: &str = "/{view:agent}{rest:/.*}";
+/// The other views that have no resource of the same name.
+pub(super) const VIEWS: &str = "/{view:live|add|chains|guardian|status}{rest:(/.*)?}";
+
+/// The address of a view as people type it: to the page, which has the name of the view in the fragment.
+pub(super) async fn view(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_read || !is_preferred(&request) {
+        return Err(Problem::unknown_path(request.path()));
+    }
+    let [view, rest] = ["view", "rest"].map(|name| request.match_info().get(name).unwrap_or_default());
+    let depth = rest.matches('/').count();
+    // As they were sent: the fragment is encoded in the same way.
+    let mut segments: Vec<&str> = request.uri().path().rsplit('/').take(depth).chain([view]).collect();
+    segments.reverse();
+    let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let location = format!("{root}#/{}{query}", segments.join("/"));
+    Ok(HttpResponse::TemporaryRedirect().insert_header((LOCATION, location)).insert_header((VARY, "accept")).finish())
 }
 
 /// The root of the API without its slash, where the API is mounted under a path: to the URL that relative URLs are

@@ -39,7 +39,7 @@ class StatusView extends HTMLElement {
 				pair("Version", about.version), pair("Id", e("span.id.t", about.registry))),
 			ready.error ? "" : grid("What follows the log", ["Follower", "State", "Position", "Failures", "Rebuilds"], ready.followers.map((one) => [
 				one.name, e(`span.badge${one.state === "following" ? ".good" : ".bad"}`, one.state), one.seq == null ? "" : count(one.seq), count(one.failures), count(one.rebuilds)]), false, ".numbers"),
-			e("p.bar", h("a", { href: "docs/" }, "REST API"), h("a", { href: "openapi.json" }, "OpenAPI"), h("a", { href: "metrics" }, "Metrics"), h("a", { href: ".well-known/wot" }, "Its own description"))];
+			e("p.bar", h("a", { href: "docs/" }, "REST API"), h("a", { href: "openapi.json" }, "OpenAPI"), h("a", { href: "#/metrics" }, "Metrics"), h("a", { href: ".well-known/wot" }, "Its own description"))];
 		});
 	}
 
