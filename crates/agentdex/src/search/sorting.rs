@@ -71,14 +71,19 @@ impl Sorting {
         }
         let mut page = Vec::with_capacity(limit.min(depth));
         let mut passed = 0;
-        while passed < depth
-            && let Some((_, mut of_segment)) = heads.pop_first()
-            && let Some(Ranked { doc, .. }) = of_segment.rest.pop()
-        {
-            if passed >= offset {
-                page.push(DocAddress::new(of_segment.ord, doc));
+        while let Some((_, mut of_segment)) = heads.pop_first() {
+            // The documents of the last segment follow each other, so that no texts are compared.
+            let run = if heads.is_empty() { usize::MAX } else { 1 };
+            for _ in 0..run.min(depth - passed) {
+                let Some(Ranked { doc, .. }) = of_segment.rest.pop() else { break };
+                if passed >= offset {
+                    page.push(DocAddress::new(of_segment.ord, doc));
+                }
+                passed += 1;
             }
-            passed += 1;
+            if passed == depth {
+                break;
+            }
             of_segment.queue(self, &mut heads)?;
         }
         Ok(page)
