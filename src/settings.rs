@@ -86,6 +86,9 @@ pub struct Settings {
     /// With --auth, let everyone read
     #[arg(long, help_heading = "Access")]
     pub public_read: bool,
+    /// Let admins stay signed in on the web page, as other users may
+    #[arg(long, help_heading = "Access")]
+    pub admin_stays_signed_in: bool,
     /// Reject all writes
     #[arg(long, help_heading = "Access")]
     pub read_only: bool,

@@ -199,6 +199,9 @@ fn source_that_breaks_is_stale_until_it_returns() {
     assert_eq!(registry.get("/imports?status=stale").json(), json!([import]));
     assert_eq!(registry.get("/imports?status=current").json()[0]["id"], "urn:b");
     assert_eq!(registry.get("/imports?status=current&status=stale").json().as_array().unwrap().len(), 2);
+    assert_eq!(registry.get("/imports?id=urn:b").json()[0]["id"], "urn:b");
+    assert_eq!(registry.get("/imports?id=urn:b&status=stale").json(), json!([]));
+    assert_eq!(registry.get("/imports?id=urn:none").json(), json!([]));
     registry.get("/imports?status=broken").problem(400, "invalid-parameter");
 
     page.serve(&json!({"name": "no card"}));

@@ -207,7 +207,10 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("GET", "/changes") => get(&["/changes?since=0&limit=1000"]),
         ("GET", "/queries") => get(&["/queries"]),
         ("GET", "/queries/{name}") => get(&["/queries/zebras?owner=us"]),
-        ("GET", "/imports") => get(&["/imports"]),
+        ("GET", "/imports") => {
+            let by_id = [PRIVATE_ID, SHARED_ID].map(|id| (format!("/imports?id={id}"), None));
+            get(&["/imports"]).into_iter().chain(by_id).collect()
+        }
         ("GET", "/imports/{id}") => [PRIVATE_ID, SHARED_ID].map(|id| (format!("/imports/{id}"), None)).to_vec(),
         ("GET", "/namespaces") => get(&["/namespaces"]),
         // Streams, which have a test of their own.

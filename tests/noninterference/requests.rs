@@ -197,6 +197,7 @@ pub fn read_all(world: &World, strangers: &[Who], transcript: &mut Transcript) -
         for id in HIDDEN.iter().chain(&OTHERS) {
             OF_THING.iter().for_each(|end| asking.get(who, &format!("/things/{id}{end}")));
             asking.get(who, &format!("/imports/{id}"));
+            asking.get(who, &format!("/imports?id={id}"));
             asking.get(who, &format!("/aos/decisions?agent={id}"));
         }
         ask_for_words(&mut asking, who);

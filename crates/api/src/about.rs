@@ -40,6 +40,9 @@ pub struct About {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallerAccess {
+    /// True if people with the role `admin` may stay signed in on their devices, as others may.
+    #[serde(default)]
+    pub admin_stays_signed_in: bool,
     /// True if the server authenticates its clients.
     pub authentication: bool,
     /// The owner in whose name the caller acts, where it has proved that.

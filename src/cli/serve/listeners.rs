@@ -71,6 +71,7 @@ pub(super) fn http_options(
             ..http::Limits::default()
         },
         access: rules(settings),
+        admin_stays_signed_in: settings.admin_stays_signed_in,
         tls,
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),

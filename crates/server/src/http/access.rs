@@ -218,6 +218,7 @@ pub(super) fn shown(context: &Context, request: &HttpRequest) -> CallerAccess {
     let (rules, caller) = (&context.options.access, caller::of(request, &context.options.access));
     let sign_in = context.sign_in().filter(|_| rules.authentication);
     CallerAccess {
+        admin_stays_signed_in: context.options.admin_stays_signed_in,
         authentication: rules.authentication,
         owner: caller.owner().cloned(),
         read_only: rules.read_only,

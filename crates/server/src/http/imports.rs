@@ -24,6 +24,7 @@ pub(super) const REFRESH: &str = "/refresh";
     tag = "import",
     operation_id = "list_imports",
     params(
+        ("id" = Option<String>, Query, description = "The id of a Thing: only its source"),
         ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
         ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it everything is sent"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip"),
@@ -34,7 +35,7 @@ pub(super) const REFRESH: &str = "/refresh";
     )
 ))]
 pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    let parameters = Parameters::parse(&request, &["status", "limit", "offset"])?;
+    let parameters = Parameters::parse(&request, &["id", "status", "limit", "offset"])?;
     let statuses = SourceStatus::ALL.map(|status| (status.name(), status));
     let wanted = parameters.choices("status", &statuses)?;
     let number = |name, minimum| {
@@ -44,7 +45,12 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     let (limit, offset) = (number("limit", 1)?.map(|limit| limit.min(MAX_LIMIT)), number("offset", 0)?.unwrap_or(0));
 
     let registry = context.registry(&request);
-    let mut imports = blocking(move || registry.tracked_sources()).await?;
+    let id = parameters.text("id").map(str::to_owned);
+    let read = move || match id {
+        Some(id) => Ok(registry.find_tracked_source(&id)?.into_iter().collect()),
+        None => registry.tracked_sources(),
+    };
+    let mut imports = blocking(read).await?;
     imports.retain(|import| wanted.is_empty() || wanted.contains(&import.status));
     let mut response = HttpResponse::Ok();
     if let Some(end) = limit.map(|limit| offset.saturating_add(limit)).filter(|end| *end < imports.len()) {

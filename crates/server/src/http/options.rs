@@ -19,6 +19,8 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// Authentication of callers, and their permissions. By default everybody who reaches the API may do everything.
     pub access: Rules,
+    /// Whether the web page lets people with the role `admin` stay signed in on their devices, as it does others.
+    pub admin_stays_signed_in: bool,
     /// Limits on the connections, streams and time that clients may use.
     pub limits: Limits,
     /// TLS of a [`super::Server`]; none: it doesn't encrypt. An application that mounts the API does so itself.
@@ -51,6 +53,7 @@ impl Default for Options {
             cors_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             access: Rules::default(),
+            admin_stays_signed_in: false,
             limits: Limits::default(),
             tls: None,
             body_limit: td::MAX_DOCUMENT_BYTES,
