@@ -151,13 +151,15 @@ fn every_file_of_the_folder_is_served() {
                 |text: &str| text.split(['{', '}', ';']).map(collapsed).filter(|rule| !rule.is_empty()).collect();
             let without_comments: String = text.lines().filter(|line| !line.trim_start().starts_with("/*")).collect();
             let (expected, found): (Vec<_>, Vec<_>) = (rules(&without_comments), rules(served.text()));
-            assert!(expected.len() > 400, "{}", expected.len());
+            assert!(expected.len() > 100, "{name}: {}", expected.len());
             assert_eq!(found, expected, "{name}");
             continue;
         }
         let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
-        let kept: Vec<&str> = lines.filter(|line| !line.starts_with("//") && !line.starts_with("/*")).collect();
-        assert_eq!(served.text().lines().collect::<Vec<_>>(), kept, "{name}");
+        let kept = lines.filter(|line| !line.starts_with("//") && !line.starts_with("/*"));
+        let dense = |line: &str| line.replace(' ', "");
+        let expected: Vec<_> = kept.map(dense).collect();
+        assert_eq!(served.text().lines().map(dense).collect::<Vec<_>>(), expected, "{name}");
     }
 }
 
@@ -192,12 +194,17 @@ fn views_are_small_and_never_write_html() {
     let sizes: BTreeMap<&String, usize> = views
         .map(|view| {
             let mut loaded = BTreeSet::from(["style.css", "icon.svg"]);
+            if view != "find.js" {
+                loaded.insert("views.css");
+            }
             with_imports("app.js", &modules, &mut loaded);
             with_imports(view, &modules, &mut loaded);
             (view, page.text().len() + loaded.iter().map(|name| modules[*name].len()).sum::<usize>())
         })
         .collect();
     println!("with a view the page has {sizes:#?} bytes");
+    let all = page.text().len() + modules.values().map(String::len).sum::<usize>();
+    assert!(all <= 200 * 1024, "{all} bytes in all");
     let first = sizes.iter().find(|(name, _)| name.as_str() == "find.js").unwrap();
     assert!(*first.1 <= 64 * 1024, "{first:?}");
     assert!(sizes.len() > 7 && sizes.values().all(|size| *size <= 100 * 1024), "{sizes:#?}");

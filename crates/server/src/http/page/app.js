@@ -36,13 +36,20 @@ function route() {
 	return { name, known, module, title, id, parameters: new URLSearchParams(query) };
 }
 
+let styled;
+/** Loads the style of the views that aren't shown first. */
+const style = () => (styled ??= new Promise((done) => {
+	const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL("views.css", import.meta.url), onload: done, onerror: done });
+	document.head.append(link);
+}));
+
 async function show() {
 	const { name, known, module, title, id, parameters } = route();
 	if (!known) return missing(name);
 	const tag = `view-${module}`;
 	const here = location.hash;
 	try {
-		await import(`./${module}.js`);
+		await Promise.all([import(`./${module}.js`), module === "find" || style()]);
 	} catch {
 		return main.replaceChildren(failure(new Error("This part can't be loaded. Is the registry running?")));
 	}

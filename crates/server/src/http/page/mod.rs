@@ -4,6 +4,8 @@
 //! good, and never mix those of two versions. The document itself is revalidated by its entity tag. Every URL in it is
 //! relative, so that it works where the API is mounted under a path.
 
+mod compact;
+
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::LazyLock,
@@ -41,7 +43,11 @@ impl File {
     /// The text as it is served: without what only its readers need.
     fn served(&self) -> String {
         let text = without_comments(self.text);
-        if self.name.ends_with(".css") { without_spaces(&text) } else { text }
+        match self.media_type {
+            JAVASCRIPT => compact::compact(&text),
+            _ if self.name.ends_with(".css") => without_spaces(&text),
+            _ => text,
+        }
     }
 }
 
@@ -69,6 +75,7 @@ const fn module(name: &'static str, text: &'static str) -> File {
 
 const FILES: [File; 23] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
+    File { name: "views.css", media_type: "text/css; charset=utf-8", text: include_str!("views.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
     module("add.js", include_str!("add.js")),
