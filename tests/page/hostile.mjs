@@ -42,7 +42,9 @@ await run({
     await shows(page, "h1", "‹U+202E›");
     await shows(page, "h1", "‹U+E0041›");
     await shows(page, "h1", "<script>");
-    const command = await text_of(page, ".affordance .code pre");
+    await page.evaluate(() => document.querySelectorAll("[data-part=call]").forEach((one) => (one.open = true)));
+    await shows(page, ".affordance .code pre", "curl");
+    const command = (await all(page, ".affordance .code pre")).find((text) => text.startsWith("curl"));
     assert.ok(command.includes(`'X'\\''; rm -rf /: `), command);
     assert.ok(!/[\u202e\u0007]/.test(command));
     await page.close();

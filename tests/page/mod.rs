@@ -172,6 +172,40 @@ fn people_talk_with_an_agent() {
 }
 
 #[test]
+fn people_call_actions_by_their_forms() {
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    let plain = TestRegistry::start();
+    let input = json!({"url": registry.url(""), "plain": plain.url("")});
+    run_browser(&format!("{SHARED}\n{}", include_str!("call.mjs")), &input.to_string());
+}
+
+#[test]
+fn the_page_of_an_agent_has_its_parts_at_the_top() {
+    let registry = TestRegistry::with_conversations(true, http::Options::default());
+    let locked = authenticating();
+    let input = json!({"url": registry.url(""), "locked": locked.url(""), "register": key(&locked, Role::Register, "weather-team")});
+    run_browser(&format!("{SHARED}\n{}", include_str!("agent.mjs")), &input.to_string());
+}
+
+#[test]
+fn changes_are_filtered_held_and_told_and_the_state_is_in_plain_words() {
+    let registry = examples();
+    let input = json!({"url": registry.url("")});
+    run_browser(&format!("{SHARED}\n{}", include_str!("watch.mjs")), &input.to_string());
+}
+
+/// A registry that authenticates.
+fn authenticating() -> TestRegistry {
+    let access = Rules { authentication: true, ..Rules::default() };
+    TestRegistry::start_with(Default::default(), http::Options { access, ..Default::default() })
+}
+
+/// A new key of an owner.
+fn key(registry: &TestRegistry, role: Role, owner: &str) -> String {
+    registry.registry().keys().create(NewKey { role, owner: owner.parse().unwrap(), ttl: None }).unwrap().1
+}
+
+#[test]
 fn people_sign_in_with_a_key_and_see_what_it_may_do() {
     let rules = Rules { authentication: true, ..Rules::default() };
     let registry = TestRegistry::start_with(Default::default(), http::Options { access: rules, ..Default::default() });

@@ -19,7 +19,7 @@ await run({
     await shows(page, "[role=log]", "Which city?");
     await say("Bonn");
     await shows(page, "[role=log]", "It is dry in Bonn.");
-    assert.equal((await all(page, "[role=log] p")).length, 6);
+    assert.equal((await all(page, "[role=log] .said")).length, 6);
     await say("fail");
     await shows(page, "[role=alert]", "No station answers");
     // What failed is still there to be sent again.

@@ -4,8 +4,8 @@ const views = {
   find: ["#/", ".hit"],
   help: ["#/?q=nowhere+to+be+found&tag=booking", ".chip", () => document.querySelectorAll(".tools details").forEach((one) => (one.open = true))],
   search: ["#/?q=book+a+train+or+hotel", ".hit mark"],
-  agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li", () => document.querySelector(".calls").setAttribute("open", "")],
-  remove: ["#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related", ".operations a.button", () => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click()],
+  agent: ["#/agent/urn%3Aexample%3Aagents%3Aweather?open=history", ".history li", () => document.querySelectorAll("[data-part=call]").forEach((one) => (one.open = true))],
+  remove: ["#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related", ".parts a.button", () => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click()],
   missing: ["#/agent/urn%3Aexample%3Anothing", "h1"],
   live: ["#/live", ".change"],
   add: ["#/add?edit=urn%3Aexample%3Aagents%3Aweather", ".preview .affordance"],
@@ -16,12 +16,14 @@ const views = {
   metrics: ["#/metrics", "tbody td"],
   looked: ["#/", ".hit", async () => { document.querySelector("[data-facet='capability+']").click(); }],
   nowhere: ["#/nosuchview", "h1"],
+  flow: ["#/agent/urn%3Aexample%3Aflow", "svg.graph a"],
 };
 
 await run({
   async "every view, in both themes"() {
     await call("PUT", "/queries/weather", { q: "weather forecast", protocol: ["http"] }, "application/json");
     await call("PATCH", "/things/urn:example:agents:weather", { description: "Knows what the sky will do.", version: { instance: "2.5.0" } }, "application/merge-patch+json");
+    await call("POST", "/import/agent-spec?id=urn:example:flow", flow("weather-flow", ["urn:example:agents:weather#getForecast", "urn:example:nobody#x", "urn:example:agents:translation#translate"]), "application/json");
     const context = { agent: { id: "urn:example:agents:weather", name: "Weather agent", version: "2.5.0", instructions: "x", provider: { name: "x", url: "https://example.org" } }, session: { id: "session-1" }, turnId: "t", stepId: "p", timestamp: "2026-11-22T10:00:00Z" };
     for (const tool of ["getForecast", "pay_out"]) {
       await call("POST", "/aos", { jsonrpc: "2.0", id: 1, method: "steps/toolCallRequest", params: { context, reasoning: "r", toolCallRequest: { executionId: tool, toolId: tool, inputs: [{ name: "place", value: "Oslo" }] } } }, "application/json");
@@ -59,7 +61,7 @@ await run({
 
   async "who goes elsewhere has not said yes"() {
     const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Ainvoices`);
-    await page.waitForSelector(".operations a.button");
+    await page.waitForSelector(".operations .bar button");
     await page.evaluate(() => [...document.querySelectorAll(".operations button")].find((one) => one.textContent === "Remove…").click());
     await page.waitForSelector("dialog[open]");
     await page.keyboard.press("/");

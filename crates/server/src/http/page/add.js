@@ -2,7 +2,7 @@
 
 import { exactly, edited, get, may, relative, request, self, send, thing, versionOf } from "./api.js";
 import { signIn } from "./access.js";
-import { abilities, header } from "./agent.js";
+import { abilities, header } from "./description.js";
 import { announce, ask, e, failure, h, into, plural, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { changes, fate, losses, origin, present, told, wouldDrop, write } from "./effects.js";

@@ -35,16 +35,21 @@ async function ask(method, path, options = {}) {
 	return response;
 }
 
-/** The events of a stream as they come. An EventSource can't send a key. */
-export async function* events(path, last, signal) {
-	const headers = { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) };
-	const response = await ask("GET", path, { signal, headers });
-	if (!response.ok) throw new Problem(response.status, {});
+/** The events of a stream as they come. An EventSource can't send a key, nor a body. */
+export async function* events(path, { last, signal, method = "GET", body } = {}) {
+	const headers = { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}), ...(body ? { "content-type": "application/json" } : {}) };
+	const response = await ask(method, path, { signal, headers, body: body && JSON.stringify(body) });
+	if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));
 	yield { kind: "open" };
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
 	for (let rest = ""; ; ) {
 		const { value, done } = await reader.read();
 		if (done) return;
+		// A long event comes in many pieces, and is looked through once.
+		if (!value.includes("\n")) {
+			rest += value;
+			continue;
+		}
 		const parts = (rest + value).split("\n\n");
 		rest = parts.pop();
 		for (const part of parts) {
@@ -52,6 +57,13 @@ export async function* events(path, last, signal) {
 			if (fields.event) yield { kind: fields.event, id: fields.id, data: fields.data };
 		}
 	}
+}
+
+/** A file that isn't looked at. */
+export async function download(path) {
+	const response = await ask("GET", path, { headers: { accept: "*/*" } });
+	if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));
+	return response.blob();
 }
 
 /** A response, and what is in it. */
@@ -80,9 +92,6 @@ export const versionOf = (response) => /\d+/.exec(response.headers.get("etag"))?
 /** The value of a resource. */
 export const get = async (path, signal) => (await request("GET", path, { signal })).value;
 
-/** Whether a resource is there. */
-export const exists = async (path) => request("HEAD", path).then(() => true, () => false);
-
 /** Sends JSON, or text of another type. */
 export async function send(method, path, body, type = "application/json", conditions = {}) {
 	const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
@@ -93,6 +102,9 @@ export const enc = encodeURIComponent;
 
 /** The path of a Thing, and of what it has. */
 export const thing = (id, end = "") => `things/${encodeURIComponent(id)}${end}`;
+
+/** Where an agent is talked with through the registry. */
+export const conversation = (id) => thing(id, "/conversation");
 
 /** What of a path of the API is relative to the page. */
 export const relative = (path, root) => path.slice(root.length).replace(/^\//, "");
@@ -117,6 +129,7 @@ export function self() {
 export async function may(role, owner) {
 	const { access } = await self();
 	const isOwn = owner === undefined || owner === access.owner;
+	if (role === "admin") return access.role === "admin";
 	return !access.readOnly && (access.role === "admin" || (role === "register" && access.role === role && isOwn));
 }
 

@@ -9,13 +9,13 @@ import { start as startAccess } from "./access.js";
 const VIEWS = {
 	"": ["find", "Find agents"],
 	agent: ["agent", "Agent"],
-	live: ["live", "Live"],
+	live: ["live", "Changes"],
 	add: ["add", "Add"],
-	chains: ["chains", "Chains"],
-	queries: ["queries", "Saved queries"],
-	guardian: ["guardian", "Guardian"],
+	chains: ["chains", "Combine agents"],
+	queries: ["queries", "Saved searches"],
+	guardian: ["guardian", "Guardrails"],
 	metrics: ["metrics", "Metrics"],
-	status: ["status", "Registry"],
+	status: ["status", "Status"],
 };
 
 const main = document.querySelector("main");

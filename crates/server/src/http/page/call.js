@@ -1,10 +1,10 @@
-// How an agent is called: a form of its description as a command line, with placeholders for what only the caller has.
+// How an agent is called: a form of its description as a command line, with examples for its input, and placeholders for what only
+// the caller has.
 
-import { sample } from "./schema.js";
+import { list, sample } from "./schema.js";
 
 const METHODS = { invokeaction: "POST", readproperty: "GET", writeproperty: "PUT", observeproperty: "GET", subscribeevent: "GET", readallproperties: "GET", readmultipleproperties: "GET" };
 
-const list = (value) => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
 /** A text as one word of a shell. */
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -24,11 +24,39 @@ const decodeBraces = (url) => url.replaceAll("%7B", "{").replaceAll("%7D", "}");
 /** The names of the security definitions of a form, or of the Thing. */
 const securityOf = (form, td) => list(form.security ?? td.security).filter((name) => typeof name === "string");
 
-/** The command that sends the request of a form; none for protocols that have none. */
-export function command(form, kind, affordance, td) {
-	const url = target(form, td.base);
+/** A URL with the values of its variables (RFC 6570), as far as they are known. */
+function expanded(url, values) {
+	return url.replace(/\{([?&]?)([\w.,*%-]+)\}/g, (whole, kind, names) => {
+		const known = names.split(",").map((name) => name.replace("*", "")).filter((name) => values?.[name] !== undefined);
+		if (!known.length) return kind ? "" : whole;
+		const text = (name) => encodeURIComponent(typeof values[name] === "string" ? values[name] : JSON.stringify(values[name]));
+		return kind ? kind + known.map((name) => `${name}=${text(name)}`).join("&") : known.map(text).join(",");
+	});
+}
+
+/** The option that names this registry, where the command line wouldn't ask it anyway. */
+function thisRegistry() {
+	const url = location.origin + location.pathname.replace(/\/+$/, "");
+	return url === "http://127.0.0.1:8080" ? [] : ["--url", url];
+}
+
+/** The command that calls an action. */
+export const agentdexCall = (id, name, input, confirmed) =>
+	lines(["agentdex", "call", id, name, ...(input === undefined ? [] : ["--input", JSON.stringify(input)]), ...(confirmed ? ["--yes"] : []), ...thisRegistry()]);
+
+/** The command that runs a Flow, by its id or its file. */
+export const agentdexRun = (flow, input) =>
+	lines(["agentdex", "run", flow, ...(Object.keys(input).length ? ["--input", JSON.stringify(input)] : []), ...thisRegistry()]);
+
+/** The command that sends the request of a form, with this input or an example; none for protocols that have none. */
+export function command(form, kind, affordance, td, input) {
+	const variables = { ...td.uriVariables, ...affordance.uriVariables };
+	const members = typeof input === "object" && input !== null ? input : {};
+	const values = Object.fromEntries(Object.keys(variables).slice(0, 100).map((name) => [name, members[name] ?? sample(variables[name], name)]));
+	const url = expanded(target(form, td.base), values);
+	const body = input === undefined ? undefined : withoutVariables(input, variables, affordance);
 	const op = list(form.op).find((op) => METHODS[op]) ?? { action: "invokeaction", property: "readproperty", event: "subscribeevent" }[kind];
-	if (/^mqtts?:/i.test(url)) return mqtt(form, url, op, affordance);
+	if (/^mqtts?:/i.test(url)) return mqtt(form, url, op, affordance, body);
 	if (!/^https?:/i.test(url)) return undefined;
 	const method = form["htv:methodName"] ?? METHODS[op];
 	if (!/^[A-Za-z]+$/.test(method)) return undefined;
@@ -44,43 +72,53 @@ export function command(form, kind, affordance, td) {
 	for (const header of list(form["htv:headers"])) {
 		if (typeof header?.["htv:fieldName"] === "string") words.push("-H", `${header["htv:fieldName"]}: ${header["htv:fieldValue"] ?? ""}`);
 	}
-	const body = bodyOf(form, op, affordance);
-	if (body !== undefined && method !== "GET") words.push("-H", `Content-Type: ${form.contentType ?? "application/json"}`, "-d", body);
+	const sent = bodyOf(form, op, affordance, body);
+	if (sent !== undefined && method !== "GET") words.push("-H", `Content-Type: ${form.contentType ?? "application/json"}`, "-d", sent);
 	words.push(query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url);
 	return lines(words);
 }
 
 /** Breaks a long command before its options. */
 function lines(words) {
+	const first = words.findIndex((word) => word.startsWith("-"));
+	const head = (first < 0 ? words : words.slice(0, first)).map(quoted).join(" ");
 	const parts = [];
-	for (let at = 0; at < words.length; at += 1) {
-		const takesValue = ["-X", "-H", "-d", "-u", "-h", "-t", "-m", "-p"].includes(words[at]);
+	for (let at = first < 0 ? words.length : first; at < words.length; at += 1) {
+		const takesValue = ["-X", "-H", "-d", "-u", "-h", "-t", "-m", "-p", "--input", "--url"].includes(words[at]);
 		parts.push(takesValue ? `${words[at]} ${quoted(words[at + 1])}` : quoted(words[at]));
 		if (takesValue) at += 1;
 	}
-	const line = parts.join(" ");
-	return line.length <= 88 ? line : parts.join(" \\\n  ").replace(/^curl \\\n {2}/, "curl ");
+	const line = [head, ...parts].join(" ");
+	return line.length <= 88 ? line : `${head} ${parts.join(" \\\n  ")}`;
 }
 
-function bodyOf(form, op, affordance) {
+/** What of an input isn't in the URL. */
+function withoutVariables(input, variables, { input: schema }) {
+	if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+	const kept = Object.entries(input).filter(([name]) => !Object.hasOwn(variables, name) || schema?.properties?.[name] !== undefined);
+	return kept.length || schema ? Object.fromEntries(kept) : undefined;
+}
+
+function bodyOf(form, op, affordance, input) {
+	const given = () => input ?? sample(affordance.input ?? { type: "object" }, "input");
 	const write = (value) => JSON.stringify(value);
 	if (form["mcp:tool"] !== undefined) {
-		return write({ jsonrpc: "2.0", id: 1, method: form["mcp:method"] ?? "tools/call", params: { name: form["mcp:tool"], arguments: sample(affordance.input ?? { type: "object" }, "input") } });
+		return write({ jsonrpc: "2.0", id: 1, method: form["mcp:method"] ?? "tools/call", params: { name: form["mcp:tool"], arguments: given() } });
 	}
 	if (form.subprotocol === "a2a") {
-		const message = { role: "user", messageId: "<id>", parts: [{ text: "<text>" }] };
+		const message = { role: "user", messageId: "1", parts: [typeof input === "object" && input !== null ? { data: input } : { text: input ?? "Hello" }] };
 		return write(form["a2a:method"] ? { jsonrpc: "2.0", id: 1, method: form["a2a:method"], params: { message } } : { message });
 	}
 	if (op === "writeproperty") return write(sample(affordance, "value"));
-	return op === "invokeaction" && affordance.input ? write(sample(affordance.input, "input")) : undefined;
+	return op === "invokeaction" && (affordance.input || input !== undefined) ? write(given()) : undefined;
 }
 
-function mqtt(form, url, op, affordance) {
+function mqtt(form, url, op, affordance, input) {
 	const { hostname, port, pathname, protocol } = new URL(url);
 	const topic = form["mqv:topic"] ?? form["mqv:filter"] ?? decodeURIComponent(pathname.slice(1));
 	const common = ["-h", hostname, "-p", port || (protocol === "mqtts:" ? "8883" : "1883"), "-t", String(topic)];
 	const sends = op === "invokeaction" || op === "writeproperty";
-	return lines(sends ? ["mosquitto_pub", ...common, "-m", bodyOf(form, op, affordance) ?? ""] : ["mosquitto_sub", ...common]);
+	return lines(sends ? ["mosquitto_pub", ...common, "-m", bodyOf(form, op, affordance, input) ?? ""] : ["mosquitto_sub", ...common]);
 }
 
 /** What a command needs for a security scheme. */
@@ -116,9 +154,9 @@ export function inWords(name, scheme) {
 	const from = scheme.authorization ?? scheme.token;
 	switch (scheme.scheme) {
 		case "nosec":
-			return "Everyone may call it; nothing is needed.";
+			return "None: everybody may call it.";
 		case "auto":
-			return "Its description doesn't say what is needed; see what it answers.";
+			return "The description names none. If the agent needs credentials, its answer says so.";
 		case "basic":
 			return "A user name and a password (HTTP Basic).";
 		case "digest":

@@ -1,7 +1,9 @@
 // Search by data: capabilities that take what there is and give what is wanted, also in a row.
 
-import { href, send } from "./api.js";
+import { enc, href, send } from "./api.js";
+import { agentdexRun } from "./call.js";
 import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, who } from "./dom.js";
+import { sample } from "./schema.js";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object"];
 
@@ -23,11 +25,11 @@ class ChainsView extends HTMLElement {
 		const field = (id, label, placeholder) => e(".field", h("label", { for: id }, label), (this[id] = h("input", { id, placeholder, autocomplete: "off", spellcheck: "false" })));
 		const option = (id, label) => e("label", (this[id] = h("input", { type: "checkbox", id })), ` ${label}`);
 		this.results = h("section", { "aria-label": "Results", "aria-live": "polite" });
-		refill(this, e("h1", "Chains"),
-			e("p", "Say what data there is and what is wanted: names with commas, with a type unless text (", e("code", "days: integer"), "), or a JSON Schema."),
+		refill(this, e("h1", "Combine agents"),
+			e("p", "Find agents by the data that they take and give, also several in a row. Name the data you have and the data you want, with commas, and with a type unless it is text (", e("code", "days: integer"), "); or write a JSON Schema."),
 			h("form.data", { onsubmit: (event) => { event.preventDefault(); this.go(); } },
-				field("have", "There is", "place, days: integer"), field("want", "Wanted", "summary"), field("query", "About (optional)", "weather"),
-				e(".bar", option("several", "several capabilities in a row"), option("near", "also what lacks one thing"), e("button.primary", "Search"))),
+				field("have", "Data you have", "place, days: integer"), field("want", "Data you want", "summary"), field("query", "Topic (optional)", "weather"),
+				e(".bar", option("several", "several agents in a row"), option("near", "also those that need one thing more"), e("button.primary", "Search"))),
 			e("p.hint", "Try ", h("a", { href: href("chains", { have: "place", want: "summary" }) }, "a place, for a summary"), " or ", h("a", { href: href("chains", { have: "document", want: "approval", several: "1" }) }, "a document, for an approval"), "."),
 			this.results);
 	}
@@ -52,9 +54,9 @@ class ChainsView extends HTMLElement {
 			const [have, want] = [schemaOf(this.have.value, 1), schemaOf(this.want.value)];
 			const query = this.query.value.trim() || undefined;
 			if (this.several.checked) {
-				if (!have || !want) throw new Error("A chain needs what there is and what is wanted.");
+				if (!have || !want) throw new Error("For several agents in a row, name the data you have and the data you want.");
 				const { value } = await send("POST", "search/compose", { have, want, query, max_steps: 4 });
-				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain leads there"),
+				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain of agents leads there"),
 					value.complete ? "" : e("p.note", "Not all chains were compared: there may be better ones."),
 					value.chains.map((chain, at) => chainOf(chain, at)));
 			} else {
@@ -80,15 +82,18 @@ function chainOf(chain, at) {
 		e(".columns.graphed", graph(chain),
 			e("ol", chain.steps.map((step) => e("li", e("strong.t", step.capability), " of ", who(step.id, step.title), e("p.dim", "takes ", inputs(step.input)))),
 				e("li.end", "gives ", inputs(chain.output)))),
-		chain.flow ? fold("As an Agent Spec Flow", () => copyable(JSON.stringify(chain.flow, null, 2), "the flow")) : chain.flow_problem ? e("p.dim.t", chain.flow_problem) : "");
+		chain.flow ? fold("Run it", () => [e("p", "Save this Flow of Open Agent Spec as ", e("code", "flow.json"), ", then run it:"), copyable(agentdexRun("flow.json", inputOf(chain.flow)), "a command that runs the chain"), copyable(JSON.stringify(chain.flow, null, 2), "the Flow")]) : chain.flow_problem ? e("p.dim.t", chain.flow_problem) : "");
 }
+
+/** An example of the input of a Flow. */
+const inputOf = ({ inputs }) => Object.fromEntries((Array.isArray(inputs) ? inputs : []).map((one) => [one.title, sample(one, one.title)]));
 
 const [WIDTH, HEIGHT, GAP, LEFT] = [190, 40, 46, 8];
 
 /** The chain as a graph; data that skips a step goes around it. */
 export function graph(chain) {
 	const cut = (text, most) => ([...shown(text)].length > most ? `${[...shown(text)].slice(0, most - 1).join("")}…` : shown(text));
-	const nodes = ["what there is", ...chain.steps.map((step) => step.capability), "what is wanted"];
+	const nodes = ["data you have", ...chain.steps.map((step) => step.capability), "data you want"];
 	const top = (index) => 4 + index * (HEIGHT + GAP);
 	const all = chain.steps.flatMap((step, to) => step.input.map((one) => ({ ...one, source: one.step ?? 0, node: to + 1 })))
 		.concat(chain.output.map((one) => ({ ...one, source: one.step ?? 0, node: nodes.length - 1 })));
@@ -111,10 +116,11 @@ export function graph(chain) {
 	});
 	const boxes = nodes.map((name, index) => {
 		const end = index === 0 || index === nodes.length - 1;
-		return svg("g", { class: end ? "node end" : "node" }, svg("rect", { x: LEFT, y: top(index), width: WIDTH, height: HEIGHT, rx: end ? 20 : 8 }), svg("text", { x: LEFT + WIDTH / 2, y: top(index) + 25, "text-anchor": "middle" }, cut(name, 24)));
+		const box = svg("g", { class: end ? "node end" : "node" }, svg("rect", { x: LEFT, y: top(index), width: WIDTH, height: HEIGHT, rx: end ? 20 : 8 }), svg("text", { x: LEFT + WIDTH / 2, y: top(index) + 25, "text-anchor": "middle" }, cut(name, 24)));
+		return end ? box : svg("a", { href: `#/agent/${enc(chain.steps[index - 1].id)}` }, box);
 	});
 	const [width, height] = [LEFT + WIDTH + 16 * lane + 130, top(nodes.length - 1) + HEIGHT + 4];
-	return svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `A chain of ${plural(chain.steps.length, "step")}: ${chain.steps.map((step) => step.capability).join(", then ")}` },
+	return svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `A chain of ${plural(chain.steps.length, "step")}: ${chain.steps.map((step) => step.capability).join(", then ")}` },
 		svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))),
 		drawn, boxes);
 }

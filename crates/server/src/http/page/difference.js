@@ -33,12 +33,24 @@ export function differences(before, after, pointer = "", found = []) {
 	return found;
 }
 
-/** A value in a few words. */
+// Lines of a value that are shown at once.
+const MOST_LINES = 10;
+const LONGEST = 50_000;
+
+/** A value on one line. */
 export const brief = (value) => value === undefined ? dim("nothing") : e("code.t", typeof value === "string" ? value : JSON.stringify(value));
+
+/** A value: on one line if it is short, else indented, with what follows its first lines folded. */
+function whole(value) {
+	if (typeof value !== "object" || JSON.stringify(value).length <= 80) return brief(value);
+	const lines = JSON.stringify(value, null, 2).slice(0, LONGEST).split("\n");
+	const [first, rest] = [lines.slice(0, MOST_LINES), lines.slice(MOST_LINES)];
+	return [e("pre", first.join("\n")), rest.length ? e("details", e("summary", `${rest.length} more lines`), e("pre", rest.join("\n"))) : ""];
+}
 
 /** Places that differ, as a list. */
 export const diff = (places) => e("dl.diff", places.map(({ pointer, before, after }) => [e("dt.t", pointer || "/"),
-	e("dd", before === undefined ? "" : e("del", brief(before)), after === undefined || after === null ? "" : e("ins", brief(after)))]));
+	e("dd", before === undefined ? "" : e("del", whole(before)), after === undefined || after === null ? "" : e("ins", whole(after)))]));
 
 /** The elements of lists can be told apart: there are as many in each, and those at one place have one name. */
 function areAlike(lists) {

@@ -158,19 +158,41 @@ export const pair = (name, ...value) => e(".pair", e("dt", name), e("dd", value)
 /** A link to the page of an agent. */
 export const who = (id, title) => h("a.t", { href: `#/agent/${encodeURIComponent(id)}` }, typeof title === "string" && title ? title : id);
 
+/** The sign of an agent: the first letter of its title, in a color of its own. Pictures of other servers aren't loaded. */
+export function icon(title, id = "") {
+	let hash = 0;
+	for (const letter of String(id).slice(0, 200)) hash = (hash * 31 + letter.codePointAt(0)) % 360;
+	const [first = "?"] = String(title).match(/[\p{L}\p{N}]/u) ?? [];
+	return svg("svg", { class: "icon", viewBox: "0 0 32 32", width: 32, height: 32, "aria-hidden": "true" },
+		svg("rect", { width: 32, height: 32, rx: 8, fill: `hsl(${hash} 45% 34%)` }),
+		svg("text", { x: 16, y: 22, "text-anchor": "middle", fill: "#fff" }, first.toUpperCase()));
+}
+
+/** How long ago a date is, or when it will be. */
+function relative(date) {
+	const seconds = (date - Date.now()) / 1000;
+	const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+	return Math.abs(seconds) > 30 * 86400
+		? date.toLocaleDateString(undefined, { dateStyle: "medium" })
+		: new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(seconds / size), unit);
+}
+
 /** A moment, relative to now; the exact one is its title. */
 export function moment(iso) {
 	if (!iso) return "";
 	const date = new Date(iso);
 	if (Number.isNaN(date.getTime())) return e("span.t", iso);
-	const seconds = (date - Date.now()) / 1000;
-	const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
-	const words = Math.abs(seconds) > 30 * 86400
-		? date.toLocaleDateString(undefined, { dateStyle: "medium" })
-		: new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(seconds / size), unit);
-	return h("time", { datetime: date.toISOString(), title: date.toISOString() }, words);
+	return h("time", { datetime: date.toISOString(), title: date.toISOString() }, relative(date));
 }
+
+// Times move on while they are looked at.
+setInterval(() => {
+	for (const time of document.hidden ? [] : document.querySelectorAll("time")) {
+		const words = relative(new Date(time.dateTime));
+		if (time.textContent !== words) time.textContent = words;
+	}
+}, 10_000);
 
 /** A whole number with its digits grouped. */
 export const count = (number) => new Intl.NumberFormat("en").format(number);

@@ -45,7 +45,7 @@ export async function present(effects) {
 /** The document that an agent was imported from, and the URL where it is polled, as far as there is one. */
 export async function origin(id) {
 	const query = new URLSearchParams({ q: `id:"${id}"`, facets: "format", limit: 1, consistent: true });
-	const [source, found] = await Promise.all([get(`imports/${enc(id)}`), get(`search?${query}`)].map((one) => one.catch(() => undefined)));
+	const [[source] = [], found] = await Promise.all([get(`imports?id=${enc(id)}`), get(`search?${query}`)].map((one) => one.catch(() => undefined)));
 	const format = found?.total === 1 && found.hits[0].id === id ? found.facets.format?.[0]?.value : undefined;
 	return { source: source?.source, format: source?.format ?? (format === "td" ? undefined : format) };
 }

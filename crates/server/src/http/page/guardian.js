@@ -14,8 +14,8 @@ class GuardianView extends HTMLElement {
 		this.session = session;
 		this.list = h("ol.steps", { "aria-label": session ? "Steps" : "Decisions" });
 		this.sessions = e("div");
-		refill(this, session ? [e("p", h("a", { href: "#/guardian" }, "All sessions")), e("h1", "Session ", e("span.t", session))] : [e("h1", "Guardian"),
-			e("p.dim", "Agents report each step before they take it: it is allowed, changed or denied."),
+		refill(this, session ? [e("p", h("a", { href: "#/guardian" }, "All sessions")), e("h1", "Session ", e("span.t", session))] : [e("h1", "Guardrails"),
+			e("p.dim", "Agents report each step before they take it, and the policies of the registry allow, change, or deny it."),
 			e("h2", "Live sessions"), this.sessions, e("h2", "Decisions of the last hour")], this.list);
 		this.stream = new Stream("aos/events", ["decision", "missed"], false);
 		this.stream.addEventListener("change", ({ detail: { kind, data } }) => {

@@ -1,11 +1,12 @@
 // Changes as they happen, by event streams that resume where they were.
 
 import { enc, events, get, live, thing } from "./api.js";
-import { count, dim, e, failure, h, moment, refill, who } from "./dom.js";
+import { count, dim, e, failure, fold, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
 const WORDS = { thing_created: "registered", thing_updated: "changed", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
-const MOST = 200;
+/** What is kept of each kind: one that comes often takes nothing from the others. */
+const MOST = 100;
 
 /** An event stream that is closed while the page is hidden, and opened again after the last event. */
 export class Stream extends EventTarget {
@@ -26,15 +27,19 @@ export class Stream extends EventTarget {
 		clearTimeout(this.retry);
 		const source = (this.source = new AbortController());
 		try {
-			for await (const event of events(this.path, this.resumes && this.last, source.signal)) {
+			for await (const event of events(this.path, { last: this.resumes && this.last, signal: source.signal })) {
 				if (event.kind === "open") {
 					this.wait = 1000;
 					this.become("live");
 					this.dispatchEvent(new Event("open"));
 				} else if (event.kind === "resync" || this.kinds.includes(event.kind)) this.take(event);
 			}
-		} catch {
-			// It ended, or was refused.
+		} catch (error) {
+			// It ended, or was refused; to who is signed out it is opened once that changes.
+			if (error.status === 401 && this.source === source) {
+				this.source = undefined;
+				return this.become("signed out");
+			}
 		}
 		if (this.source !== source) return;
 		this.become("offline");
@@ -57,7 +62,7 @@ export class Stream extends EventTarget {
 		} catch {
 			// An event without data.
 		}
-		this.dispatchEvent(new CustomEvent("change", { detail: { kind, data, at: new Date().toISOString() } }));
+		this.dispatchEvent(new CustomEvent("change", { detail: { kind, data, seq: Number(id?.split("-")[1]), at: new Date().toISOString() } }));
 	}
 
 	become(state) {
@@ -85,13 +90,20 @@ export const feed = new Stream("events", KINDS.slice(0, 3));
 async function recent() {
 	const { epoch, last } = await get("changes?limit=1");
 	const { changes } = await get(`changes?since=${epoch}-${Math.max(0, last - 30)}&limit=100`);
-	const entries = changes.reverse().map(({ kind, id, td, patch, at, reason }) => ({ kind, data: { ...(td ?? patch), id }, at, reason }));
+	const entries = changes.reverse().map(({ kind, id, td, patch, at, reason, seq }) => ({ kind, data: { ...(td ?? patch), id }, at, reason, seq }));
 	return { entries, position: `${epoch}-${changes[0]?.seq ?? last}` };
 }
 
+/** What was and is, of one change of an agent. */
+async function changed(id, seq) {
+	const [{ changes }, { diff, versions }] = await Promise.all([get(thing(id, "/history?limit=1000")), import("./difference.js")]);
+	const found = versions(changes).find((one) => one.seq === seq);
+	return found?.places.length ? diff(found.places) : e("p.dim", found ? "Its description is the same: who may see it has changed, or its time to live." : "The registry no longer has this change.");
+}
+
 /** A change in a list; `titles` has those that earlier changes told. */
-function entry({ kind, data, at, reason }, titles) {
-	if (kind === "resync") return e("li.change", e("span.kind", "resync"), e("span", "Changes are missing: the list starts again here."));
+function entry({ kind, data, at, reason, seq }, titles) {
+	if (kind === "resync") return e("li.change", e("span.kind", "gap"), e("span", "Changes are missing: the list starts again here."));
 	const removed = kind === "thing_deleted";
 	const title = data.title ?? titles.get(data.id) ?? data.id;
 	const members = Object.keys(data).filter((name) => name !== "id" && !name.startsWith("@"));
@@ -99,9 +111,9 @@ function entry({ kind, data, at, reason }, titles) {
 		e("span.kind", WORDS[kind] ?? kind),
 		e("span.what",
 			removed ? e("span.t", title) : who(data.id, title),
-			kind === "thing_updated" && members.length ? dim(` ${members.slice(0, 6).join(", ")}`) : "",
 			reason ? dim(` ${reason}`) : "",
-			e("span.id.t", title === data.id ? "" : data.id)),
+			e("span.id.t", title === data.id ? "" : data.id),
+			kind === "thing_updated" && seq ? fold(["What changed", members.length ? dim(`: ${members.slice(0, 6).join(", ")}`) : ""], () => changed(data.id, seq)) : ""),
 		moment(at));
 }
 
@@ -114,23 +126,29 @@ class LiveView extends HTMLElement {
 		parameters.append("diff", true);
 		this.stream?.stop();
 		const stream = (this.stream = new Stream(`${name ? `queries/${enc(name)}/` : ""}events?${parameters}`, KINDS));
-		this.changes = [];
-		this.titles = new Map();
+		Object.assign(this, { changes: [], rows: new Map(), titles: new Map(), paused: false, waiting: 0, hiddenKinds: new Set() });
 		stream.addEventListener("change", ({ detail }) => {
 			this.learn(detail);
-			this.changes.unshift(detail);
-			this.changes.length = Math.min(this.changes.length, MOST);
+			this.take(detail);
+			if (this.paused) this.waiting += 1;
 			this.draw();
 		});
 		stream.addEventListener("state", () => this.draw());
 		this.list = h("ol.changes", { "aria-label": "Changes" });
 		this.state = h("p.dim", { role: "status" });
+		this.pausing = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.pause() }, "Pause");
 		const select = h("select", { id: "of", onchange: () => (location.hash = select.value) }, h("option", { value: "#/live" }, "All agents"));
 		get("queries").then((queries) => {
-			for (const query of queries) select.append(h("option", { value: live(query) }, "Saved query: ", query.owner && `${query.owner}/`, query.name));
+			for (const query of queries) select.append(h("option", { value: live(query) }, "Saved search: ", query.owner && `${query.owner}/`, query.name));
 			select.value = this.of;
 		}, (error) => this.append(failure(error)));
-		refill(this, e("h1", "Live"), e(".bar", h("label", { for: "of" }, "Changes of"), select, this.state), this.list);
+		const kinds = name ? KINDS.slice(3) : KINDS.slice(0, 3);
+		const kind = (one) => e("label.option", h("input", { type: "checkbox", checked: true, onchange: ({ target }) => {
+			target.checked ? this.hiddenKinds.delete(one) : this.hiddenKinds.add(one);
+			this.draw(true);
+		} }), WORDS[one]);
+		refill(this, e("h1", "Changes"), e("p.dim", "What happens in the registry, as it happens."),
+			e(".bar", h("label", { for: "of" }, "Changes of"), select, h("fieldset.bar.kinds", {}, e("legend.sr", "Kinds of changes"), kinds.map(kind)), this.pausing, this.state), this.list);
 		try {
 			if (!name) {
 				const { entries, position } = await recent();
@@ -146,12 +164,27 @@ class LiveView extends HTMLElement {
 		this.draw();
 	}
 
+	/** Takes a change; of each kind the latest are kept. */
+	take(change) {
+		this.changes.unshift(change);
+		const same = this.changes.filter(({ kind }) => kind === change.kind);
+		if (same.length > MOST) this.changes.splice(this.changes.lastIndexOf(same.at(-1)), 1);
+	}
+
+	/** Holds the list still, or goes on with what came meanwhile. */
+	pause() {
+		this.paused = !this.paused;
+		this.waiting = 0;
+		this.pausing.setAttribute("aria-pressed", String(this.paused));
+		this.draw(true);
+	}
+
 	/** Remembers the title of an agent; asks for those that no change told, of the first hundred agents. */
 	learn({ kind, data: { id, title } }) {
 		if (typeof title === "string") this.titles.set(id, title);
 		else if (kind === "thing_updated" && !this.titles.has(id) && this.titles.size < 100) {
 			this.titles.set(id, undefined);
-			get(thing(id)).then(({ title }) => { this.titles.set(id, title); this.draw(); }, () => {});
+			get(thing(id)).then(({ title }) => { this.titles.set(id, title); this.rows.clear(); this.draw(); }, () => {});
 		}
 	}
 
@@ -159,15 +192,30 @@ class LiveView extends HTMLElement {
 		this.stream?.stop();
 	}
 
-	draw() {
+	draw(anyway) {
+		this.anyway ||= anyway;
 		// Thousands of changes a second are drawn at most once a frame.
 		if (this.drawing) return;
 		this.drawing = requestAnimationFrame(() => {
 			this.drawing = 0;
 			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes" };
-			this.state.textContent = `${words[this.stream.state]} · ${count(this.changes.length)} shown, the latest first`;
-			refill(this.list, this.changes.length ? this.changes.map((change) => entry(change, this.titles)) : e("li.dim", "Nothing has changed yet."));
+			const shown = this.changes.filter(({ kind }) => !this.hiddenKinds.has(kind));
+			this.pausing.textContent = this.paused ? `Resume${this.waiting ? ` (${count(this.waiting)} new)` : ""}` : "Pause";
+			if (this.paused && !this.anyway) return;
+			this.anyway = false;
+			this.state.textContent = `${this.paused ? "paused" : words[this.stream.state] ?? this.stream.state} · ${count(shown.length)} shown, the latest first`;
+			this.place(shown);
 		});
+	}
+
+	/** Draws the changes; those that are drawn already stay as they are, with what is open in them. */
+	place(shown) {
+		const rows = new Map(shown.map((change) => [change, this.rows.get(change) ?? entry(change, this.titles)]));
+		this.rows = rows;
+		const wanted = rows.size ? [...rows.values()] : [e("li.dim", this.changes.length ? "No change of these kinds." : "Nothing has changed yet.")];
+		const keep = new Set(wanted);
+		for (const row of [...this.list.children]) if (!keep.has(row)) row.remove();
+		wanted.forEach((row, at) => this.list.children[at] === row || this.list.insertBefore(row, this.list.children[at] ?? null));
 	}
 }
 customElements.define("view-live", LiveView);

@@ -73,23 +73,28 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 23] = [
+const FILES: [File; 28] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "views.css", media_type: "text/css; charset=utf-8", text: include_str!("views.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
+    module("action.js", include_str!("action.js")),
     module("add.js", include_str!("add.js")),
     module("agent.js", include_str!("agent.js")),
+    module("answer.js", include_str!("answer.js")),
     module("api.js", include_str!("api.js")),
     module("app.js", include_str!("app.js")),
     module("call.js", include_str!("call.js")),
     module("chains.js", include_str!("chains.js")),
     module("chat.js", include_str!("chat.js")),
+    module("description.js", include_str!("description.js")),
     module("difference.js", include_str!("difference.js")),
     module("dom.js", include_str!("dom.js")),
     module("drafts.js", include_str!("drafts.js")),
     module("effects.js", include_str!("effects.js")),
     module("find.js", include_str!("find.js")),
+    module("flow.js", include_str!("flow.js")),
+    module("form.js", include_str!("form.js")),
     module("guardian.js", include_str!("guardian.js")),
     module("live.js", include_str!("live.js")),
     module("locate.js", include_str!("locate.js")),

@@ -6,16 +6,19 @@ import { count, dim, e, h, into, moment, refill } from "./dom.js";
 /** The parameters of a saved query. */
 const parametersOf = (query) => new URLSearchParams(Object.entries(query).flatMap(([member, value]) => [value].flat().map((one) => [member, one])));
 
+const MODES = { hybrid: "words and meaning", semantic: "meaning alone", lexical: "words alone" };
+
 /** A saved query in words; of a threshold, what tells it from others. */
 export const words = (query) => [...parametersOf(query)].map(([member, value]) => {
 	if (member === "q") return value;
-	return `${member}: ${member === "threshold" ? Math.round(value * 1000) / 1000 : value}`;
+	if (member === "mode") return MODES[value] ?? value;
+	return member === "threshold" ? `similarity of at least ${Math.round(value * 1000) / 1000}` : `${member}: ${value}`;
 }).join(" · ") || "all agents";
 
 class QueriesView extends HTMLElement {
 	update() {
 		this.list = e("div");
-		refill(this, e("h1", "Saved queries"), e("p.dim", "They announce which agents now match, or no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
+		refill(this, e("h1", "Saved searches"), e("p.dim", "Each tells which agents begin to match it, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
 		this.load();
 	}
 
@@ -32,7 +35,7 @@ class QueriesView extends HTMLElement {
 		const found = dim("…");
 		get(`search?${parameters}&limit=1`).then(({ total }) => refill(found, `${count(total)} now`), () => refill(found));
 		const said = h("span", { role: "status" });
-		const button = (text, method, more, body) => h("button.quiet", { "aria-label": `${text} the saved query ${name}`, onclick: () => into(said, async () => {
+		const button = (text, method, more, body) => h("button.quiet", { "aria-label": `${text} the saved search ${name}`, onclick: () => into(said, async () => {
 			await send(method, `queries/${enc(name)}?owner=${enc(owner)}${more}`, body);
 			this.load();
 		}) }, text);

@@ -5,8 +5,8 @@ import { e, grid } from "./dom.js";
 const MOST_ROWS = 80;
 const DEEPEST = 5;
 
-const list = (value) => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+export const list = (value) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON?.(value);
 
 /** The type of a schema in a word or two. */
 export function typeOf(schema) {
@@ -22,7 +22,7 @@ export function typeOf(schema) {
 }
 
 /** What a value must satisfy, in words. */
-function limits(schema) {
+export function limits(schema) {
 	const said = [];
 	const add = (name, words) => schema[name] !== undefined && said.push(words(schema[name]));
 	const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
@@ -75,10 +75,36 @@ export function table(schema, caption) {
 	return [grid(caption, ["Name", "Type", "Meaning"], rows, false, ".members"), all.length >= MOST_ROWS ? e("p.dim", "There is more: see the raw JSON.") : ""];
 }
 
-/** A value that a schema allows, with placeholders for what a caller fills in. */
+// A text that a format allows.
+const OF_FORMAT = {
+	date: "2026-01-31", "date-time": "2026-01-31T12:00:00Z", time: "12:00:00Z", duration: "PT1H", email: "someone@example.org", hostname: "example.org",
+	uri: "https://example.org/", "uri-reference": "https://example.org/", uuid: "00000000-0000-4000-8000-000000000000", ipv4: "192.0.2.1", ipv6: "2001:db8::1",
+};
+
+/** An example in a description: `A city, such as Tokyo.` */
+const named = (text) => /(?:such as|for example,?|e\.g\.,?)\s+[“"']?([^\s“”"',;.()]+)/i.exec(text)?.[1];
+
+function sampleText(schema, name) {
+	const text = OF_FORMAT[schema.format] ?? (typeof schema.description === "string" ? named(schema.description) : undefined) ?? name;
+	const [least, most] = [schema.minLength, schema.maxLength].map((length) => (Number.isInteger(length) && length >= 0 && length <= 1000 ? length : undefined));
+	return text.padEnd(least ?? 0, "x").slice(0, most);
+}
+
+function sampleNumber({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }) {
+	const bound = (value) => (typeof value === "number" ? value : undefined);
+	const least = bound(minimum) ?? (bound(exclusiveMinimum) === undefined ? undefined : exclusiveMinimum + 1);
+	const most = bound(maximum) ?? (bound(exclusiveMaximum) === undefined ? undefined : exclusiveMaximum - 1);
+	const value = least !== undefined && least > 1 ? least : most !== undefined && most < 1 ? most : 1;
+	const whole = type === "integer" ? Math.ceil(value) : value;
+	return bound(multipleOf) > 0 ? Math.ceil(whole / multipleOf) * multipleOf : whole;
+}
+
+/** A value that a schema allows: what it proposes itself, else something of the right type. */
 export function sample(schema, name = "value", depth = 0) {
-	if (!isObject(schema)) return `<${name}>`;
+	if (!isObject(schema)) return name;
 	for (const known of ["const", "default"]) if (schema[known] !== undefined) return schema[known];
+	if (Array.isArray(schema.examples) && schema.examples.length) return schema.examples[0];
+	if (schema.example !== undefined) return schema.example;
 	if (Array.isArray(schema.enum) && schema.enum.length) return schema.enum[0];
 	const type = list(schema.type)[0] ?? (schema.properties ? "object" : undefined);
 	if (type === "object") {
@@ -88,8 +114,9 @@ export function sample(schema, name = "value", depth = 0) {
 		return Object.fromEntries(names.slice(0, 20).map((member) => [member, sample(schema.properties[member], member, depth + 1)]));
 	}
 	if (type === "array") return depth >= 4 ? [] : [sample(schema.items, name, depth + 1)];
-	if (type === "integer" || type === "number") return schema.minimum ?? 1;
+	if (type === "integer" || type === "number") return sampleNumber({ ...schema, type });
 	if (type === "boolean") return true;
 	if (type === "null") return null;
-	return `<${name}>`;
+	if (schema.$ref !== undefined) return {};
+	return sampleText(schema, name);
 }

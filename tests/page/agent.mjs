@@ -1,0 +1,108 @@
+// The page of an agent: its parts, who may see it, what changed, and the steps of a Flow.
+
+const who = (key) => ({ authorization: `Bearer ${key}`, "content-type": "application/td+json" });
+const send = async (key, method, path, body, type = "application/json") => {
+  const answer = await fetch(keys.locked + path, { method, headers: { ...who(key), "content-type": type }, body: JSON.stringify(body) });
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${await answer.clone().text()}`);
+};
+/** Failed requests of a page, which a browser writes to its console. */
+const failures = (page) => {
+  const found = [];
+  page.on("response", (response) => response.status() >= 400 && found.push(`${response.status()} ${response.url()}`));
+  return found;
+};
+
+await run({
+  async "edit, talk, call and the rest are below the title, and by the keyboard"() {
+    await call("PUT", "/things/urn:example:plain", agent("urn:example:plain", "Äpfel", { actions: { ask: { forms: [{ href: "https://192.0.2.1/ask" }] }, roll: { input: { type: "object", properties: { dice: { type: "integer" } } }, forms: [{ href: "https://192.0.2.1/roll" }] } } }));
+    const page = await open("about:blank");
+    const failed = failures(page);
+    await page.goto(`${url}/#/agent/urn%3Aexample%3Aplain`);
+    await shows(page, "nav.parts", "Edit");
+    assert.deepEqual(await all(page, "nav.parts a"), ["Edit", "Talk", "Call", "History", "Documents", "Related", "JSON", "Registration"]);
+    assert.equal(await text_of(page, ".title .icon"), "Ä");
+    const top = await page.$eval("nav.parts", (one) => one.getBoundingClientRect().bottom);
+    assert.ok(top < 400, `at ${top}`);
+    for (const name of ["History", "Documents", "JSON"]) {
+      await page.evaluate((name) => [...document.querySelectorAll("nav.parts a")].find((one) => one.textContent === name).focus(), name);
+      await page.keyboard.press("Enter");
+      await until(page, () => document.activeElement.localName === "summary" && document.activeElement.parentElement.open);
+    }
+    await until(page, () => !document.querySelector("[aria-busy]"));
+    await page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
+    assert.deepEqual(failed, [], "the console has what failed");
+    // One that takes no text can't be talked with.
+    await call("PUT", "/things/urn:example:dice", agent("urn:example:dice", "Dice", { actions: { roll: { input: { type: "object", properties: { dice: { type: "integer" } } }, forms: [{ href: "https://192.0.2.1/roll" }] } } }));
+    await page.goto(`${url}/#/agent/urn%3Aexample%3Adice`);
+    await shows(page, "nav.parts", "Registration");
+    assert.ok(!(await all(page, "nav.parts a")).includes("Talk"));
+    await page.close();
+  },
+
+  async "times go on while they are looked at"() {
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aplain`);
+    await page.waitForSelector(".facts time");
+    await page.evaluate(() => {
+      const now = Date.now;
+      Date.now = () => now() + 3 * 3_600_000;
+    });
+    await shows(page, ".facts time", "3 hours ago");
+    await page.close();
+  },
+
+  async "differences of objects are indented and folded"() {
+    const more = (length) => agent("urn:example:grown", "Grown", { "lmos:metadata": Object.fromEntries(Array.from({ length }, (_, at) => [`member${at}`, { text: "x".repeat(40), at }])) });
+    await call("PUT", "/things/urn:example:grown", agent("urn:example:grown", "Grown"));
+    await call("PUT", "/things/urn:example:grown", more(30));
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Agrown?open=history`);
+    await page.waitForSelector(".diff ins pre");
+    const [lines, hidden] = await page.$eval(".diff ins", (one) => [one.querySelector("pre").textContent.split("\n"), one.querySelector("details:not([open]) pre").checkVisibility()]);
+    assert.ok(lines.length === 10 && /^ +"/.test(lines[1]) && !hidden, lines.join("\n"));
+    await shows(page, ".diff summary", "more lines");
+    await page.close();
+  },
+
+  async "a Flow is drawn with links to its agents, and the command to run it; large ones are bounded"() {
+    for (const id of ["urn:example:one", "urn:example:two"]) await call("PUT", `/things/${id}`, agent(id, `Agent ${id.slice(-3)}`));
+    const looping = flow("looping", ["urn:example:one#go", "urn:example:two#go", "urn:example:nobody#go"]);
+    looping.control_flow_connections.push({ component_type: "ControlFlowEdge", id: "back", name: "back", from_node: { $component_ref: "step1" }, to_node: { $component_ref: "step0" }, from_branch: "again" });
+    await call("POST", "/import/agent-spec?id=urn:example:flow&profile=sdk", looping, "application/json");
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aflow`);
+    await page.waitForSelector("svg.graph a");
+    assert.deepEqual(await page.$$eval("svg.graph a", (all) => all.map((one) => one.getAttribute("href"))), ["#/agent/urn%3Aexample%3Aone", "#/agent/urn%3Aexample%3Atwo"]);
+    assert.equal((await page.$$("svg.graph .edge")).length, 5);
+    assert.equal((await page.$$("svg.graph .node")).length, 5);
+    await shows(page, "svg.graph .label", "again");
+    await shows(page, ".code pre", "agentdex run urn:example:flow --input");
+    await shows(page, ".code pre", '{"city":"Tokyo"}');
+    await page.evaluate(() => document.querySelector("svg.graph a").focus());
+    await page.keyboard.press("Enter");
+    await shows(page, "h1", "Agent one");
+    await call("POST", "/import/agent-spec?id=urn:example:long", flow("long", Array.from({ length: 400 }, (_, at) => `urn:example:agent${at}#go`)), "application/json");
+    await page.goto(`${url}/#/agent/urn%3Aexample%3Along`);
+    await page.waitForSelector("svg.graph .node");
+    assert.ok((await page.$$("svg.graph .node")).length <= 60);
+    await shows(page, "section", "342 steps more");
+    await page.close();
+  },
+
+  async "only namespaces of whoever looks can be chosen, and history has changes of access"() {
+    const id = "urn:example:shared";
+    await send(keys.register, "PUT", `/things/${id}`, agent(id, "Shared"), "application/td+json");
+    const page = await open("about:blank");
+    await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), keys.register);
+    await page.goto(`${keys.locked}/#/agent/${encodeURIComponent(id)}?open=history`);
+    await page.waitForSelector("#sight");
+    assert.deepEqual(await all(page, "#sight option"), ["everybody who may read", "its owner"]);
+    await send(keys.register, "PUT", "/namespaces/weather", { members: [] });
+    await page.reload();
+    await page.waitForSelector("#sight");
+    assert.deepEqual(await all(page, "#sight option"), ["everybody who may read", "the members of weather", "its owner"]);
+    await page.select("#sight", "namespace weather");
+    await shows(page, ".operations", "From now on it is seen by the members of weather.");
+    await page.reload();
+    await shows(page, ".history li", "the members of weather");
+    await shows(page, ".history li .diff del", "everybody who may read");
+    await page.close();
+  },
+});
