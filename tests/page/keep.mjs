@@ -217,7 +217,10 @@ await run({
     await page.waitForSelector("#option-base");
     for (const label of await page.$$eval(".options input, .options select", (fields) => fields.map(({ labels }) => labels.length))) assert.equal(label, 1);
     await page.type("#option-base", "https://agents.example/rhymer");
-    await shows(page, ".preview", "https://agents.example/rhymer");
+    await until(page, () => {
+      document.querySelectorAll(".preview details:not([open]) > summary").forEach((one) => one.click());
+      return document.querySelector(".preview").textContent.includes("https://agents.example/rhymer");
+    });
     await accessible(page);
     await click(page, "#option-publish_prompts");
     await until(page, () => !document.querySelector(".report").textContent.includes("publish_prompts") && !document.querySelector("main button.primary").disabled);

@@ -188,6 +188,13 @@ fn the_page_of_an_agent_has_its_parts_at_the_top() {
 }
 
 #[test]
+fn people_add_agents_by_a_form_and_by_examples() {
+    let registry = TestRegistry::start();
+    let input = json!({"url": registry.url("")});
+    run_browser(&format!("{SHARED}\n{}", include_str!("add.mjs")), &input.to_string());
+}
+
+#[test]
 fn changes_are_filtered_held_and_told_and_the_state_is_in_plain_words() {
     let registry = examples();
     let input = json!({"url": registry.url("")});

@@ -2,21 +2,13 @@
 
 import { exactly, edited, get, may, relative, request, self, send, thing, versionOf } from "./api.js";
 import { signIn } from "./access.js";
+import { detailsForm } from "./compose.js";
 import { abilities, header } from "./description.js";
-import { announce, ask, e, failure, h, into, plural, refill } from "./dom.js";
+import { announce, ask, e, failure, h, into, message, plural, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { changes, fate, losses, origin, present, told, wouldDrop, write } from "./effects.js";
 import { feed } from "./live.js";
 import { lineOf, lines } from "./locate.js";
-
-const EXAMPLE = {
-	"@context": ["https://www.w3.org/2022/wot/td/v1.1", { lmos: "https://eclipse.dev/lmos/protocol/v1" }],
-	"@type": "lmos:Agent",
-	id: "urn:example:agents:greeter",
-	title: "Greeter",
-	description: "Says hello in the language of whoever asks.",
-	"lmos:capabilities": [{ id: "greet", name: "Greet", description: "Greets somebody by name." }],
-};
 
 const typeOf = (text) => (/^\s*[[{]/.test(text) ? "application/json" : "application/yaml");
 
@@ -54,15 +46,21 @@ class AddView extends HTMLElement {
 			event.preventDefault();
 			this.take(dropped);
 		});
+		this.details = detailsForm(() => this.text.value, (text) => {
+			this.text.value = text;
+			this.typed();
+		});
+		this.example = h("select", { id: "example" });
 		this.heading = e("h1");
 		this.fetching = h("form.bar", { onsubmit: (event) => { event.preventDefault(); this.fetched(); } },
 			h("label", { for: "url" }, "From a URL"), this.url, e("button", "Check it"));
 		refill(this, this.heading, this.notes, this.stale, this.fetching,
 			e(".columns.halves",
 				h("section", { "aria-label": "Document" },
+					this.details.element,
 					h("label", { for: "document" }, "Its document"),
-					h("p.dim", { id: "document-help" }, "Paste it, drop a file, or ", h("label.filepick", { for: "file" }, "choose one"), file, ". A W3C Thing Description, an A2A agent card, Open Agent Spec, an MCP server.json, LMOS capabilities or an AOS agent; JSON or YAML. ",
-						h("button.quiet", { type: "button", onclick: () => this.set(JSON.stringify(EXAMPLE, null, 2)) }, "Start from an example")),
+					h("p.dim", { id: "document-help" }, "Paste it, drop a file, or ", h("label.filepick", { for: "file" }, "choose one"), file, ". A W3C Thing Description, an A2A agent card, Open Agent Spec, an MCP server.json, LMOS capabilities or an AOS agent; JSON or YAML."),
+					e("p.bar", h("button.quiet", { type: "button", onclick: () => this.begin() }, "Start from an example"), h("label", { for: "example" }, "of"), this.example),
 					editor,
 					this.ownId, this.more),
 				h("section", { "aria-label": "Report" }, this.report, this.outcome, e(".bar", this.button), this.differences, this.preview)));
@@ -93,6 +91,7 @@ class AddView extends HTMLElement {
 			const [draft, about] = await Promise.all([draftOf(`add ${id}`), self()]);
 			if (this.edited !== id) return;
 			[this.formats, this.draft] = [about.formats, draft];
+			refill(this.example, this.formats.map(({ name, noun }) => h("option", { value: name }, noun)));
 			await this.learn(about.access);
 			if (id) await this.open(id, draft.value);
 			if (this.edited !== id) return;
@@ -163,7 +162,7 @@ class AddView extends HTMLElement {
 	}
 
 	idle() {
-		refill(this.report, e("p.dim", "What it is, what is wrong with it, and what registering it would do appears here."));
+		refill(this.report, e("p.dim", "Here you see what kind of document it is, what is wrong with it, and what registering it would do."));
 		this.settle();
 		refill(this.preview);
 	}
@@ -186,6 +185,12 @@ class AddView extends HTMLElement {
 		this.text.focus({ preventScroll: true });
 	}
 
+	/** Puts an example of the chosen format into the editor. */
+	async begin() {
+		const { EXAMPLES } = await import("./examples.js");
+		this.set(JSON.stringify(EXAMPLES[this.example.value], null, 2));
+	}
+
 	async take(file) {
 		if (file.size > 16 * 1024 * 1024) return refill(this.report, failure(new Error("The file is too large.")));
 		this.set(await file.text());
@@ -195,6 +200,7 @@ class AddView extends HTMLElement {
 		this.round = undefined;
 		this.settle();
 		this.keep();
+		this.details.follow();
 		const total = this.text.value.split("\n").length;
 		this.gutter.textContent = Array.from({ length: total }, (_, at) => at + 1).join("\n");
 		clearTimeout(this.later);
@@ -215,13 +221,13 @@ class AddView extends HTMLElement {
 			const { value, text: answer } = await send("POST", `convert?${new URLSearchParams(this.said())}`, text, typeOf(text));
 			if (this.round !== round) return;
 			this.show(value, text);
-			const [exact] = exactly(answer).things;
-			if (value.valid) await this.foresee(this.target(value, text, exact), value, round);
+			const { things } = exactly(answer);
+			if (value.valid) await this.foresee(this.target(value, text, things[0]), { ...value, things }, round);
 		} catch (error) {
 			if (this.round !== round) return;
 			const { line, column } = error.document ?? {};
 			const places = line ? [{ pointer: "", line, message: `column ${column}: ${error.message}` }] : [];
-			refill(this.report, isOfDocument(error) ? e("p", e("span.badge.bad", "not recognized")) : "", places.length ? this.findings("Wrong", places, "bad") : failure(error));
+			refill(this.report, isOfDocument(error) ? e("p", e("span.badge.bad", "not recognized")) : "", places.length ? this.findings("Errors", places, "bad") : failure(error));
 			this.mark(places);
 			this.settle();
 			refill(this.preview);
@@ -242,8 +248,8 @@ class AddView extends HTMLElement {
 		const place = (finding) => ({ ...finding, line: found.size > 1 ? lineOf(found, finding.pointer) : undefined });
 		const [wrong, odd] = [violations.map(place), warnings.map(place)];
 		refill(this.report,
-			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it becomes ${plural(things.length, "Thing")}.` : "."),
-			this.findings("Wrong", wrong, "bad"), this.findings("Odd, or fixed when it is registered", odd, "odd"));
+			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it is registered as ${plural(things.length, "Thing")}.` : "."),
+			this.findings("Errors", wrong, "bad"), this.findings("Warnings", odd, "odd"));
 		this.mark([...wrong, ...odd]);
 		this.offer(format);
 		this.showThings(things);
@@ -283,7 +289,7 @@ class AddView extends HTMLElement {
 			const replaced = result.effects.find(({ id, effect }) => effect === "updated" && id !== this.edited);
 			const lost = replaced && target.path === "things" ? fate(await origin(replaced.id), this.formats) : "";
 			if (this.round !== round) return;
-			refill(this.outcome, told(source, "before", this.edited), lost, this.findings("When it is registered", more, "odd"));
+			refill(this.outcome, told(source, "before", this.edited), lost, this.findings("Warnings", more, "odd"));
 			refill(this.differences, changes(source));
 			this.source = source;
 			this.button.disabled = false;
@@ -323,9 +329,9 @@ class AddView extends HTMLElement {
 
 	findings(title, all, kind) {
 		if (!all.length) return "";
-		return [e("h2", title), e(`ul.findings.${kind}`, all.slice(0, 50).map(({ line, pointer, message }) => e("li",
+		return [e("h2", title), e(`ul.findings.${kind}`, all.slice(0, 50).map(({ line, pointer, message: text }) => e("li",
 			line ? h("button.quiet", { type: "button", onclick: () => this.point(line) }, `line ${line}`) : "",
-			pointer ? e("code.t", pointer) : "", e("span.t", ` ${message}`)))), all.length > 50 ? e("p.dim", `and ${all.length - 50} more`) : ""];
+			pointer ? e("code.t", pointer) : "", e("span.t", " ", message(text))))), all.length > 50 ? e("p.dim", `and ${all.length - 50} more`) : ""];
 	}
 
 	/** Marks lines beside the text. */
@@ -361,8 +367,8 @@ class AddView extends HTMLElement {
 			try {
 				const { things, warnings } = await write(target, { dry: true });
 				if (this.round !== round) return;
-				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it becomes ${plural(things.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
-					this.findings("Odd, or fixed when it is registered", warnings, "odd"));
+				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it is registered as ${plural(things.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
+					this.findings("Warnings", warnings, "odd"));
 				this.showThings(things);
 				return await this.foresee(target, { things, warnings }, round);
 			} catch (error) {

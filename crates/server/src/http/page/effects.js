@@ -74,7 +74,7 @@ export function losses({ id, originalFormat, dropped }, formats) {
 /** What a write does to each agent, in words: before it is done with what differs, afterwards with links. */
 export function told({ effects, things = [], there = new Map() }, when, editing) {
 	const item = ({ id, effect }) => {
-		const td = things.find((one) => one.id === id) ?? things.find((one) => id === undefined && one.id === undefined);
+		const td = things.find((one) => one.id === id) ?? things.find((one) => one.id === undefined);
 		const before = there.get(id)?.td;
 		const words = id !== undefined && id === editing && effect === "updated" ? EDITED[when] : (when === "before" ? BEFORE : AFTER)[effect];
 		const title = before?.title ?? td?.title ?? id;

@@ -73,7 +73,7 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 28] = [
+const FILES: [File; 30] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "views.css", media_type: "text/css; charset=utf-8", text: include_str!("views.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
@@ -87,11 +87,13 @@ const FILES: [File; 28] = [
     module("call.js", include_str!("call.js")),
     module("chains.js", include_str!("chains.js")),
     module("chat.js", include_str!("chat.js")),
+    module("compose.js", include_str!("compose.js")),
     module("description.js", include_str!("description.js")),
     module("difference.js", include_str!("difference.js")),
     module("dom.js", include_str!("dom.js")),
     module("drafts.js", include_str!("drafts.js")),
     module("effects.js", include_str!("effects.js")),
+    module("examples.js", include_str!("examples.js")),
     module("find.js", include_str!("find.js")),
     module("flow.js", include_str!("flow.js")),
     module("form.js", include_str!("form.js")),

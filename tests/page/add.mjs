@@ -1,0 +1,87 @@
+// Adding an agent: by five fields beside the editor, and from an example of each format.
+
+const document_of = (page) => page.$eval("#document", (area) => area.value);
+const report = (page) => page.$eval(".report", (one) => one.textContent);
+
+await run({
+  async "five fields make a description, beside the editor, by the keyboard alone"() {
+    const page = await open(`${url}/#/add`);
+    await page.waitForSelector("#agent-name");
+    await page.focus("#agent-name");
+    const type = async (text) => {
+      await page.keyboard.type(text);
+      await page.keyboard.press("Tab");
+    };
+    await type("Rain watch");
+    await type("Says when it rains.");
+    await type("Forecast: says what the weather will be\nAlarm");
+    await type("https://rain.example/ask");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "agent-credentials");
+    await page.select("#agent-credentials", "bearer");
+    await shows(page, ".outcome", "Creates Rain watch");
+    assert.equal((await all(page, ".findings li")).length, 0, await report(page));
+    const td = JSON.parse(await document_of(page));
+    assert.deepEqual([td.title, td.description, td["lmos:capabilities"].map(({ name }) => name), td.actions.ask.forms[0].href, td.security], ["Rain watch", "Says when it rains.", ["Forecast", "Alarm"], "https://rain.example/ask", "bearer"]);
+    // What is written in the editor is kept, and the fields follow it.
+    await page.$eval("#document", (area, text) => {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    }, JSON.stringify({ ...td, title: "Rain", support: "https://rain.example/help", number: 1.0 }).replace('"number":1', '"number":1.0'));
+    assert.equal(await page.$eval("#agent-name", (input) => input.value), "Rain");
+    await page.focus("#agent-description");
+    await page.$eval("#agent-description", (area) => (area.value = ""));
+    await page.type("#agent-description", "Rain.");
+    const edited = await document_of(page);
+    assert.ok(edited.includes('"number": 1.0') && edited.includes("rain.example/help") && JSON.parse(edited).description === "Rain.", edited);
+    // Of another format the fields know nothing.
+    await page.$eval("#document", (area) => {
+      area.value = "name: Rhymer\nversion: 1.0.0\n";
+      area.dispatchEvent(new Event("input"));
+    });
+    assert.ok(await page.$eval(".details", (one) => one.disabled));
+    await page.$eval("#document", (area, text) => {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    }, edited);
+    await click(page, "button.primary:not(:disabled)");
+    await shows(page, ".outcome", "Registered Rain");
+    const [found] = (await (await call("GET", "/search?q=title:Rain&consistent=true")).json()).hits;
+    const stored = await (await call("GET", `/things/${encodeURIComponent(found.id)}`)).json();
+    assert.deepEqual([stored.description, stored.securityDefinitions.bearer.scheme, stored.support], ["Rain.", "bearer", "https://rain.example/help"]);
+    // Editing has the same fields.
+    await page.goto(`${url}/#/add?edit=${encodeURIComponent(found.id)}`);
+    await until(page, () => document.querySelector("#agent-address")?.value === "https://rain.example/ask");
+    await page.focus("#agent-address");
+    await page.$eval("#agent-address", (input) => (input.value = ""));
+    await page.type("#agent-address", "https://rain.example/v2");
+    await click(page, "main button.primary:not(:disabled)");
+    await shows(page, ".outcome", "Saved");
+    assert.equal((await (await call("GET", `/things/${encodeURIComponent(found.id)}`)).json()).actions.ask.forms[0].href, "https://rain.example/v2");
+    await page.close();
+  },
+
+  async "an example of each format is registered without a warning, and can do something"() {
+    const page = await open(`${url}/#/add`);
+    await until(page, () => document.querySelectorAll("#example option").length > 0);
+    const names = await page.$$eval("#example option", (all) => all.map((one) => one.value));
+    assert.deepEqual([...names].sort(), ["a2a", "agent-spec", "aos", "lmos-capabilities", "mcp-server", "td"]);
+    for (const name of names) {
+      await page.select("#example", name);
+      await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());
+      await click(page, "main button.primary:not(:disabled)");
+      await shows(page, ".outcome .good", "Registered");
+      await shows(page, ".outcome .good a", "");
+      const id = await page.$eval(".outcome .good a", (one) => decodeURIComponent(one.hash.slice("#/agent/".length)));
+      const stored = await (await call("GET", `/things/${encodeURIComponent(id)}`)).json();
+      assert.ok(Object.keys(stored.actions ?? {}).length + (stored["lmos:capabilities"] ?? []).length > 0, name);
+      assert.equal(Object.keys(stored.actions ?? {}).length > 0, !["aos", "lmos-capabilities"].includes(name), `${name} has an action where its format has a place for it`);
+      const document = await document_of(page);
+      const checked = await (await call("POST", "/convert", document, "application/json")).json();
+      assert.deepEqual([checked.format, checked.valid, checked.warnings], [name, true, []], name);
+      await call("DELETE", `/things/${encodeURIComponent(id)}`);
+      await page.reload();
+      await until(page, () => document.querySelectorAll("#example option").length > 0);
+    }
+    await page.close();
+  },
+});
