@@ -66,7 +66,7 @@ await run({
     await page.waitForSelector("main [role=note]");
     await write(page, text);
     // A missing key is nothing that is wrong with the document.
-    await shows(page, ".report", "needs an API key");
+    await shows(page, ".report", "You are signed out.");
     assert.ok(!(await text_of(page, ".report")).includes("not recognized"));
     await page.evaluate(() => document.querySelector("main [role=note] button").click());
     await signIn(page, keys.read);

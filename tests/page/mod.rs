@@ -182,7 +182,7 @@ fn people_call_actions_by_their_forms() {
 #[test]
 fn the_page_of_an_agent_has_its_parts_at_the_top() {
     let registry = TestRegistry::with_conversations(true, http::Options::default());
-    let locked = authenticating();
+    let locked = authenticating(false);
     let input = json!({"url": registry.url(""), "locked": locked.url(""), "register": key(&locked, Role::Register, "weather-team")});
     run_browser(&format!("{SHARED}\n{}", include_str!("agent.mjs")), &input.to_string());
 }
@@ -201,10 +201,21 @@ fn changes_are_filtered_held_and_told_and_the_state_is_in_plain_words() {
     run_browser(&format!("{SHARED}\n{}", include_str!("watch.mjs")), &input.to_string());
 }
 
-/// A registry that authenticates.
-fn authenticating() -> TestRegistry {
+#[test]
+fn admins_manage_the_registry_and_people_stay_signed_in_by_choice() {
+    let (registry, allowing) = (authenticating(false), authenticating(true));
+    let input = json!({
+        "url": registry.url(""), "register": key(&registry, Role::Register, "weather-team"), "admin": key(&registry, Role::Admin, "ops"),
+        "allowing": allowing.url(""), "allowed": key(&allowing, Role::Admin, "ops"),
+    });
+    run_browser(&format!("{SHARED}\n{}", include_str!("admin.mjs")), &input.to_string());
+}
+
+/// A registry that authenticates; its page may keep admins signed in.
+fn authenticating(admin_stays_signed_in: bool) -> TestRegistry {
     let access = Rules { authentication: true, ..Rules::default() };
-    TestRegistry::start_with(Default::default(), http::Options { access, ..Default::default() })
+    let options = http::Options { access, admin_stays_signed_in, ..Default::default() };
+    TestRegistry::start_with(Default::default(), options)
 }
 
 /// A new key of an owner.

@@ -39,7 +39,8 @@ await run({
     while ((await as(keys.read)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
     // A tab that is closed takes the key with it; who signs out sees nothing any more.
     await click(page, ".who button");
-    await shows(page, "main", "needs an API key");
+    await shows(page, "main", "You are signed out.");
+    await shows(page, "[data-pulse]", "signed out");
     assert.equal(await page.evaluate(() => Object.values(sessionStorage).length), 0);
     await click(page, ".who button");
     await enter(keys.read);

@@ -16,6 +16,7 @@ const views = {
   metrics: ["#/metrics", "tbody td"],
   looked: ["#/", ".hit", async () => { document.querySelector("[data-facet='capability+']").click(); }],
   nowhere: ["#/nosuchview", "h1"],
+  admin: ["#/admin", "view-admin section:nth-of-type(4) button"],
   flow: ["#/agent/urn%3Aexample%3Aflow", "svg.graph a"],
 };
 

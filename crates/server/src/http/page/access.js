@@ -6,12 +6,25 @@ import { announce, dim, e, failure, h, refill } from "./dom.js";
 const place = document.querySelector("[data-who]");
 let changed;
 let dialog;
+let remember = () => {};
 
 /** Shows who looks at the page, and calls a function whenever that is somebody else. */
 export function start(whenChanged) {
 	changed = whenChanged;
 	// It is asked for once: whoever doesn't sign in then finds the button.
 	refusals.addEventListener("refused", () => key.value || dialog || signIn());
+	refusals.addEventListener("wanted", signIn);
+	// Somebody signed in or out in another tab.
+	let known = key.value;
+	addEventListener("storage", async () => {
+		if (key.value === known) return;
+		known = key.value;
+		forget();
+		dialog?.close?.();
+		await draw();
+		changed();
+	});
+	remember = () => (known = key.value);
 	const returned = new URLSearchParams(location.search);
 	dialog = returned.has("state");
 	dialog ? comeBack(returned) : draw();
@@ -19,18 +32,48 @@ export function start(whenChanged) {
 
 async function draw() {
 	const { access, demo } = await self().catch(() => ({}));
+	document.querySelector("[data-admin]").hidden = demo || access?.role !== "admin";
 	if (demo) return refill(place, dim("Demo: nothing is kept"));
 	if (!access?.authentication) return refill(place);
+	// A key that is no longer valid isn't kept.
+	if (!access.owner && key.value) key.forget();
+	if (key.stays && !mayStay(access)) key.leave();
+	remember();
 	const button = (text, onclick) => h("button.quiet", { type: "button", onclick }, text);
-	refill(place, access.owner ? [e("span.t", access.owner), dim(` ${access.role} `), button("Sign out", () => become(""))] : button("Sign in", signIn));
+	refill(place, access.owner ? [e("span.t", access.owner), dim(` ${access.role} `), button("Sign out", signOut)] : button("Sign in", signIn));
 }
 
-/** Goes on with another key. */
-async function become(text) {
-	key.value = text;
+/** Whether somebody may stay signed in on a device. */
+const mayStay = ({ role, adminStaysSignedIn }) => role !== "admin" || adminStaysSignedIn === true;
+
+async function signOut() {
+	key.forget();
 	forget();
 	await draw();
 	changed();
+}
+
+/** Goes on with a key, on this device if that is wished and allowed. Returns what its holder may do; nothing if it isn't valid. */
+async function become(text, stays) {
+	const undo = key.use(text);
+	forget();
+	const { access } = await self().catch(() => ({}));
+	if (!access?.owner) {
+		undo();
+		forget();
+		return { reached: Boolean(access) };
+	}
+	if (stays && mayStay(access)) key.stay();
+	await draw();
+	changed();
+	return access;
+}
+
+/** A choice to stay signed in, off unless somebody chooses it. */
+function stayChoice({ adminStaysSignedIn } = {}) {
+	const input = h("input", { id: "stay", type: "checkbox", "aria-describedby": "stay-help" });
+	return [input, e("p.field", e("span.option", input, h("label", { for: "stay" }, "Keep me signed in on this device")),
+		h("span.hint", { id: "stay-help" }, "Unless you choose this, you are signed out when you close this tab. Don't choose it where others use the browser.", adminStaysSignedIn ? "" : " With the role admin you are signed out in any case."))];
 }
 
 export async function signIn() {
@@ -38,30 +81,22 @@ export async function signIn() {
 	const { access } = await self().catch(() => ({}));
 	const input = h("input", { id: "key", type: "password", autocomplete: "current-password", required: true, placeholder: "adx_…" });
 	const said = h("p", { role: "alert" });
-	dialog.append(h("form", { onsubmit: (event) => { event.preventDefault(); attempt(input, said); } },
+	const [stay, choice] = stayChoice(access);
+	dialog.append(h("form", { onsubmit: (event) => { event.preventDefault(); attempt(input, stay, said); } },
 		h("h2", { id: "sign-in" }, "Sign in"),
-		e("p.field", h("label", { for: "key" }, "API key"), input),
-		h("p.dim", {}, "It is kept in this tab until you sign out or close it. Whoever runs the registry makes one with ", e("code", "agentdex keys create"), "."), said,
-		e(".bar", h("button.primary", {}, "Sign in"), access?.signIn ? h("button", { type: "button", onclick: () => leave(access.signIn) }, `Sign in at ${new URL(access.signIn.issuer).host}`) : "", h("button", { type: "button", onclick: () => dialog.close() }, "Not now"))));
+		e("p.field", h("label", { for: "key" }, "API key"), input), choice,
+		h("p.dim", {}, "Whoever runs the registry makes keys with ", e("code", "agentdex keys create"), "."), said,
+		e(".bar", h("button.primary", {}, "Sign in"), access?.signIn ? h("button", { type: "button", onclick: () => leave(access.signIn, stay.checked) }, `Sign in at ${new URL(access.signIn.issuer).host}`) : "", h("button", { type: "button", onclick: () => dialog.close() }, "Not now"))));
 	dialog.addEventListener("close", () => dialog.remove());
 	document.body.append(dialog);
 	dialog.showModal();
 }
 
-async function attempt(input, said) {
-	const before = key.value;
-	key.value = input.value.trim();
-	forget();
-	const { access } = await self().catch(() => ({}));
-	if (!access?.owner) {
-		key.value = before;
-		forget();
-		return refill(said, failure(new Error(access ? "This key is not valid: unknown, expired, or revoked." : "The registry can't be reached.")));
-	}
+async function attempt(input, stay, said) {
+	const access = await become(input.value.trim(), stay.checked);
+	if (!access.owner) return refill(said, failure(new Error(access.reached ? "This key is not valid: unknown, expired, or revoked." : "The registry can't be reached.")));
 	dialog.close();
-	announce(`Signed in as ${access.owner}`);
-	await draw();
-	changed();
+	announce(stay.checked && !key.stays ? `Signed in as ${access.owner}, in this tab only` : `Signed in as ${access.owner}`);
 }
 
 // OAuth 2.0 for browsers: the code flow with PKCE (RFC 7636).
@@ -72,9 +107,9 @@ const base64url = (bytes) => btoa(String.fromCharCode(...bytes)).replace(/[+/=]/
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
 /** Goes to the issuer, which sends people back with a code. */
-async function leave({ clientId, scope, authorizationEndpoint }) {
+async function leave({ clientId, scope, authorizationEndpoint }, stays) {
 	const [state, verifier] = [random(), random()];
-	sessionStorage.setItem(PENDING, JSON.stringify({ state, verifier, hash: location.hash }));
+	sessionStorage.setItem(PENDING, JSON.stringify({ state, verifier, stays, hash: location.hash }));
 	const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
 	const asked = { response_type: "code", client_id: clientId, redirect_uri: page(), scope, state, code_challenge: base64url(new Uint8Array(hash)), code_challenge_method: "S256" };
 	const url = new URL(authorizationEndpoint);
@@ -84,7 +119,7 @@ async function leave({ clientId, scope, authorizationEndpoint }) {
 
 /** Gets a token for the code that the issuer has sent people back with. */
 async function comeBack(returned) {
-	const { state, verifier, hash = "" } = JSON.parse(sessionStorage.getItem(PENDING) ?? "{}");
+	const { state, verifier, stays, hash = "" } = JSON.parse(sessionStorage.getItem(PENDING) ?? "{}");
 	sessionStorage.removeItem(PENDING);
 	history.replaceState(null, "", page() + hash);
 	try {
@@ -94,8 +129,9 @@ async function comeBack(returned) {
 		const body = new URLSearchParams({ grant_type: "authorization_code", code: returned.get("code"), redirect_uri: page(), client_id: clientId, code_verifier: verifier });
 		const token = await (await fetch(tokenEndpoint, { method: "POST", body })).json();
 		if (!token.access_token) throw new Error(`The issuer gave no token: ${token.error_description ?? token.error}`);
-		await become(token.access_token);
-		announce("Signed in");
+		const access = await become(token.access_token, stays);
+		if (!access.owner) throw new Error("The registry doesn't take the token of the issuer.");
+		announce(`Signed in as ${access.owner}`);
 	} catch (error) {
 		await draw();
 		place.append(failure(error));

@@ -3,23 +3,49 @@
 /** A problem document (RFC 9457). */
 export class Problem extends Error {
 	constructor(status, document) {
-		super(document.detail ?? document.title ?? `The registry answered ${status}.`);
+		super(status === 401 && !key.value ? "You are signed out. Sign in to see this." : document.detail ?? document.title ?? `The registry answered ${status}.`);
 		this.status = status;
 		this.document = document;
 	}
 }
 
-/** The API key that requests are sent with: of this tab, until it is closed. */
+const KEY = "agentdex-key";
+// Of this registry: another may be served by the same host, under another path.
+const STAYING = `${KEY} ${location.pathname}`;
+
+/** The API key that requests are sent with: of this tab until it is closed, or of this device until somebody signs out. */
 export const key = {
 	get value() {
-		return sessionStorage.getItem("agentdex-key") ?? "";
+		return sessionStorage.getItem(KEY) ?? localStorage.getItem(STAYING) ?? "";
 	},
-	set value(text) {
-		text ? sessionStorage.setItem("agentdex-key", text) : sessionStorage.removeItem("agentdex-key");
+	/** Whether the key is kept on this device. */
+	get stays() {
+		return sessionStorage.getItem(KEY) === null && localStorage.getItem(STAYING) !== null;
+	},
+	/** Uses a key in this tab. Returns what undoes that. */
+	use(text) {
+		const before = sessionStorage.getItem(KEY);
+		sessionStorage.setItem(KEY, text);
+		return () => (before === null ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, before));
+	},
+	/** Keeps the key on this device, for all tabs. */
+	stay() {
+		localStorage.setItem(STAYING, this.value);
+		sessionStorage.removeItem(KEY);
+	},
+	/** Keeps the key in this tab alone. */
+	leave() {
+		sessionStorage.setItem(KEY, this.value);
+		localStorage.removeItem(STAYING);
+	},
+	/** Signs out, in all tabs. */
+	forget() {
+		sessionStorage.removeItem(KEY);
+		localStorage.removeItem(STAYING);
 	},
 };
 
-/** Says that something needs a key, or another one. */
+/** Says that something needs a key (`refused`), or that somebody wants to sign in (`wanted`). */
 export const refusals = new EventTarget();
 
 async function ask(method, path, options = {}) {

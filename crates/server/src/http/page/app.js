@@ -16,6 +16,7 @@ const VIEWS = {
 	guardian: ["guardian", "Guardrails"],
 	metrics: ["metrics", "Metrics"],
 	status: ["status", "Status"],
+	admin: ["admin", "Administration"],
 };
 
 const main = document.querySelector("main");

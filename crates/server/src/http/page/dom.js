@@ -1,5 +1,7 @@
 // Builds the document. Texts become text nodes, so that nothing an agent says of itself is ever markup.
 
+import { refusals } from "./api.js";
+
 // Characters that change the order of others, or are invisible, but for those that languages and emoji need: they are shown by
 // their code.
 const HIDDEN =
@@ -144,7 +146,8 @@ export async function into(element, load) {
 export const message = (text) => String(text).split(/`([^`]+)`/).map((part, at) => (at % 2 ? e("code.t", part) : part));
 
 /** What went wrong. */
-export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message));
+export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message),
+	error.status === 401 ? [" ", h("button.quiet", { type: "button", onclick: () => refusals.dispatchEvent(new Event("wanted")) }, "Sign in")] : "");
 
 /** A table that scrolls where it is wide; the first cell of a row names it. */
 export const grid = (caption, columns, rows, quiet, kind = "") =>

@@ -73,13 +73,14 @@ const fn module(name: &'static str, text: &'static str) -> File {
     File { name, media_type: JAVASCRIPT, text }
 }
 
-const FILES: [File; 30] = [
+const FILES: [File; 31] = [
     File { name: "style.css", media_type: "text/css; charset=utf-8", text: include_str!("style.css") },
     File { name: "views.css", media_type: "text/css; charset=utf-8", text: include_str!("views.css") },
     File { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") },
     module("access.js", include_str!("access.js")),
     module("action.js", include_str!("action.js")),
     module("add.js", include_str!("add.js")),
+    module("admin.js", include_str!("admin.js")),
     module("agent.js", include_str!("agent.js")),
     module("answer.js", include_str!("answer.js")),
     module("api.js", include_str!("api.js")),

@@ -1,0 +1,124 @@
+// What admins do on the page: keys, namespaces, the audit trail, backups. And staying signed in on a device.
+
+const as = (key, path) => fetch(url + path, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
+const enter = async (page, key, stays) => {
+  await page.waitForSelector("dialog[open] #key");
+  if (stays) await page.click("#stay");
+  await page.$eval("#key", (input) => (input.value = ""));
+  await page.type("#key", key);
+  await page.keyboard.press("Enter");
+};
+const kept = (page) => page.evaluate(() => [Object.keys(sessionStorage).length, Object.keys(localStorage).length]);
+const press = (page, name) => page.evaluate((name) => [...document.querySelectorAll("main button")].find((one) => one.textContent === name || one.getAttribute("aria-label") === name).click(), name);
+const link = (page) => page.$eval("[data-admin]", (one) => !one.hidden);
+
+await run({
+  async "who isn't an admin finds no administration"() {
+    const page = await open(`${url}/`);
+    await enter(page, keys.register);
+    await shows(page, ".who", "weather-team");
+    assert.equal(await link(page), false);
+    await page.goto(`${url}/#/admin`);
+    await shows(page, "main", "These are for the role admin.");
+    await page.close();
+  },
+
+  async "keys are created, shown once, and revoked"() {
+    const page = await open(`${url}/#/admin`);
+    await enter(page, keys.admin);
+    await shows(page, "tbody", "weather-team");
+    assert.equal(await link(page), true);
+    await page.type("#key-owner", "new-team");
+    await page.select("#key-role", "register");
+    await page.type("#key-days", "30");
+    await page.keyboard.press("Enter");
+    await shows(page, ".note.good", "adx_");
+    const made = await text_of(page, ".note.good pre");
+    assert.equal(await as(made, "/things"), 200);
+    await shows(page, "tbody", "new-team");
+    await page.reload();
+    await shows(page, "tbody", "new-team");
+    assert.ok(!(await page.content()).includes(made), "it is shown again");
+    await press(page, `Revoke the key ${made.split("_")[1]} of new-team`);
+    await click(page, "dialog[open] button.danger");
+    await until(page, () => ![...document.querySelectorAll("tbody")].some((one) => one.textContent.includes("new-team") && one.textContent.includes("Revoke")));
+    assert.equal(await as(made, "/things"), 401);
+    await page.type("#key-owner", "two words");
+    await press(page, "Create a key");
+    await shows(page, "main .note.bad", "owner");
+    await page.close();
+  },
+
+  async "namespaces, the audit trail page by page, and a backup"() {
+    const page = await open(`${url}/#/admin`);
+    await enter(page, keys.admin);
+    await page.waitForSelector("#namespace-name");
+    await page.type("#namespace-name", "weather");
+    await page.type("#namespace-members", "others, weather-team");
+    await page.keyboard.press("Enter");
+    await shows(page, "tbody", "others, weather-team");
+    await press(page, "Give up the namespace weather");
+    await click(page, "dialog[open] button.danger");
+    await shows(page, "section", "There are none.");
+    for (let at = 0; at < 60; at += 1) {
+      const id = `urn:example:audited${at}`;
+      assert.ok((await fetch(`${url}/things/${id}`, { method: "PUT", headers: { authorization: `Bearer ${keys.register}`, "content-type": "application/td+json" }, body: JSON.stringify(agent(id, `Audited ${at}`)) })).ok);
+    }
+    await page.reload();
+    await shows(page, "tbody", "urn:example:audited59");
+    const first = (await all(page, "section:nth-of-type(3) tbody tr")).length;
+    assert.ok(first === 50, String(first));
+    await press(page, "Older");
+    await shows(page, "tbody", "urn:example:audited0");
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll("button")].some((one) => one.textContent === "Newer" && !one.disabled)));
+    await press(page, "Download a backup");
+    await shows(page, "section", ".backup, ");
+    const [, bytes] = /backup, ([\d,]+) bytes/.exec(await text_of(page, "main"));
+    assert.ok(Number(bytes.replaceAll(",", "")) > 1000);
+    await page.close();
+  },
+
+  async "staying signed in is a choice: of all tabs, until somebody signs out in one"() {
+    const page = await open(`${url}/`);
+    await page.waitForSelector("dialog[open] #stay");
+    assert.equal(await page.$eval("#stay", (one) => one.checked), false);
+    await enter(page, keys.register);
+    await shows(page, ".who", "weather-team");
+    assert.deepEqual(await kept(page), [1, 0], "it is kept though nobody chose it");
+    const other = await open(`${url}/#/status`);
+    await shows(other, ".who", "Sign in");
+    await shows(other, "[data-pulse]", "signed out");
+    await enter(other, keys.register, true);
+    await shows(other, ".who", "weather-team");
+    assert.deepEqual((await kept(other))[1], 1);
+    const third = await open(`${url}/#/status`);
+    await shows(third, ".who", "weather-team");
+    await shows(third, "main", "Agents and other Things");
+    await third.evaluate(() => [...document.querySelectorAll(".who button")].find((one) => one.textContent === "Sign out").click());
+    await shows(third, ".who", "Sign in");
+    await shows(other, ".who", "Sign in");
+    assert.deepEqual(await kept(third), [0, 0]);
+    assert.deepEqual((await kept(other))[1], 0);
+    for (const one of [page, other, third]) await one.close();
+  },
+
+  async "admins stay signed in only where the operator allows it; a key that is no longer valid isn't kept"() {
+    const page = await open(`${url}/`);
+    await shows(page, "#stay-help", "With the role admin");
+    await enter(page, keys.admin, true);
+    await shows(page, ".who", "ops");
+    assert.deepEqual(await kept(page), [1, 0]);
+    await page.close();
+    const allowed = await open(`${keys.allowing}/`);
+    await allowed.waitForSelector("dialog[open] #stay-help");
+    assert.ok(!(await text_of(allowed, "#stay-help")).includes("With the role admin"));
+    await enter(allowed, keys.allowed, true);
+    await shows(allowed, ".who", "ops");
+    assert.deepEqual(await kept(allowed), [0, 1]);
+    await allowed.evaluate(() => localStorage.setItem(Object.keys(localStorage)[0], "adx_000000000000_wrong"));
+    await allowed.reload();
+    await shows(allowed, ".who", "Sign in");
+    assert.deepEqual(await kept(allowed), [0, 0]);
+    await allowed.close();
+  },
+});
