@@ -42,6 +42,7 @@ const input = {
     shown: { type: "string", writeOnly: true },
     note: { type: "string", maxLength: 5000 },
     stops: { type: "array", items: { type: "string" }, maxItems: 4 },
+    things: { type: "array" },
     legs: { type: "array", items: { type: "object", required: ["to"], properties: { to: { type: "string" }, by: { enum: ["train", "bus"] } } } },
     address: { type: "object", required: ["street"], properties: { street: { type: "string" }, place: { type: "object", properties: { zip: { type: "string" }, country: { type: "object", properties: { code: { type: "string" }, more: { type: "object", properties: { deep: { type: "string" } } } } } } } } },
     either: { oneOf: [{ type: "string" }, { type: "object" }] },
@@ -103,13 +104,14 @@ await run({
     await fillIn(form, "temperature", "1.50");
     const stop = await form.evaluateHandle((form) => form.querySelector(".items input"));
     await stop.type("Hamar");
-    await form.evaluate((form) => [...form.querySelectorAll("button")].find((one) => one.textContent === "Add legs").click());
+    await form.evaluate((form) => [...form.querySelectorAll("button")].filter((one) => ["Add legs", "Add things"].includes(one.textContent)).forEach((one) => one.click()));
+    await (await field(form, "things")).type('{"any": [1]}');
     await fillIn(form, "to", "Bergen");
     await fillIn(form, "street", "Main street 1");
     await press(form, "Call");
     await saysIn(page, form, "completed after");
     const [sent] = received.splice(0);
-    assert.deepEqual(sent.body, { place: "Bergen", days: 3, exact: 12345678901234567890, temperature: 1.5, unit: "metric", night: true, secretKey: "hunter2-secret", shown: "hunter3-secret", stops: ["Hamar"], legs: [{ to: "Bergen" }], address: { street: "Main street 1" } });
+    assert.deepEqual(sent.body, { place: "Bergen", days: 3, exact: 12345678901234567890, temperature: 1.5, unit: "metric", night: true, secretKey: "hunter2-secret", shown: "hunter3-secret", stops: ["Hamar"], legs: [{ to: "Bergen" }], things: [{ any: [1] }], address: { street: "Main street 1" } });
     assert.match(sent.text, /"exact":12345678901234567890\b/);
     await saysIn(page, form, "received");
     assert.deepEqual(await form.evaluate((form) => [...form.querySelectorAll(".outcome tbody th")].map((one) => one.textContent).sort()), ["list", "received", "url"]);

@@ -77,7 +77,7 @@ function kindOf(schema) {
 	if (choices && choices <= MOST_CHOICES) return "choice";
 	if (["boolean", "integer", "number", "string"].includes(schema.type)) return schema.type;
 	if ((schema.type === "object" || schema.type === undefined) && isObject(schema.properties) && Object.keys(schema.properties).length) return "object";
-	if (schema.type === "array" && isObject(schema.items)) return "array";
+	if (schema.type === "array" && !Array.isArray(schema.items)) return "array";
 	return schema.type === undefined && !schema.allOf && !schema.anyOf && !schema.oneOf && !schema.not ? "anything" : "json";
 }
 
@@ -219,12 +219,13 @@ const BUILDERS = {
 		const { context, depth, pointer, secret } = place;
 		const most = Math.min(typeof schema.maxItems === "number" ? schema.maxItems : MOST_ITEMS, MOST_ITEMS);
 		const items = [];
+		const inner = isObject(schema.items) ? schema.items : {};
 		const rows = h("ol.items", {});
 		const add = (given) => {
 			if (items.length >= most || context.left <= 0) return undefined;
 			context.left -= 1;
 			const at = items.length;
-			const field = build(schema.items, { name: `${place.name} ${at + 1}`, pointer: step(pointer, at), required: true, depth: depth + 1, context, secret: secret || isSecret(place.name, schema.items), given });
+			const field = build(inner, { name: `${place.name} ${at + 1}`, pointer: step(pointer, at), required: true, depth: depth + 1, context, secret: secret || isSecret(place.name, inner), given });
 			const item = { field, row: e("li", field.element, h("button.quiet", { type: "button", "aria-label": `Remove ${place.name} ${at + 1}`, onclick: () => {
 				items.splice(items.indexOf(item), 1);
 				item.row.remove();
