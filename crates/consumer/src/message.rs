@@ -120,7 +120,7 @@ impl fmt::Debug for Content {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Id, repeated in the tool's result.
+    /// Id of the call, repeated in the tool's result.
     pub id: String,
     /// Name of the tool.
     pub name: String,

@@ -29,9 +29,9 @@ pub(super) struct ReturnedThing {
     pub id: String,
     /// Position of the change that its description was read at.
     pub seq: Seq,
-    /// The description, edited or as it is.
+    /// Description with the edits applied, if there are any.
     pub text: String,
-    /// Why the document changes nothing, unless it is the export of the served description.
+    /// Reason why the document changes nothing, unless it is an export of the served description.
     pub warning: Option<Violation>,
 }
 

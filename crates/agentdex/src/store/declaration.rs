@@ -30,7 +30,7 @@ pub enum Declarer {
 /// A declaration of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
-    /// The declarer.
+    /// Declarer of the record.
     pub by: Declarer,
     /// Version, if the record has several versions or a named version.
     pub version: Option<String>,

@@ -31,7 +31,7 @@ impl Delayed {
         self.positions.get(&query).copied()
     }
 
-    /// Delayed queries with the last change that each was compared with.
+    /// Returns the delayed queries, each with the last change with which it was compared.
     pub fn positions(&self) -> impl Iterator<Item = (QueryNo, Seq)> {
         self.positions.iter().map(|(query, position)| (*query, *position))
     }

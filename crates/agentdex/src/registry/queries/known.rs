@@ -77,7 +77,7 @@ impl Known {
         self.since.get(&query).map(|since| (*since).max(self.events.forgotten()))
     }
 
-    /// Position up to which events of any query may be missing.
+    /// Returns the position up to which events of any query may be missing.
     pub fn forgotten(&self) -> Seq {
         self.events.forgotten()
     }
@@ -100,12 +100,12 @@ impl Known {
         &self.delayed
     }
 
-    /// The events of a change for all queries.
+    /// Returns the events of a change for all queries.
     pub fn events_of(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         self.events.of(seq)
     }
 
-    /// The journal of findings.
+    /// Returns the journal of findings.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -115,7 +115,7 @@ impl Known {
         self.starting.insert(query, self.position);
     }
 
-    /// Position at which a query was added. `None` once its matches are known.
+    /// Returns the position at which a query was added, or `None` once its matches are known.
     pub fn starting_at(&self, query: QueryNo) -> Option<Seq> {
         self.starting.get(&query).copied()
     }
@@ -181,17 +181,17 @@ impl Known {
         self.position = position;
     }
 
-    /// Delayed queries, ascending, have come to a membership.
+    /// Records that delayed queries, in ascending order, have reached a change of membership.
     pub fn note_late_membership(&mut self, position: Seq, queries: &[QueryNo]) {
         self.journal.add(position, Content::LateMembership(queries.into()));
     }
 
-    /// A query doesn't keep up from the current position on.
+    /// Delays a query from the current position on.
     pub fn delay(&mut self, query: QueryNo, holder: &Holder) {
         self.delayed.set(query, holder, self.position);
     }
 
-    /// A delayed query was compared with everything up to a position.
+    /// Records that a delayed query was compared with all changes up to a position.
     pub fn move_delayed(&mut self, query: QueryNo, holder: &Holder, to: Seq) {
         if to >= self.position {
             self.delayed.remove(query, holder);

@@ -261,7 +261,7 @@ impl Queries {
         self.names().saved.values().any(relevant)
     }
 
-    /// Position up to which events of saved queries may be missing.
+    /// Returns the position up to which events of saved queries may be missing.
     pub fn forgotten(&self) -> Seq {
         if self.has_any.load(Ordering::Acquire) { self.known().forgotten() } else { Seq::ZERO }
     }

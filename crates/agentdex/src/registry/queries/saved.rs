@@ -69,15 +69,15 @@ impl Stored {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryId(pub(super) QueryNo);
 
-/// The event of a change for a saved query.
+/// Event of a change for a saved query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedQueryEvent {
-    /// The query, for [`Registry::sees_query`](crate::Registry::sees_query).
+    /// Id of the query, for [`Registry::sees_query`](crate::Registry::sees_query).
     pub query: QueryId,
     /// Owner of the query.
     pub owner: Option<Owner>,
     /// Name of the query.
     pub name: String,
-    /// The event.
+    /// Kind of the event.
     pub kind: MatchKind,
 }

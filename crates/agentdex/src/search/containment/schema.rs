@@ -67,7 +67,7 @@ impl Kinds {
         self.0 == 0
     }
 
-    /// The names of these types in JSON Schema.
+    /// Returns the names of these types in JSON Schema.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let number = if self.has(Kinds::FRACTION) { "number" } else { "integer" };
         let names = [
@@ -291,7 +291,7 @@ impl Schema {
         !self.node(0).kinds.is_empty() && self.nodes.iter().all(|node| node.unknown_keyword().is_none())
     }
 
-    /// The types in a few words, such as `integer or array of string`.
+    /// Describes the types in a few words, such as `integer or array of string`.
     pub fn describe(&self) -> String {
         self.describe_at(0, 0)
     }

@@ -5,7 +5,7 @@ use tantivy::{Term, schema::Field};
 /// A word of a query that is neither common, nor a number, nor a single letter.
 #[derive(Debug, Clone)]
 pub(in crate::search) struct Telling {
-    /// The English stem of the word as it was written.
+    /// English stem of the word as written.
     pub stem: String,
     /// Word in lower case and ASCII.
     pub written: String,
@@ -25,7 +25,7 @@ impl Telling {
         self.stem == other.stem && self.forms == other.forms && self.is_whole == other.is_whole
     }
 
-    /// The forms as terms of a field of words.
+    /// Returns the forms as terms of a field of words.
     pub fn terms(&self, field: Field) -> impl Iterator<Item = Term> + '_ {
         self.forms.iter().map(move |form| Term::from_field_text(field, form))
     }

@@ -1,4 +1,4 @@
-//! Words of a query text as the index has them.
+//! Words of a query text as found in the index.
 
 use tantivy::tokenizer::TextAnalyzer;
 
@@ -7,7 +7,7 @@ use crate::search::text;
 /// A word of a query text as the index has it.
 pub(in crate::search) struct Token {
     pub text: String,
-    /// The word as the query has it.
+    /// Word as written in the query.
     pub written: String,
     pub position: usize,
     /// Number of parts of a name that it has together; 1 for a part.
@@ -15,17 +15,17 @@ pub(in crate::search) struct Token {
 }
 
 impl Token {
-    /// The word as the query has it, in lower case.
+    /// Returns the word as written in the query, in lower case.
     pub fn word(&self) -> String {
         text::normalized(&self.written)
     }
 
-    /// True for several parts of a name as a word, beside these parts.
+    /// True for several parts of a compound name, joined to a word in addition to the parts.
     pub fn is_whole(&self) -> bool {
         self.parts > 1
     }
 
-    /// True if it is the whole of all these parts.
+    /// True if the token consists of all these parts.
     pub fn is_whole_of(&self, parts: &[Token]) -> bool {
         let all = self.position..self.position + self.parts;
         parts.iter().all(|part| all.contains(&part.position))

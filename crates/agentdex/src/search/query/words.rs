@@ -119,13 +119,13 @@ impl Part {
         Part::Word { word: word.into(), terms, boost: 1.0, is_common: false }
     }
 
-    /// The word of the query, in lower case.
+    /// Returns the word of the query, in lower case.
     pub fn word(&self) -> &str {
         let (Part::Word { word, .. } | Part::Other { word, .. }) = self;
         word
     }
 
-    /// The weight of the word.
+    /// Returns the weight of the word.
     pub fn boost(&self) -> Score {
         match self {
             Part::Word { boost, .. } => *boost,
@@ -167,7 +167,7 @@ impl Part {
         }
     }
 
-    /// The part as a query of its own.
+    /// Converts the part to a separate query.
     pub fn to_query(&self) -> Box<dyn Query> {
         match self {
             Part::Word { terms, boost, .. } => match terms.as_slice() {
