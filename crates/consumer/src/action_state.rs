@@ -1,10 +1,10 @@
-//! What agents say about the state of an action: its name, and the reason of a failure.
+//! State of an action as reported by agents: its name, and the reason for a failure.
 
 use serde_json::Value;
 
 use super::State;
 
-/// The reason that an error object gives: title and detail of a problem document (RFC 9457), or a message.
+/// Returns the reason given in an error object: title and detail of a problem document (RFC 9457), or a message.
 pub(super) fn reason(error: &Value) -> Option<String> {
     let text = |name: &str| error.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("title"), text("detail").or_else(|| text("message"))) {
@@ -13,7 +13,8 @@ pub(super) fn reason(error: &Value) -> Option<String> {
     }
 }
 
-/// The state of an action (WoT Profile, section 7.2.3.1, and what LMOS agents say); none for another word.
+/// Parses the state of an action (WoT Profile, section 7.2.3.1, and states used by LMOS agents). Returns `None` for
+/// other words.
 pub(super) fn state(status: &str) -> Option<State> {
     Some(match status.to_ascii_lowercase().replace([' ', '_'], "-").as_str() {
         "pending" | "submitted" => State::Submitted,

@@ -1,5 +1,5 @@
-//! The status of an action, as messages of the LMOS protocol have it: a piece of the answer while the action goes on, and
-//! the whole where it ends.
+//! Status messages of an action in the LMOS protocol. While the action is running, they contain pieces of the answer;
+//! at its end, the whole answer.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use super::{
     action_state::{reason, state},
 };
 
-/// The longest output while an action goes on that is compared with the output at its end, in bytes of JSON.
+/// Maximum length of interim output that is compared with the final output, in bytes of JSON.
 const MAX_COMPARED: usize = 64 * 1024;
 
-/// The output of an action while it goes on: pieces of the answer. Of the output at the end, which is the answer, what equals
-/// them is not shown again.
+/// Interim output of an action, as pieces of the answer. The part of the final output, the actual answer, that equals
+/// these pieces is not shown again.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     outputs: Vec<Value>,
@@ -34,7 +34,7 @@ impl Pieces {
         output.is_string() && last.is_some_and(|last| !last.ends_with('\n'))
     }
 
-    /// True if an output is what the pieces are together.
+    /// True if an output equals all pieces together.
     fn are(&self, output: &Value) -> bool {
         if self.outputs.is_empty() || self.bytes > MAX_COMPARED {
             return false;
@@ -49,13 +49,13 @@ impl Pieces {
     }
 }
 
-/// The request that the status answers.
+/// Request to which the status is an answer.
 pub(super) struct Asked<'a> {
     pub(super) binding: &'static str,
     pub(super) target: &'a str,
-    /// The task id that later requests name the action by.
+    /// Task id by which later requests refer to the action.
     pub(super) task: Option<&'a str>,
-    /// True if the status itself was asked for: it is the answer then, whatever it is.
+    /// True if the status itself was requested. It is then the answer in any case.
     pub(super) is_status: bool,
 }
 

@@ -36,12 +36,12 @@ pub struct Agent {
     description: Arc<Description>,
     /// The consumer's settings, with those of the agent merged onto them.
     settings: Arc<Settings>,
-    /// The capabilities that a search found it by.
+    /// Capabilities by which a search found the agent.
     capabilities: Vec<String>,
     /// True if the caller named it.
     is_named: bool,
     why: Vec<String>,
-    /// The relevance that a search found it with, and whether the directory doubts it.
+    /// Relevance in the search, and true if the directory had low confidence.
     rank: Option<(f32, bool)>,
 }
 
@@ -216,7 +216,7 @@ impl Agent {
         self.collect(self.request(affordance, Request::Write(value)).await?).await.map(drop)
     }
 
-    /// Refuses an operation on a property whose description has a flag that rules it out.
+    /// Fails if the flag is set in the description of a property, which forbids the operation.
     fn refuse_if(&self, affordance: &Affordance, flag: &str) -> Result<()> {
         match self.description.find(affordance).and_then(|property| property.get(flag)) {
             Some(Value::Bool(true)) => {
@@ -352,7 +352,8 @@ impl Agent {
         Ok(self.perform(&affordance, Intent::Request(request)).await?.0)
     }
 
-    /// Chooses form and binding, checks and resolves what is needed, and sends it. Returns the choice with the exchange.
+    /// Chooses form and binding, checks the request, resolves credentials, and sends it. Returns the exchange and the
+    /// choice.
     pub(super) async fn perform(&self, affordance: &Affordance, intent: Intent) -> Result<(Exchange, Choice)> {
         let settings = self.settings();
         let operation = match (&intent, affordance) {
@@ -508,8 +509,9 @@ impl Agent {
         })
     }
 
-    /// Completes a call whose form refers to another description. What the other one requires is sent beside what the agent's
-    /// own asks for by name; where its own leaves open what is needed (`auto`), the other one decides.
+    /// Completes a call whose form refers to another description. Credentials required by that description are sent
+    /// in addition to those requested by the agent's own description by name; if the latter leaves the scheme open
+    /// (`auto`), the other description decides.
     async fn with_found_description(&self, mut call: Call, binding: &dyn Binding, settings: &Settings) -> Result<Call> {
         let (open, own): (Vec<_>, Vec<_>) =
             std::mem::take(&mut call.authorization).into_iter().partition(|one| call.description.is_auto(&one.scheme));
@@ -565,7 +567,7 @@ impl Agent {
         Ok(if has_single_output { expected.or_single_output() } else { expected })
     }
 
-    /// Whether what the agent says may be, or has to be, a response of SACP.
+    /// Determines whether answers to messages may or must be SACP responses.
     pub(super) fn sacp_of_messages(&self, affordance: &Affordance, sacp: Sacp) -> Sacp {
         match self.expected_of_messages(affordance, &Reply::default(), sacp) {
             Ok(expected) => expected.sacp(),
@@ -583,12 +585,12 @@ impl Agent {
         }
     }
 
-    /// Reads an exchange that is no turn to its end. What ended without success is an error.
+    /// Reads an exchange outside of a turn to its end. Unsuccessful ends are errors.
     async fn collect(&self, exchange: Exchange) -> Result<Reply> {
         self.collect_any(exchange).await?.into_result()
     }
 
-    /// Reads an exchange that is no turn to its end, whatever it is.
+    /// Reads an exchange outside of a turn to its end, successful or not.
     async fn collect_any(&self, mut exchange: Exchange) -> Result<Reply> {
         let mut builder = self.answer_builder();
         while let Some(event) = exchange.events.next().await {
@@ -607,12 +609,12 @@ impl Agent {
     }
 }
 
-/// The headers of a form whose values the caller gives, as data or as variables.
+/// Returns the names of the form's headers whose values are supplied by the caller, as data or as variables.
 fn given_headers(form: &super::Form, data: &Map<String, Value>, settings: &Settings) -> Vec<String> {
     RequestTemplate::of(form).map(|template| template.given_headers(data, &settings.variables)).unwrap_or_default()
 }
 
-/// The name of the header that a credential is sent in.
+/// Returns the name of the header for a credential, if it is sent in a header.
 fn header_name(authorization: &Authorization) -> Option<String> {
     match parts(&authorization.grant).1 {
         Place::Header(name) => Some(name.clone()),
@@ -620,7 +622,7 @@ fn header_name(authorization: &Authorization) -> Option<String> {
     }
 }
 
-/// The members of the data that a caller gives.
+/// Returns the members of the caller's data.
 fn given_members(intent: &Intent) -> Option<&Map<String, Value>> {
     let data = match intent {
         Intent::Message(said) => said.message.data(),

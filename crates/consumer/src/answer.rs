@@ -23,7 +23,7 @@ fn collect<'m>(parts: &'m [Part], artifact: Option<&'m str>, given: &mut Given<'
     }
 }
 
-/// The error of an answer that can't be used.
+/// Returns an error if the answer is unusable.
 pub(super) fn invalid(expected: impl Into<String>, answer: &Answer) -> Option<Error> {
     let violations = match answer.kind {
         _ if !answer.mismatches.is_empty() => answer.mismatches.clone(),

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Artifact, Content, Error, Event, Media, Message, Part, Reply, Result, ToolCall, ToolResult};
 
-/// Memory that a part occupies beside its content, in bytes: a list that grows is copied, and has each of its parts twice.
+/// Memory per part in addition to its content, in bytes. It counts twice, since a growing list is copied.
 const PART: usize = 2 * size_of::<Part>();
-/// Memory that an object occupies beside names and values, in bytes: a node of the tree that `serde_json::Map` is.
+/// Memory per object in addition to names and values, in bytes: a node of the tree in `serde_json::Map`.
 const OBJECT: usize = 640;
 /// Memory that an entry of the index of artifacts occupies beside the id, in bytes.
 const INDEXED: usize = 64;
@@ -32,8 +32,8 @@ impl AnswerBuilder {
         AnswerBuilder { parts: Vec::new(), artifacts: HashMap::new(), budget }
     }
 
-    /// Adds an event; pieces of text, and of an artifact, are joined. One that adds nothing counts as well: a stream of these
-    /// alone ends.
+    /// Adds an event, joining pieces of text and of artifacts. Empty events count, too, so that a stream of them
+    /// ends.
     ///
     /// # Errors
     /// [`Error::AnswerTooLarge`] if the content exceeds the limit.
@@ -97,8 +97,8 @@ impl AnswerBuilder {
         }
     }
 
-    /// The reply with all that came before it, if it isn't whole: one with a message is, unless the message is the question or
-    /// the reason that ends the pieces.
+    /// Completes a reply with all preceding pieces. A reply with a message is already complete, unless the message is
+    /// the question or the reason that ends the pieces.
     pub(super) fn complete(&mut self, mut reply: Reply) -> Reply {
         let is_whole = reply.message.parts.iter().any(|part| matches!(part, Part::Artifact(_)));
         let follows_pieces = reply.state.is_failure() || reply.state.needs_input();
@@ -111,7 +111,7 @@ impl AnswerBuilder {
         reply
     }
 
-    /// The message so far; the next event begins another one.
+    /// Returns the message so far. The next event starts another message.
     pub(super) fn take_message(&mut self) -> Message {
         self.artifacts.clear();
         self.budget.used = 0;
@@ -119,7 +119,7 @@ impl AnswerBuilder {
     }
 }
 
-/// The memory that an answer may take, and what is used of it.
+/// Memory limit of an answer, with the amount used.
 #[derive(Debug)]
 struct Budget {
     /// The agent, for the error.
@@ -208,7 +208,7 @@ fn size_of_value(value: &Value) -> usize {
     structure(size_of::<Value>()) + content
 }
 
-/// Returns what a structure of `bytes` bytes counts as.
+/// Returns the weight of a structure of `bytes` bytes.
 fn structure(bytes: usize) -> usize {
     bytes.div_ceil(STRUCTURE_DIVISOR)
 }

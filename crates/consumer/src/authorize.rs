@@ -1,7 +1,8 @@
-//! Credentials for a form: what its security definitions require, from the settings or the environment.
+//! Credentials for a form: those required by its security definitions, from the settings or the environment.
 //!
-//! A description is what anybody may have registered: that it asks for a credential by its name is no reason to send
-//! it. So a credential goes to the origins it was given for, and one without any to the agents that the caller names.
+//! Anyone may have registered a description, so its request for a credential by name is not sufficient for sending
+//! it. A credential is sent only to its allowed origins; a credential without origins is sent only to agents named by
+//! the caller.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -25,7 +26,7 @@ use super::{
     transport::{Outgoing, Transport, origin},
 };
 
-/// The most combinations of schemes that are tried.
+/// Maximum number of combinations of schemes to try.
 const MAX_ALTERNATIVES: usize = 32;
 /// Maximum nesting depth of combinations (`oneOf`, `allOf`).
 const MAX_DEPTH: usize = 8;
@@ -51,7 +52,7 @@ struct TokenKey {
     scopes: String,
 }
 
-/// One token; who fetches it holds the lock, so that it is fetched once.
+/// Slot of a token. The lock is held while fetching, so a token is fetched only once.
 type Slot = Arc<tokio::sync::Mutex<Option<(Secret, Instant)>>>;
 
 /// For whom credentials are resolved.
@@ -64,7 +65,7 @@ pub(super) struct Caller<'a> {
     pub(super) found: Option<&'a str>,
     /// Headers whose values are made of the input: no credential is needed for them.
     pub(super) given_headers: &'a [String],
-    /// The scheme whose credential is used where a single one is required that has none of its own name.
+    /// Scheme whose credential is used if a single credential is required and none has the required name.
     pub(super) stand_in: Option<&'a str>,
 }
 
@@ -227,8 +228,8 @@ impl Authorizer {
         Ok(token)
     }
 
-    /// Forgets the tokens among the credentials of a refused call. Others stay: an agent that refuses everything makes
-    /// only those fetch a token again that share it.
+    /// Drops the tokens used by a refused call. Other tokens are kept, so an agent that refuses everything affects
+    /// only callers that share its tokens.
     pub(super) fn forget(&self, refused: &[Authorization]) {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.retain(|_, slot| {
@@ -275,7 +276,7 @@ async fn fetch_token(
     Ok((Secret::new(answer.access_token), life))
 }
 
-/// The sets of schemes of which each is enough.
+/// Returns alternative sets of schemes, each of which is sufficient.
 fn alternatives(description: &Description, names: &[&str], depth: usize) -> Vec<Vec<String>> {
     let mut sets: Vec<Vec<String>> = vec![Vec::new()];
     for name in names {
@@ -294,7 +295,7 @@ fn alternatives(description: &Description, names: &[&str], depth: usize) -> Vec<
     sets
 }
 
-/// The variables of the URL that keys may take the place of.
+/// Returns the URL variables that may be replaced by keys.
 pub(super) fn keys_in_url(description: &Description, form: &Form) -> BTreeSet<String> {
     let schemes = alternatives(description, &description.security(form), 0).into_iter().flatten();
     let key = |scheme: String| match place(description.security_definition(&scheme)?, "apikey") {
@@ -304,8 +305,8 @@ pub(super) fn keys_in_url(description: &Description, form: &Form) -> BTreeSet<St
     schemes.filter_map(key).collect()
 }
 
-/// The value that is sent for a key: of a header of an MCP server the one that its template (`mcp:value`) makes of it, such
-/// as `token {key}`.
+/// Returns the value to send for a key. For a header of an MCP server, this is the expansion of its template
+/// (`mcp:value`), such as `token {key}`.
 fn in_template(
     scheme: &str,
     definition: &Map<String, Value>,

@@ -1,10 +1,10 @@
-//! The bindings that come with agentdex.
+//! The built-in bindings.
 
 use std::sync::Arc;
 
 use super::{A2a, Binding, Http};
 
-/// All of them. Which one is taken for a form is decided by [`Binding::fit`], not by their order.
+/// Returns all built-in bindings. [`Binding::fit`], not their order, determines the binding for a form.
 pub(super) fn all() -> Vec<Arc<dyn Binding>> {
     Vec::from([
         Arc::new(A2a) as Arc<dyn Binding>,

@@ -1,5 +1,4 @@
-//! Events within the bounds of a call: nothing is waited for longer than allowed, and what nobody waits for any
-//! longer is cancelled.
+//! Enforcement of a call's time limits on its events. Calls that nobody is waiting for any longer are canceled.
 
 use std::{sync::Arc, time::Duration};
 

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
 
-/// Decodes text by the `charset` of its media type. It is UTF-8 where that names none, or one that is unknown.
+/// Decodes text by the `charset` of its media type. Defaults to UTF-8 if the charset is missing or unknown.
 pub(super) fn decoded<'b>(bytes: &'b [u8], media_type: &str) -> Cow<'b, str> {
     charset(media_type).unwrap_or(UTF_8).decode(bytes).0
 }
 
-/// The charset that a media type names, if it is known.
+/// Returns the charset named by a media type, if it is known.
 pub(super) fn charset(media_type: &str) -> Option<&'static Encoding> {
     media_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Affordance, Binding, Description, Error, Fit, Form, Operation, Result, Settings, transport::origin};
 
-/// A form and the binding that uses it.
+/// A form with its binding.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
     pub(super) binding: Arc<dyn Binding>,
@@ -16,7 +16,7 @@ pub(super) struct Choice {
 const MESSAGE_ACTIONS: [&str; 9] =
     ["ask", "chat", "message", "sendmessage", "send_message", "talk", "invoke", "run", "query"];
 
-/// The forms that can be used for an operation of an affordance, the best first.
+/// Returns the usable forms for an operation of an affordance, best first.
 pub(super) fn choices(
     description: &Description,
     affordance: &Affordance,
@@ -105,7 +105,7 @@ fn moved(href: &str, endpoint: &str) -> Result<String> {
     Ok(format!("{scheme}://{authority}{path}"))
 }
 
-/// The action that messages go to, and why.
+/// Returns the action for messages, and the reason for the choice.
 pub(super) fn message_action(
     description: &Description,
     settings: &Settings,

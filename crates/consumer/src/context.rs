@@ -1,4 +1,4 @@
-//! The context that all agents of a consumer share: directory, network, bindings, middleware, settings and tokens.
+//! Context shared by all agents of a consumer: directory, network, bindings, middleware, settings, and tokens.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A conversation: what was said, and how it goes on.
+//! A conversation: its history and its continuation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -32,10 +32,11 @@ struct Stored {
     state: State,
     #[serde(default)]
     continuation: Continuation,
-    /// The action that the agent's settings name.
+    /// Action named by the agent's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     action: Option<String>,
-    /// The input that an open question is about, which an agent without conversations is sent again with the answer.
+    /// Input to which an open question refers. Agents without conversations receive it again together with the
+    /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<Map<String, Value>>,
     #[serde(default)]
@@ -207,7 +208,8 @@ impl Conversation {
         Ok(self.with_turn(message, reply, &turn))
     }
 
-    /// The call of a message, with what an agent has to be told that doesn't remember the conversation.
+    /// Creates the intent for a message, including the context required by agents that don't remember the
+    /// conversation.
     pub(super) fn intent(&self, message: &Message, schema: Option<Value>, stream: bool) -> Intent {
         Intent::Message(Box::new(Utterance { stream, schema, ..self.said(message) }))
     }
@@ -218,7 +220,7 @@ impl Conversation {
         Utterance { message: message.clone(), history, prompt, continuation, input, ..Utterance::default() }
     }
 
-    /// The input that a question in reply to a message is about.
+    /// Returns the input to which a question in reply to the message would refer.
     fn input_of(&self, message: &Message) -> Option<Map<String, Value>> {
         let settings = self.agent.settings();
         let (affordance, _) = self.agent.message_action(settings).ok()?;
@@ -242,7 +244,7 @@ impl Conversation {
     }
 }
 
-/// The system prompt of an agent's settings, with the instructions of SACP where they ask for these.
+/// Returns the system prompt of the agent's settings, with SACP instructions if requested.
 fn system_prompt(agent: &Agent) -> Option<String> {
     let settings = agent.settings();
     if settings.sacp_instructions != Some(true) {

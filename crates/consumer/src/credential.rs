@@ -43,7 +43,7 @@ impl fmt::Debug for Secret {
 pub struct Credential {
     pub(super) secret: Secret,
     pub(super) origins: Vec<String>,
-    /// True if it was given for one agent.
+    /// True if the credential was given for a specific agent.
     pub(super) is_for_agent: bool,
 }
 
@@ -122,7 +122,7 @@ pub enum Place {
     Uri(String),
 }
 
-/// The text that is sent for a grant, and where.
+/// Returns the text to send for a grant, and its place.
 pub(super) fn parts(grant: &Grant) -> (String, &Place) {
     let in_header = |place: &Place| matches!(place, Place::Header(name) if name.eq_ignore_ascii_case("authorization"));
     match grant {

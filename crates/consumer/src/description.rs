@@ -49,7 +49,7 @@ impl Affordance {
         }
     }
 
-    /// The member of the description that has it.
+    /// Returns the name of the description's member that contains the affordance.
     fn list(&self) -> &'static str {
         match self {
             Affordance::Property(_) => "properties",
@@ -167,7 +167,7 @@ impl Description {
         Some(inner.split('}').next().unwrap_or(inner))
     }
 
-    /// A URL of the description as an absolute one: relative ones are resolved against the `base`.
+    /// Converts a URL of the description to an absolute URL. Relative URLs are resolved against the `base`.
     pub(super) fn resolve(&self, url: &str) -> Option<String> {
         resolve(self.value.get("base").and_then(Value::as_str), url)
     }
@@ -177,7 +177,7 @@ impl Description {
         self.value.get("securityDefinitions")?.get(name)?.as_object()
     }
 
-    /// True if a security definition leaves open what is needed.
+    /// True if the security definition leaves the scheme open.
     pub(super) fn is_auto(&self, name: &str) -> bool {
         self.security_definition(name)
             .is_some_and(|definition| definition.get("scheme").is_some_and(|scheme| scheme == "auto"))
@@ -241,14 +241,14 @@ impl Form {
     }
 }
 
-/// One text, or several.
+/// Iterates over a string or an array of strings.
 pub(super) fn strings(value: &Value) -> impl Iterator<Item = &str> {
     let several = value.as_array().map(Vec::as_slice).unwrap_or_default();
     value.as_str().into_iter().chain(several.iter().filter_map(Value::as_str))
 }
 
-/// A target against the base. A URI template that begins with a variable which may be a whole URL stays as it is, until the
-/// variable is filled in; so does one with a scheme.
+/// Resolves a target against the base. A URI template that starts with a scheme, or with a variable that may contain
+/// a whole URL, is returned unchanged.
 fn resolve(base: Option<&str>, href: &str) -> Option<String> {
     let has_scheme = href.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -198,7 +198,7 @@ impl Dialogue {
         stream::unfold(self, |mut dialogue| async move { Some((dialogue.next().await?, dialogue)) })
     }
 
-    /// Begins with the next message; waits for one where a writer may send it.
+    /// Starts the next message. Waits for a message if there is a writer.
     async fn start(&mut self) -> Result<bool> {
         while self.waiting.is_empty() && self.has_writers {
             match self.inbox.recv().await {
@@ -267,7 +267,8 @@ impl Dialogue {
         }
     }
 
-    /// Takes an event of the turn; the last adds the turn to the conversation. None if the turn is over already.
+    /// Processes an event of the turn. The last event adds the turn to the conversation. Returns `None` if the turn
+    /// is already over.
     fn take(&mut self, event: Option<Result<Event>>) -> Option<Result<Event>> {
         let is_last = event.as_ref().is_none_or(|event| event.as_ref().map_or(true, Event::is_last));
         if is_last
@@ -280,7 +281,7 @@ impl Dialogue {
     }
 }
 
-/// Does something about the call where its protocol can. What it can't do is done on this side alone.
+/// Applies a command to the call if its protocol supports it. Otherwise the command takes effect on this side only.
 async fn refused(
     control: Option<Arc<dyn Control>>,
     act: impl FnOnce(Arc<dyn Control>) -> BoxFuture<'static, Result<()>>,

@@ -59,8 +59,8 @@ impl Candidate {
     }
 }
 
-/// The capabilities that have words of the request. A hit without any by its words lists those that are nearest by their meaning,
-/// which says something if it is one.
+/// Returns the capabilities that contain words of the request. If no capability contains a word, the hit lists those
+/// nearest by meaning, which is only informative for a single capability.
 fn matching(listed: Vec<CapabilityHit>) -> Vec<String> {
     let is_marked = |capability: &CapabilityHit| capability.snippet.contains("<b>");
     let (marked, others): (Vec<_>, Vec<_>) = listed.into_iter().partition(is_marked);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::fetch;
 
-/// The most agents that a search is asked for.
+/// Maximum number of agents requested in a search.
 const MAX_CANDIDATES: usize = 10;
 
 /// Client for finding and calling agents. Cloning is cheap and shares connections and tokens.
@@ -33,7 +33,7 @@ const MAX_CANDIDATES: usize = 10;
 pub struct Consumer(Arc<Context>);
 
 impl Consumer {
-    /// The consumer that an agent was found by.
+    /// Returns the consumer of an agent.
     pub(super) fn of(agent: &Agent) -> Consumer {
         Consumer(agent.context().clone())
     }
@@ -121,7 +121,7 @@ impl Consumer {
         Ok(agents)
     }
 
-    /// The agents that a search of the directory finds.
+    /// Searches the directory.
     pub(super) async fn search(&self, search: &Search) -> Result<Vec<Candidate>> {
         self.0.directory.search(search).await
     }

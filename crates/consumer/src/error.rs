@@ -238,12 +238,12 @@ impl Error {
     }
 }
 
-/// The source of [`Error::Unreachable`] where no connection was made, and the library's error isn't at hand.
+/// Source of [`Error::Unreachable`] if no connection was made and the library's error is not available.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection")]
 pub(crate) struct NoConnection;
 
-/// What an agent says of its failure: its text, else its data.
+/// Returns the agent's description of its failure: its text, or else its data.
 fn after_colon(message: &str, data: Option<&Value>) -> String {
     match data {
         _ if !message.is_empty() => format!(": {message}"),

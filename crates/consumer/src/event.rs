@@ -51,7 +51,7 @@ impl Event {
         }
     }
 
-    /// The events of parts that came at once: texts that follow each other are lines.
+    /// Converts the parts of a complete answer to events. Consecutive texts become lines.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = Part>) -> Vec<Event> {
         let mut events = Vec::new();
         for part in parts {

@@ -1,6 +1,7 @@
-//! Headers of requests: those that a form declares, those that the caller sets, and those with credentials.
+//! Headers of requests: headers declared by the form, headers set by the caller, and headers with credentials.
 //!
-//! A header that can't be sent ends the call: the agent may need it to grant access, or to tell its callers apart.
+//! A header that can't be sent ends the call, since the agent may need it for granting access or for distinguishing
+//! its callers.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -55,7 +56,7 @@ fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue)
     headers.append(name, value);
 }
 
-/// Fails for a credential that belongs into a body, where the body is the protocol's own.
+/// Fails for a credential in the body if the body is defined by the protocol.
 pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
     let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
     in_body.map_or(Ok(()), |one| {
@@ -68,7 +69,7 @@ fn setting(setting: String, reason: String) -> Error {
     Error::Setting { setting, reason }
 }
 
-/// A header, or the reason why there can't be one. The reason doesn't show the value, which may be a secret.
+/// Creates a header. The error describes the problem without showing the value, which may be a secret.
 fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderValue), String> {
     let own = HeaderName::try_from(name).map_err(|_| {
         format!("{name:?} can't be the name of a header, which is made of ASCII letters, digits, and some signs")
@@ -84,11 +85,11 @@ fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderVa
     Ok((own, value))
 }
 
-/// Returns the headers that the form declares (`htv:headers`), with the values of their variables; without those that the
-/// protocol itself sets, and optional ones (`mcp:isRequired`) whose variables have no value.
+/// Returns the headers declared by the form (`htv:headers`), with the values of their variables. Omits headers set by
+/// the protocol itself and optional headers (`mcp:isRequired`) whose variables have no value.
 ///
 /// # Errors
-/// [`Error::Setting`] for a variable without a value.
+/// [`Error::Setting`] for a required variable without a value.
 pub(super) fn declared_headers(call: &Call) -> Result<Vec<(String, String)>> {
     let declared = call.form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
     let mut headers = Vec::new();

@@ -16,7 +16,7 @@ use crate::{sacp::coerced, td::Violation};
 const TEXT_MEMBERS: [&str; 10] =
     ["message", "question", "query", "text", "prompt", "input", "content", "utterance", "request", "ask"];
 
-/// The shortest limit of a text that may be a conversation, in characters.
+/// Minimum length limit, in characters, of a text member that may contain a whole conversation.
 const MIN_TRANSCRIPT: u64 = 1000;
 
 /// The checked input of an affordance: data, binary content and URI variables.
@@ -28,8 +28,8 @@ pub(super) struct Input {
     pub(super) variables: Map<String, Value>,
 }
 
-/// Data as input: members that are URI variables, and not of the input, go into the URL. What the schema knows itself,
-/// constants and defaults of required members, need not be given. Everything is checked.
+/// Creates an input from data. Members that are URI variables rather than input are moved into the URL. Constants and
+/// defaults of required members are filled in from the schema. Everything is checked.
 pub(super) fn of_data(
     description: &Description,
     form: &Form,
@@ -65,7 +65,7 @@ pub(super) fn of_data(
     }
 }
 
-/// The URI variables of a request that takes no input.
+/// Returns the URI variables of a request without input.
 pub(super) fn of_variables(
     description: &Description,
     affordance: &Affordance,
@@ -79,7 +79,7 @@ pub(super) fn of_variables(
     }
 }
 
-/// The inputs of a tool whose request is a template: an input that is in the URL is a variable as well.
+/// Creates the input of a tool whose request is a template. An input used in the URL is also a variable.
 fn of_inputs(
     description: &Description,
     affordance: &Affordance,
@@ -117,8 +117,8 @@ fn of_inputs(
 /// The schemas of URI variables, by name.
 type Schemas<'d> = BTreeMap<&'d str, &'d Value>;
 
-/// The URI variables of the Thing, which its forms and those of its affordances may have, and of the affordance (TD 1.1,
-/// section 5.3.1.1), whose own are used where both have one of a name.
+/// Returns the schemas of the URI variables: those of the Thing, which apply to all of its forms, and those of the
+/// affordance (TD 1.1, section 5.3.1.1), which take precedence.
 fn variable_schemas<'d>(description: &'d Description, affordance: &Affordance) -> Schemas<'d> {
     let owners = [description.find(&Affordance::Thing), description.find(affordance)];
     let schemas = owners.into_iter().flatten().filter_map(|owner| owner.get("uriVariables")?.as_object());
@@ -195,8 +195,8 @@ fn add_known(schema: &Value, members: &mut Map<String, Value>) {
     }
 }
 
-/// A message as the answer to a question of an action that goes on: its data, or its text. The question decides what it has
-/// to be, and not the input of the action.
+/// Creates an input from a message that answers a question of a running action: its data, or its text. It is checked
+/// by the question rather than by the schema of the action.
 pub(super) fn of_answer(form: &Form, message: &Message) -> Result<Input> {
     let text = Some(spoken_text(message)).filter(|text| !text.is_empty()).map(Value::from);
     let mut values = message.all_data().cloned().chain(text);
@@ -216,8 +216,8 @@ pub(super) fn is_object(description: &Description, form: &Form) -> bool {
     schema.map_or_else(|| !variable_schemas(description, &form.affordance).is_empty(), is_object)
 }
 
-/// True if an action takes the text of a whole conversation: anything, a text, or an object with a text that is for messages by
-/// its name. One that may be only a few words long is for something else.
+/// True if an action accepts the text of a whole conversation: anything, a text, or an object with a text member
+/// whose name indicates messages. A text limited to a few words is for something else.
 pub(super) fn takes_transcript(description: &Description, form: &Form) -> bool {
     let Some(found) = description.find(&form.affordance) else { return false };
     let is_long = |schema: &Value| schema["maxLength"].as_u64().is_none_or(|length| length >= MIN_TRANSCRIPT);
@@ -252,7 +252,7 @@ pub(super) fn check_places(description: &Description, form: &Form, message: &Mes
     }
 }
 
-/// A message as the input of an action: its data as they are, its text where the schema has a place for it.
+/// Creates an input from a message: its data unchanged, and its text assigned to a suitable member of the schema.
 pub(super) fn of_message(
     description: &Description,
     form: &Form,
@@ -346,17 +346,17 @@ pub(super) fn with_instruction(
     Ok(Value::Object(members))
 }
 
-/// The input that a question is about, with the answer to it in its place.
+/// Input to which a question refers, with the answer filled in.
 #[derive(Debug, PartialEq)]
 pub(super) struct Answered {
     pub(super) members: Map<String, Value>,
-    /// Text for the member that takes a conversation, which is not among the members.
+    /// Text for the member that accepts a conversation, which is not among the members.
     pub(super) text: Option<String>,
 }
 
-/// Puts the answer to a question into the input that it is about: members of an object replace those of before. A text is the
-/// value of the member that the question names, else of the one that is for text, which gets the conversation as well if it takes
-/// one. `None` if the answer has no such place.
+/// Adds the answer to the input to which a question refers. Members of an object replace previous members. A text
+/// becomes the value of the member named in the question, or else of the text member; if that accepts a conversation,
+/// it receives the whole conversation. Returns `None` if there is no suitable member.
 pub(super) fn with_answer(
     description: &Description,
     form: &Form,
@@ -404,7 +404,7 @@ pub(super) fn with_answer(
     Some(Answered { members, text: None })
 }
 
-/// The only one of some names that a text has among its words.
+/// Returns the only name that occurs as a word in the text.
 fn named_in<'n>(text: &str, names: impl Iterator<Item = &'n String>) -> Option<&'n str> {
     let words: Vec<String> = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
     let mut named = names.filter(|name| words.contains(&name.to_lowercase()));
@@ -469,7 +469,7 @@ fn required_names(schema: &Value) -> Vec<&str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The member that text is put into: one whose name says so, else the only free text that is required, or there is.
+/// Returns the member for text: a member with a suitable name, or else the only required or only existing free text.
 fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<String> {
     let free: Vec<&String> =
         properties.iter().filter(|(_, schema)| is_free_text(schema)).map(|(name, _)| name).collect();
@@ -483,7 +483,7 @@ fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<Str
     named.copied().or(only).cloned()
 }
 
-/// The error about a text beside the data of a message for which the input has no member.
+/// Creates the error for a text alongside data if the input has no member for text.
 fn no_place(affordance: &Affordance, what: &str, schema: Option<&Value>) -> Error {
     let expected = schema.map(|schema| format!(", which is {}", summary(schema))).unwrap_or_default();
     let message = format!("the {what} has no place in it{expected}: there is no member for free text");
@@ -501,7 +501,7 @@ fn is_free_text(schema: &Value) -> bool {
         && schema.get("properties").is_none()
 }
 
-/// The schema of what an affordance takes.
+/// Returns the input schema of an affordance.
 fn input_schema<'d>(affordance: &Affordance, found: &'d Value) -> Option<&'d Value> {
     match affordance {
         Affordance::Action(_) => found.get("input"),

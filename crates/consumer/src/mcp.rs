@@ -1,30 +1,33 @@
-//! Tools of MCP servers: over streamable HTTP, over HTTP with Server-Sent Events (`mcp:transport` is `sse`), or in a program
-//! that is started and spoken to over stdio.
+//! Tools of MCP servers: over streamable HTTP, over HTTP with Server-Sent Events (`mcp:transport` is `sse`), or over
+//! stdio with a program started for the call.
 //!
-//! A form has the subprotocol `mcp` and names its tool by `mcp:tool`; one without a tool takes `{name, arguments}`. Each
-//! call has a connection of its own, and cancelling it notifies the server. Progress of the server is [`Event::Status`].
+//! The form has the subprotocol `mcp` and names its tool in `mcp:tool`; without a tool, the input is `{name,
+//! arguments}`. Each call has its own connection, and canceling it notifies the server. Progress reported by the
+//! server becomes [`Event::Status`].
 //!
-//! A description never says which program is started. Its form has a target such as `stdio:timetable`, and only a program
-//! that the caller gave that name ([`Mcp::program`]) is run for it.
+//! A description can't choose the program to start. The form has a target such as `stdio:timetable`, which refers to
+//! a program that the caller has allowed under that name ([`Mcp::program`]).
 //!
 //! # Questions
-//! A tool may ask its user (`elicitation`). The call ends with [`Event::InputRequired`](super::Event::InputRequired) then, whose
-//! message has the text of the question and, as data, its schema (`{"requestedSchema": …}`) or the URL that the user should open
-//! (`{"url": …}`). The next message of the conversation is the answer:
-//! - Data are the content. They have to satisfy the schema.
-//! - A text is the value of the schema's only property, or of the only required one, in the type of the property: `3`, `yes`, a choice
-//!   by its title. For several properties, it is a JSON object.
-//! - `{"action": "decline"}` declines the question and `{"action": "cancel"}` dismisses it, as data or as text. Where nothing is
-//!   to be filled in (a URL, a schema without properties), `yes`, `no` and `cancel` do.
+//! A tool may ask its user a question (`elicitation`). The call then ends with
+//! [`Event::InputRequired`](super::Event::InputRequired). Its message contains the text of the question and, as data,
+//! its schema (`{"requestedSchema": …}`) or a URL to be opened by the user (`{"url": …}`). The next message of the
+//! conversation is the answer:
+//! - Data is the content of the answer, and must satisfy the schema.
+//! - A text is the value of the schema's only property, or of its only required property, in the type of that
+//!   property: `3`, `yes`, or a choice by its title. For several properties, the text must be a JSON object.
+//! - `{"action": "decline"}` declines the question and `{"action": "cancel"}` dismisses it, as data or as text. If
+//!   there is nothing to fill in (a URL, or a schema without properties), `yes`, `no`, and `cancel` are accepted.
 //!
-//! In the protocol of 2026, the continuation of the conversation has all that the server needs. In those with sessions the call waits
-//! within this process: for ten minutes, and 64 calls of a consumer at most. [`Consumer::close`](super::Consumer::close) cancels them.
-//! If the call no longer waits, or the answer comes from another process, **the tool is called again and runs up to its question a
-//! second time**; questions with the same message get the same answers. This also happens where a server speaks the protocol of 2026
-//! and its tool asks in the way of the older ones.
+//! In the protocol of 2026, the continuation of the conversation contains everything required by the server. In
+//! protocols with sessions the call waits in this process for up to ten minutes, with at most 64 waiting calls per
+//! consumer; [`Consumer::close`](super::Consumer::close) cancels them. If the call no longer waits, or the answer is
+//! sent by another process, **the tool is called again and runs up to its question a second time**; questions with
+//! the same message receive the same answers. The same happens if the server speaks the protocol of 2026 but its tool
+//! asks in the way of older protocols.
 //!
-//! A call may ask 32 questions of 64 KiB each; several at once are asked one after another. Models (`sampling`) and folders (`roots`)
-//! are not offered.
+//! A call may ask up to 32 questions of 64 KiB each; simultaneous questions are asked one by one. Models (`sampling`)
+//! and folders (`roots`) are not offered.
 //!
 //! | pattern of LMOS | shown by (`tests/bindings/mcp.rs`, `mcp_questions.rs`) |
 //! |---|---|
@@ -115,7 +118,8 @@ impl Binding for Mcp {
 }
 
 impl Mcp {
-    /// Goes on with a call whose question the input answers: with the one that is held, else by a repeated one.
+    /// Continues a call whose question is answered by the input: the waiting call if there is one, otherwise a
+    /// repeated call.
     async fn go_on(&self, mut call: Call, mut asking: Asking) -> Result<Exchange> {
         if matches!(&call.request, Request::Invoke { parts, .. } if !parts.is_empty()) {
             return Err(Error::Unsupported { what: "binary content as the answer to a tool of MCP".into() });

@@ -1,4 +1,4 @@
-//! Messages: what is asked and what is answered, in parts.
+//! Messages between callers and agents, consisting of parts.
 
 use std::{borrow::Cow, fmt, path::Path};
 
@@ -204,7 +204,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// The text of a part; `None` if it has none.
+/// Returns the text of a part, or `None` if it contains no text.
 fn text_of(part: &Part) -> Option<Cow<'_, str>> {
     match part {
         Part::Text { text } => Some(text.into()),

@@ -1,8 +1,8 @@
 //! Agents behind an MQTT broker: MQTT 5, with response topics and correlation data.
 //!
-//! A form's target names the broker, `mqtt://broker:1883` or `mqtts://broker:8883`; what it is about is its `mqv:topic` (or
-//! `mqv:filter`), else the path of the target, else the topics of LMOS: `{thing}/actions/{name}`, `{thing}/events/{name}`,
-//! `{thing}/properties/{name}`.
+//! The target of a form names the broker, `mqtt://broker:1883` or `mqtts://broker:8883`. The topic is given by
+//! `mqv:topic` or `mqv:filter`, or else by the path of the target. If both are missing, the topics of LMOS are used:
+//! `{thing}/actions/{name}`, `{thing}/events/{name}`, `{thing}/properties/{name}`.
 //!
 //! | request | what happens |
 //! |---|---|
@@ -11,8 +11,9 @@
 //! | read a property | its topic is subscribed to: the value is the first message, which is retained as a rule |
 //! | write a property | the value is published, at QoS 1 |
 //!
-//! An answer ends the call, unless it is a message of the LMOS protocol (`actionStatus`) whose status isn't final: so one
-//! request has several responses. Each call has a connection of its own, with a session that ends with it.
+//! An answer ends the call, unless it is an LMOS message (`actionStatus`) with a status that isn't final; so a
+//! request may have several responses. Each call has its own connection, with a session that ends with the
+//! connection.
 //!
 //! | pattern of LMOS | shown by (`tests/bindings/mqtt.rs`) |
 //! |---|---|
@@ -153,7 +154,7 @@ fn topic(call: &Call) -> Result<String> {
     Ok(topic)
 }
 
-/// The quality of service that a form asks for; at least once unless it does.
+/// Returns the quality of service requested by a form; at least once by default.
 fn quality(form: &Form) -> QoS {
     let level = form.members.get("mqv:qos");
     let level = level.and_then(|level| level.as_u64().or_else(|| level.as_str()?.parse().ok()));
@@ -175,7 +176,7 @@ struct Connection {
     client: AsyncClient,
     events: EventLoop,
     target: String,
-    /// Messages that came while something else was waited for, the bytes that they occupy, and the most that they may.
+    /// Messages received while waiting for other packets, with their size in bytes and its maximum.
     received: VecDeque<Publish>,
     held: usize,
     max_bytes: usize,
@@ -278,7 +279,7 @@ impl Connection {
     }
 }
 
-/// The bytes that a stored message occupies, roughly.
+/// Returns the approximate memory size of a message in bytes.
 fn size_of_message(message: &Publish) -> usize {
     let properties = message.properties.iter().flat_map(|properties| &properties.user_properties);
     let properties = properties.map(|(name, value)| size_of::<(String, String)>() + name.len() + value.len());
@@ -289,7 +290,7 @@ fn size_of_message(message: &Publish) -> usize {
 struct Messages {
     connection: Connection,
     reader: Reader,
-    /// The correlation data that answers have to carry; none for a subscription or a read.
+    /// Correlation data required in answers, or `None` for a subscription or a read.
     correlation: Option<Vec<u8>>,
     left: VecDeque<Event>,
     is_over: bool,

@@ -52,7 +52,7 @@ impl Network {
         self.connections.addresses(host, port).await.map_err(refused)
     }
 
-    /// The configuration of TLS for protocols that connect themselves: it trusts whom HTTP trusts.
+    /// Returns the TLS configuration for protocols with their own connections, with the same trust anchors as HTTP.
     #[cfg(feature = "mqtt")]
     pub(super) fn tls(&self) -> rustls::ClientConfig {
         self.connections.tls()

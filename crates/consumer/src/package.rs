@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Maximum number of packages that are shown.
 const MAX_SHOWN: usize = 4;
 
-/// Tells how the server of a description is run and spoken to, if it is one that callers run themselves.
+/// Returns instructions for running and connecting to the server, if it is published as packages for local use.
 pub(super) fn instructions(description: &Value) -> Option<String> {
     let packages = description.get("mcp:packages").and_then(Value::as_array)?;
     // In the configuration of a client.
@@ -58,7 +58,7 @@ fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
     Some(instruction)
 }
 
-/// The URL of a transport with the values that arguments and environment variables have by default.
+/// Returns the URL of a transport with the default values of arguments and environment variables.
 fn with_defaults(url: &str, package: &Value) -> String {
     let variables = package.pointer("/mcp:transport/mcp:variables").and_then(Value::as_object).into_iter().flatten();
     let lists = ["mcp:packageArguments", "mcp:runtimeArguments", "mcp:environmentVariables"];
@@ -75,7 +75,7 @@ fn with_defaults(url: &str, package: &Value) -> String {
     })
 }
 
-/// The inputs that callers have to give, and those with a value.
+/// Returns the inputs that callers must provide, and those with a value.
 fn inputs<'p>(owner: &'p Value, list: &str) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
     let listed = owner.get(list).and_then(Value::as_array).into_iter().flatten();
     listed.filter_map(|input| {

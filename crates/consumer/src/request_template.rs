@@ -1,8 +1,9 @@
-//! Requests of tools that came from Open Agent Spec: a template in the form, filled in with the input of the action.
+//! Requests of tools from Open Agent Spec: a template in the form, filled in with the input of the action.
 //!
-//! The form has the template in `agentspec:request`; its members are `http_method`, `headers`, `data` and `url_allow_list`,
-//! those of a RemoteTool. `{{name}}` stands for the input of that name, anywhere but in the host of the URL. It is filled in as text
-//! (Agent Spec, "Specifying inputs through placeholders"): values other than strings as JSON.
+//! The template is in `agentspec:request`, with the members `http_method`, `headers`, `data`, and `url_allow_list` of
+//! a RemoteTool. `{{name}}` is a placeholder for the input with that name, anywhere but in the host of the URL. It is
+//! replaced by text (Agent Spec, "Specifying inputs through placeholders"): values other than strings are inserted as
+//! JSON.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -23,17 +24,17 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{[\s\x1c-\x1f]*([\p{L}\p{N}_]+)[\s\x1c-\x1f]*\}\}").expect("the expression is valid")
 });
 
-/// Headers that select the server, or say where a request ends.
+/// Headers that select the server or delimit requests.
 const OF_CONNECTION: [&str; 8] =
     ["host", "connection", "content-length", "expect", "keep-alive", "te", "transfer-encoding", "upgrade"];
 
-/// The name of the only member of a reference, which stands for a credential that a description doesn't have.
+/// Name of the only member of a reference, which stands for a credential missing in the description.
 const REFERENCE: &str = "$component_ref";
 
 /// The inputs of a tool, by name.
 type Inputs = Map<String, Value>;
 
-/// The parts of a request that are made of inputs.
+/// Parts of a request generated from inputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestTemplate<'f> {
     members: &'f Map<String, Value>,
@@ -41,7 +42,7 @@ pub(super) struct RequestTemplate<'f> {
 }
 
 impl<'f> RequestTemplate<'f> {
-    /// The template of a form; none if the request is that of the form itself.
+    /// Returns the template of a form, or `None` if the form itself describes the request.
     pub(super) fn of(form: &'f Form) -> Option<RequestTemplate<'f>> {
         let members = form.members.get("agentspec:request")?.get("@value")?.as_object()?;
         Some(RequestTemplate { members, affordance: &form.affordance })
@@ -53,7 +54,7 @@ impl<'f> RequestTemplate<'f> {
         method.map(|method| self.filled(method, inputs, "http_method")).transpose()
     }
 
-    /// The headers that are made of inputs, but for those that a credential takes the place of.
+    /// Returns the headers generated from inputs, except for those replaced by a credential.
     pub(super) fn headers(&self, inputs: &Inputs, granted: &[Authorization]) -> Result<Vec<(String, String)>> {
         let is_granted = |header: &str| {
             granted
@@ -84,7 +85,7 @@ impl<'f> RequestTemplate<'f> {
         Ok(headers)
     }
 
-    /// The names of the headers whose inputs the caller gives, as data or as variables.
+    /// Returns the names of headers whose inputs are supplied by the caller, as data or as variables.
     pub(super) fn given_headers(&self, data: &Inputs, variables: &Inputs) -> Vec<String> {
         let is_there = |name: &str| data.contains_key(name) || variables.contains_key(name);
         let is_given = |template: &str| PLACEHOLDER.captures_iter(template).all(|found| is_there(&found[1]));
@@ -92,7 +93,7 @@ impl<'f> RequestTemplate<'f> {
         given.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// The names of the inputs that a header is made of.
+    /// Returns the names of the inputs used in a header.
     pub(super) fn inputs_of_header(&self, header: &str) -> Vec<String> {
         let found = self.header_templates().filter(|(name, _)| name.eq_ignore_ascii_case(header));
         let names = found.flat_map(|(_, value)| PLACEHOLDER.captures_iter(value).map(|found| found[1].to_owned()));
@@ -159,8 +160,8 @@ impl<'f> RequestTemplate<'f> {
         })
     }
 
-    /// The name of a member. To the language only values have placeholders, to its SDK names as well: what is no input of the
-    /// tool is text.
+    /// Fills in the name of a member. The language allows placeholders only in values, but its SDK also in names.
+    /// Names that aren't inputs of the tool are left as text.
     fn filled_name(&self, name: &str, inputs: &Inputs, pointer: &str) -> Result<String> {
         match self.is_given(name, inputs) {
             true => self.filled(name, inputs, pointer),
@@ -200,7 +201,7 @@ impl<'f> RequestTemplate<'f> {
     }
 }
 
-/// The name of an input as that of a variable in a URI template stands for it.
+/// Decodes the name of an input from a variable of a URI template.
 pub(super) fn input_name(variable: &str) -> Cow<'_, str> {
     percent_decode_str(variable).decode_utf8_lossy()
 }

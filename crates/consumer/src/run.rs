@@ -1,17 +1,17 @@
-//! Chains of agents, run: each node calls an agent, and what it answers decides what comes next.
+//! Execution of chains of agents: each node calls an agent, and its answer determines the next nodes.
 //!
-//! Beside what [`sacp`](crate::sacp) says of chains:
-//! - An agent is found by its id, or by a capability ([`Router`](super::Router)). One whose description stands in the chain itself is
-//!   used where no agent is registered under that id; like one that was found, it is sent no credential that names no
-//!   origin.
-//! - An answer is read as SACP where it is a response of it. Of another, the text is the message and its data are the
-//!   data (what isn't an object is its member `result`), unless the action declares `sacp:Response`: then what can't
-//!   be read is a failure, as section 7.2 of the specification has it.
-//! - A node with `sacp` tells its agent to answer so ([`Settings::sacp_instructions`](super::Settings::sacp_instructions)), and
-//!   takes what isn't a response for a failure.
-//! - An agent that a later one asks to try again gets the same input with the instruction: as the member `instruction` or
-//!   another one for free text, or as a text beside it where the agent takes messages.
-//! - A call that fails is a failure of its node, which edges with `on_error` go on from.
+//! In addition to the rules of [`sacp`](crate::sacp):
+//! - An agent is found by its id or by a capability ([`Router`](super::Router)). If no agent is registered under the
+//!   id, a description contained in the chain is used. Like an agent found by a search, it receives no credential
+//!   without an origin.
+//! - An answer that is a SACP response is read as such. Otherwise its text is the message and its data is the data
+//!   (values other than objects become the member `result`). If the action declares `sacp:Response`, an unreadable
+//!   answer is a failure, as specified in section 7.2.
+//! - A node with `sacp` instructs its agent to answer in SACP
+//!   ([`Settings::sacp_instructions`](super::Settings::sacp_instructions)), and treats any other answer as a failure.
+//! - If a later agent requests another attempt, the agent receives the same input with the instruction: in the member
+//!   `instruction` or another free-text member, or as an additional text if it accepts messages.
+//! - A failed call is a failure of its node, which can be handled by edges with `on_error`.
 
 mod call;
 mod event;
@@ -44,9 +44,9 @@ use crate::sacp::{Chain, Outcome, Place, State, Task};
 
 /// Maximum total time for the calls of a run unless it is set.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// The most agents that a run calls unless it is set.
+/// Default maximum number of calls of a run.
 const MAX_CALLS: u32 = 1000;
-/// The most agents that a run calls at the same time.
+/// Maximum number of parallel calls of a run.
 const MAX_PARALLEL: usize = 16;
 /// Maximum number of unread events; calls wait while there are as many.
 const MAX_EVENTS: usize = 64;
@@ -97,7 +97,7 @@ pub struct Run {
     spent: Duration,
     under_way: Vec<(Place, BoxFuture<'static, Answered>)>,
     controls: Controls,
-    /// The questions that were reported.
+    /// Questions already reported.
     asked: HashSet<Place>,
     ready: VecDeque<RunEvent>,
     events: mpsc::Receiver<RunEvent>,
@@ -292,7 +292,7 @@ impl Run {
         }
     }
 
-    /// Begins the calls that are due, and drops those that aren't any more.
+    /// Starts calls that are due, and drops calls that no longer are.
     fn begin(&mut self) {
         let due = self.chain.due(&self.state);
         let is_due = |place: &Place| due.iter().any(|due| due.place == *place);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Error, Result};
 use crate::td::{Violation, internal::DataSchema};
 
-/// The most violations that are reported.
+/// Maximum number of reported violations.
 pub(super) const MAX_VIOLATIONS: usize = 20;
 
 /// Checks data against a schema of a description and returns the violations.
@@ -14,7 +14,7 @@ pub(super) fn check_data(schema: &Value, data: &Value, id: &str) -> Result<Vec<V
     Ok(schema.violations(data, MAX_VIOLATIONS))
 }
 
-/// The error of a schema that can't be used.
+/// Creates the error for an unusable schema.
 pub(super) fn unusable(id: &str, reason: &str) -> Error {
     Error::InvalidDescription { id: id.to_owned(), reason: format!("a schema in it can't be used: {reason}") }
 }

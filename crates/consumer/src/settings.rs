@@ -167,7 +167,7 @@ impl Settings {
         self
     }
 
-    /// Marks the credentials as given for one agent.
+    /// Marks the credentials as given for a specific agent.
     pub(super) fn for_agent(mut self) -> Settings {
         self.credentials.values_mut().for_each(|credential| credential.is_for_agent = true);
         self

@@ -1,4 +1,4 @@
-//! Several agents that can do the same: the first that answers, and the best of a capability.
+//! Several agents with the same abilities: fallback, and routing by capability.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Agent, Consumer, Conversation, Error, Message, Result, Search};
 
 /// Maximum time for a router to connect to an agent.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
-/// The most agents that a router compares.
+/// Maximum number of agents compared by a router.
 const MAX_CANDIDATES: usize = 10;
 
 /// Fallback over several agents: a message is sent to the first agent, then to the second if the first fails, and so

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{Error, Form, Result};
 
-/// What stands for a credential in a text, and in the query of a URL.
+/// Replacement for a credential in a text or in the query of a URL.
 pub(super) const STAND_IN: &str = "[redacted]";
 const STAND_IN_OF_QUERY: &str = "redacted";
 
-/// Checks that a form has no stand-in where a credential would be sent.
+/// Checks that the form doesn't contain a stand-in in place of a credential.
 ///
 /// # Errors
 /// [`Error::Setting`] with the member of the form.

@@ -25,7 +25,7 @@ const RESERVED: &AsciiSet = &UNRESERVED
     .remove(b'=')
     .remove(b'%');
 
-/// The rules by which an expression is expanded, one set for each operator (RFC 6570, appendix A).
+/// Rules for expanding expressions with an operator (RFC 6570, appendix A).
 struct Style {
     first: &'static str,
     separator: &'static str,
@@ -44,8 +44,8 @@ struct Variable<'t> {
     explodes: bool,
 }
 
-/// The template with the values of its variables. An undefined one is left out; its name is returned if it stands
-/// where nothing can be left out: in the path.
+/// Expands a template. Undefined variables are omitted; if an undefined variable can't be omitted because it is part
+/// of the path, returns its name as the error.
 pub(super) fn expand(template: &str, values: &Map<String, Value>) -> Result<String, String> {
     let mut expanded = String::with_capacity(template.len());
     for (index, part) in template.split('{').enumerate() {
@@ -76,8 +76,7 @@ pub(super) fn expand(template: &str, values: &Map<String, Value>) -> Result<Stri
     Ok(expanded)
 }
 
-/// True if the path of a URL has segments that readers of URLs take for the folder itself or the one above: `.` and `..`, encoded
-/// or not.
+/// True if the path of a URL contains dot segments (`.` or `..`), encoded or not.
 pub(super) fn has_dot_segments(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let is_dot = |character: &str| matches!(character, "." | "%2e" | "%2E");

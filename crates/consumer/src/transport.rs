@@ -1,7 +1,7 @@
-//! Requests over HTTP on behalf of a call: credentials, redirects, and bounded answers.
+//! HTTP requests of a call: credentials, redirects, and size limits of answers.
 //!
-//! What is sent goes to the origin that the credentials were resolved for, and to no other: a redirect that leads
-//! elsewhere ends the call. Answers are read up to a limit, event streams event by event.
+//! Requests are sent only to the origin for which the credentials were resolved; a redirect to another origin ends
+//! the call. Answers are limited in size, event streams by event.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 /// Maximum number of its characters that are repeated.
 const MAX_DETAIL: usize = 300;
 
-/// Sends the requests of one call.
+/// Sender of a call's requests.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
     network: Network,
@@ -35,11 +35,11 @@ pub(super) struct Transport {
     /// Maximum number of consecutive bytes without content, such as ids and comments of an event stream. `None` for a
     /// subscription, which may have nothing to say for years.
     max_silence: Option<usize>,
-    /// The only origin that is called; none: any.
+    /// The only allowed origin; `None` allows any.
     origin: Option<String>,
 }
 
-/// A request that isn't sent yet.
+/// A request to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
     pub(super) method: Method,
@@ -48,7 +48,7 @@ pub(super) struct Outgoing {
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// An answer whose body isn't read yet. Its status is one of success.
+/// A successful answer whose body has not been read.
 pub(super) struct Incoming {
     pub(super) status: u16,
     pub(super) response: Response,
@@ -98,7 +98,7 @@ impl Transport {
         self
     }
 
-    /// Requests without credentials, such as the one for a token.
+    /// Creates a transport without credentials, for example for token requests.
     pub(super) fn plain(network: &Network, max_bytes: usize) -> Transport {
         Transport {
             network: network.clone(),
@@ -111,10 +111,10 @@ impl Transport {
         }
     }
 
-    /// Puts keys that belong into the body there.
+    /// Adds the keys that are sent in the body.
     ///
     /// # Errors
-    /// [`Error::Setting`] where the body has no place for one: nothing is sent without it.
+    /// [`Error::Setting`] if a key can't be added to the body; the request is not sent without it.
     pub(super) fn add_to_body(&self, body: &mut Value) -> Result<()> {
         for Authorization { scheme, grant } in &self.authorization {
             let (secret, Place::Body(name)) = parts(grant) else { continue };
@@ -205,8 +205,8 @@ impl Transport {
     }
 }
 
-/// Inserts a value where a JSON Pointer (RFC 6901) leads, and what is missing on the way (TD 1.1, section 5.3.3.1). False
-/// where something else is in the way.
+/// Inserts a value at a JSON Pointer (RFC 6901), creating missing objects (TD 1.1, section 5.3.3.1). Returns false if
+/// another value is in the way.
 fn insert(body: &mut Value, pointer: &str, value: Value) -> bool {
     let mut place = body;
     for token in pointer.split('/').skip(1) {
@@ -239,7 +239,7 @@ fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
     })
 }
 
-/// The origin of a URL: scheme, host and port. None where it isn't known, as in a template.
+/// Returns the origin of a URL: scheme, host, and port. Returns `None` if it is unknown, for example in a template.
 pub(super) fn origin(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
     let host = url.host_str().filter(|host| !host.is_empty() && !host.contains(['{', '%']))?;
@@ -290,7 +290,7 @@ impl Incoming {
         })
     }
 
-    /// The body as server-sent events. It ends where the server ends it.
+    /// Returns the body as server-sent events, until the server closes the stream.
     pub(super) fn blocks(self) -> impl Stream<Item = Result<Block>> + Send {
         let (url, max_bytes, max_silence) = (self.url.clone(), self.max_bytes, self.max_silence);
         let state = (Box::pin(self.pieces()), Parser::default(), url, 0);
@@ -376,7 +376,7 @@ impl Lines {
         self.held.extend_from_slice(piece);
     }
 
-    /// Returns the next complete line that isn't blank. Once there is none, only the incomplete one is held.
+    /// Returns the next complete line that isn't blank, or `None` if only an incomplete line is left in the buffer.
     fn next_line(&mut self) -> Option<String> {
         while let Some(length) = self.held[self.searched..].iter().position(|byte| *byte == b'\n') {
             let end = self.searched + length;

@@ -1,13 +1,14 @@
-//! One turn: a message or an input goes to an agent, and what follows until it is the caller's turn again: a result, a failure,
-//! or a question.
+//! A turn: a message or an input is sent to an agent, followed by events until it is the caller's turn again with a
+//! result, a failure, or a question.
 //!
-//! Every command and every call of the library goes through here, so that an agent is understood the same whoever asks, and
-//! however the answer comes. A turn
+//! All commands and library calls use turns, so answers are interpreted the same way for every caller and every kind
+//! of answer. A turn
 //! 1. sends the request ([`Agent::perform`]);
-//! 2. passes on the pieces of the answer, but holds back what may become a response of SACP, which people don't read;
-//! 3. waits while the agent goes on by itself: it queries the task, and receives its events again if their stream broke;
-//! 4. reads the answer with [`read_answer`](crate::sacp::read_answer), and ends with [`Event::Done`], [`Event::InputRequired`], or
-//!    an error. A failure that the agent reports is no error here: its reply has the state, text, and data.
+//! 2. forwards the pieces of the answer, but holds back a possible SACP response, which isn't meant for people;
+//! 3. waits while the agent continues by itself: it queries the task, and resumes its event stream if it broke;
+//! 4. reads the answer with [`read_answer`](crate::sacp::read_answer), and ends with [`Event::Done`],
+//!    [`Event::InputRequired`], or an error. A failure reported by the agent is not an error here: its reply contains
+//!    the state, text, and data.
 
 mod withheld;
 
@@ -28,23 +29,23 @@ use super::{
 };
 use crate::sacp::{Answer, Kind, Sacp};
 
-/// The pause before an agent is asked for the first time how its work goes. Each is half as long again as the one before.
+/// Pause before the first query for the state of the work. Each further pause is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest of these pauses.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// How often in a row an agent that works on a task is asked again after a failure, although nothing came in between.
 const MAX_ATTEMPTS: u32 = 4;
-/// The most bytes that are kept of an answer that is forwarded.
+/// Maximum size in bytes of the stored part of a forwarded answer.
 const MAX_FORWARDED: usize = 256 * 1024;
 
-/// A turn under way. Dropping it cancels the call where the protocol can.
+/// A running turn. Dropping it cancels the call if the protocol supports that.
 pub(super) struct Turn {
     agent: Agent,
     affordance: Affordance,
-    /// The form and binding that the request was sent by.
+    /// Form and binding of the request.
     choice: Option<Choice>,
     sacp: Sacp,
-    /// What the description and the caller say of responses in SACP.
+    /// Whether SACP responses are expected, according to the description and the caller.
     expected: Sacp,
     /// True if work that goes on without the caller is waited for.
     waits: bool,
@@ -56,21 +57,21 @@ pub(super) struct Turn {
     control: Option<Arc<dyn Control>>,
     /// Cancels the task of an agent that goes on when the turn is dropped.
     guard: Option<CancelOnDrop>,
-    /// The stream that broke off, while nothing came since.
+    /// Error of a stream that broke, until further events arrive.
     broken: Option<Error>,
     continuation: Continuation,
     builder: AnswerBuilder,
     withheld: Withheld,
-    /// What is to be passed on next.
+    /// Events to be returned next.
     ready: VecDeque<Result<Event>>,
-    /// The status that was passed on last.
+    /// Last forwarded status.
     status: Option<Status>,
     started: Instant,
     pause: Duration,
     /// Failures in a row of asking how the work goes.
     failures: u32,
     calls: u32,
-    /// What the agent said of its work when it was asked last.
+    /// Last interim message of the agent about its work.
     interim: Message,
     end: Option<End>,
 }
@@ -78,11 +79,11 @@ pub(super) struct Turn {
 /// How a turn ended.
 #[derive(Debug)]
 pub(super) struct End {
-    /// The reply, whole, as it was read. One whose answer can't be used is as it came.
+    /// Complete reply. If the answer is unusable, contains the answer as received.
     pub(super) reply: Reply,
-    /// What the agent said at the end: all of the answer, unless pieces came before a question or the reason of a failure.
+    /// Final message of the agent: the whole answer, unless pieces preceded a question or the reason for a failure.
     pub(super) last: Message,
-    /// What was read of it.
+    /// Result of reading the answer.
     pub(super) answer: Answer,
 }
 
@@ -103,7 +104,8 @@ enum Phase {
 }
 
 impl Turn {
-    /// A turn that sends nothing before it is polled. `waits`: until the agent is done or asks.
+    /// Creates a turn. Nothing is sent before it is polled. With `waits`, the turn waits until the agent is done or
+    /// asks a question.
     pub(super) fn new(agent: &Agent, affordance: Affordance, intent: Intent, waits: bool) -> Turn {
         let settings = agent.settings();
         let (caller, target) = (agent.clone(), affordance.clone());
@@ -135,21 +137,21 @@ impl Turn {
         }
     }
 
-    /// The same turn with answers read as responses of SACP or not, whatever the settings say.
+    /// Sets whether answers are read as SACP responses, overriding the settings.
     pub(super) fn reading(self, sacp: Sacp) -> Turn {
         Turn { sacp, expected: self.agent.sacp_of_messages(&self.affordance, sacp), ..self }
     }
 
-    /// The same turn for a stream that may be endless: the reply at the end of a long one is empty.
+    /// Sets forwarding of a possibly endless stream. The reply at the end of a long stream is empty.
     pub(super) fn forwarding(self) -> Turn {
         let limit = self.agent.settings().answer_bytes().min(MAX_FORWARDED);
         Turn { gathers: false, builder: AnswerBuilder::new(self.agent.id(), limit), ..self }
     }
 
-    /// Sends the request, unless it was sent.
+    /// Sends the request, unless it was already sent.
     ///
     /// # Errors
-    /// What the call fails with before an answer begins. A failure that the agent reports is passed on by [`Turn::next`].
+    /// Errors before the answer begins. A failure reported by the agent is returned by [`Turn::next`].
     pub(super) async fn begin(&mut self) -> Result<()> {
         let Phase::Beginning(beginning) = &mut self.phase else { return Ok(()) };
         match beginning.await {
@@ -166,7 +168,7 @@ impl Turn {
         }
     }
 
-    /// The next event; none after the last. Dropping the future loses nothing.
+    /// Returns the next event, or `None` after the last. Canceling the future loses no event.
     pub(super) async fn next(&mut self) -> Option<Result<Event>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -190,10 +192,10 @@ impl Turn {
         }
     }
 
-    /// Goes on to the end of the turn.
+    /// Runs the turn to its end.
     ///
     /// # Errors
-    /// What ends the turn without a reply that can be used.
+    /// Errors that end the turn without a usable reply.
     pub(super) async fn finish(&mut self) -> Result<End> {
         while let Some(event) = self.next().await {
             event?;
@@ -206,12 +208,12 @@ impl Turn {
         self.end.take()
     }
 
-    /// Control of the call; none before it began, or if its protocol has none.
+    /// Returns the control of the call, or `None` if the call hasn't started or the protocol doesn't support control.
     pub(super) fn control(&self) -> Option<Arc<dyn Control>> {
         self.control.clone()
     }
 
-    /// Requests that were sent: one, and those that asked how the work goes.
+    /// Returns the number of requests sent, including queries for the state of the work.
     pub(super) fn calls(&self) -> u32 {
         self.calls
     }
@@ -268,7 +270,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Adds an event to the answer. Of one that is forwarded, nothing is kept once it is too long.
+    /// Adds an event to the answer. If a forwarded answer becomes too long, its content is discarded.
     fn keep(&mut self, event: &Event) -> Result<()> {
         if !self.is_kept {
             return Ok(());
@@ -283,7 +285,7 @@ impl Turn {
         }
     }
 
-    /// The end of an exchange, which is that of the turn unless the agent goes on.
+    /// Handles the end of an exchange, which is also the end of the turn unless the agent continues.
     fn take_reply(&mut self, mut reply: Reply) -> Result<()> {
         let Continuation { context, task } = std::mem::take(&mut self.continuation);
         reply.continuation.context = reply.continuation.context.or(context);
@@ -342,8 +344,8 @@ impl Turn {
         self.fail(error)
     }
 
-    /// The agent within the time that is left, and the pause before it is asked again. The task is cancelled if nobody waits for
-    /// it any longer.
+    /// Returns the agent with the remaining time limit, and the pause before the next query. The task is canceled if
+    /// nobody waits for it any longer.
     fn follow_up(&mut self) -> Result<(Agent, Affordance, Duration)> {
         let limit = self.agent.settings().whole_timeout();
         let left = limit.saturating_sub(self.started.elapsed());
@@ -360,7 +362,7 @@ impl Turn {
         Ok((within, self.affordance.clone(), pause))
     }
 
-    /// The end of the turn by an error. What the agent itself reports as its failure is a reply.
+    /// Ends the turn with an error. A failure reported by the agent itself becomes a reply.
     fn fail(&mut self, error: Error) -> Result<()> {
         match error {
             Error::Failed { state, message, data } => {
@@ -372,7 +374,7 @@ impl Turn {
         }
     }
 
-    /// Reads the answer, and passes on what people haven't seen of it.
+    /// Reads the answer, and returns the part that has not been shown yet.
     fn finish_with(&mut self, mut reply: Reply) -> Result<()> {
         self.phase = Phase::Over;
         if let Some(guard) = self.guard.take() {
@@ -443,7 +445,7 @@ fn textual(message: &Message) -> impl Iterator<Item = Part> {
     message.parts.iter().filter(is_textual).cloned().collect::<Vec<_>>().into_iter()
 }
 
-/// What is new of an artifact that comes whole: all of it, the text after what is known, or nothing.
+/// Returns the new part of a complete artifact: all of it, the text after the known text, or nothing.
 fn unshown(known: &AnswerBuilder, artifact: &Artifact) -> Option<Event> {
     let whole = || Some(Event::Artifact(artifact.clone()));
     let Some(before) = known.artifact(&artifact.id).filter(|before| !before.parts.is_empty()) else { return whole() };

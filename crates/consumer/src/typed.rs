@@ -1,4 +1,4 @@
-//! Answers of a type: its schema is sent where the protocol can, and checked on return.
+//! Typed answers: the schema is sent if the protocol supports that, and checked on return.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

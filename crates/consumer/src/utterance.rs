@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Continuation, Description, Message, Part, Request, Result, Role, choose::Choice, input};
 
-/// A message, with what an agent needs to know that doesn't remember the conversation.
+/// A message, with the context required by an agent that doesn't remember the conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utterance {
     pub(super) message: Message,
@@ -13,18 +13,18 @@ pub(super) struct Utterance {
     /// Instructions for the agent's behavior.
     pub(super) prompt: Option<String>,
     pub(super) continuation: Continuation,
-    /// The input that an open question is about.
+    /// Input to which an open question refers.
     pub(super) input: Option<Map<String, Value>>,
     /// True if the answer may come in pieces.
     pub(super) stream: bool,
-    /// The JSON Schema that the answer should satisfy.
+    /// JSON Schema for the answer.
     pub(super) schema: Option<Value>,
 }
 
 impl Utterance {
-    /// The request by a form, and its URI variables. An agent that doesn't know the conversation gets the prompt and the
-    /// history before the message: the history only if its binding or its action takes one, since an action that takes a city
-    /// would search for one with the name of a whole conversation.
+    /// Returns the request for a form, and its URI variables. For an agent that doesn't know the conversation, the
+    /// prompt and the history are put before the message. The history is included only if the binding or the action
+    /// accepts it: an action whose input is a city would otherwise look up a city named like the whole conversation.
     pub(super) fn request(
         &self,
         description: &Description,
@@ -68,14 +68,15 @@ impl Utterance {
         Ok((Request::Invoke { input: data, parts, continuation, stream }, variables))
     }
 
-    /// The input of an action that doesn't remember its question, with the answer in it.
+    /// Returns the input of an action that doesn't remember its question, with the answer filled in.
     fn answered(&self, description: &Description, choice: &Choice) -> Option<input::Answered> {
         let before = self.input.as_ref().filter(|_| !choice.fit.takes_messages)?;
         let asked = self.history.iter().rev().find(|message| message.role == Role::Agent)?;
         input::with_answer(description, &choice.form, before, &asked.text(), &self.message)
     }
 
-    /// The input that a question in reply to this is about: an object, as the action declares it.
+    /// Returns the input to which a question in reply to this message would refer: an object, as declared by the
+    /// action.
     pub(super) fn input(&self, description: &Description, choice: &Choice) -> Option<Map<String, Value>> {
         if let Some(input::Answered { members, text }) = self.answered(description, choice) {
             return if text.is_none() { Some(members) } else { self.input.clone() };

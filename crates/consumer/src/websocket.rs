@@ -1,9 +1,9 @@
 //! The LMOS protocol over WebSocket: forms with the subprotocol `lmosprotocol`.
 //!
-//! Each call has a connection of its own. What belongs to it has one `correlationID`; answers refer to that, or to the
-//! `messageID` of what they answer. Binary frames carry media, in both directions: the bytes of a request follow its message, and
-//! what an agent sends is [`Event::Media`] between the statuses of the action. The answer to a question (`input-required`) has the
-//! `correlationID` of the action that asked.
+//! Each call has its own connection. All of its messages have the same `correlationID`; answers refer to it, or to
+//! the `messageID` of the request. Binary frames carry media in both directions: the bytes of a request follow its
+//! message, and bytes from the agent become [`Event::Media`] between the statuses of the action. The answer to a
+//! question (`input-required`) has the `correlationID` of the action that asked.
 //!
 //! | request | sent | answered by |
 //! |---|---|---|
@@ -128,7 +128,7 @@ struct Running {
     incoming: Incoming,
     target: String,
     ended: Arc<Notify>,
-    /// The events of a message that are still to be delivered, the next one last.
+    /// Pending events of a message, in reverse order.
     left: Vec<Event>,
     is_over: bool,
 }

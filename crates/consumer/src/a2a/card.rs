@@ -1,8 +1,9 @@
-//! Fetches the card of an agent whose description only has the URL where the card is found.
+//! Fetching the card of an agent whose description contains only the URL of its card.
 //!
-//! Agent Spec says no more of an `A2AAgent`: its form has that URL as `a2a:agentCard`. The card is fetched when the agent is
-//! called, and read like one that is registered: it says which interface is called, of which tenant, and what access requires.
-//! Without a card, the URL is that of JSON-RPC of version 0.3, as it was before cards had a place.
+//! This is the case for an `A2AAgent` of Agent Spec: its form contains the URL as `a2a:agentCard`. The card is
+//! fetched when the agent is called, and read like a registered card. It determines the interface to call, the
+//! tenant, and the required credentials. If there is no card, the URL is treated as a JSON-RPC endpoint of version
+//! 0.3, as before cards were supported.
 
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
@@ -23,13 +24,13 @@ use crate::{
 /// The places of a card below a URL: of 0.3 and later (A2A 1.0, section 8.2), and of 0.2.
 const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
-/// The URL where the card of a form's agent is found, if the form names no interface of its own.
+/// Returns the URL of the agent's card, if the form names no interface itself.
 pub(super) fn url(form: &Form) -> Option<&str> {
     form.text("a2a:agentCard")
 }
 
-/// Fetches the card that is found at a URL, and returns what it describes with the form of the interface to call. `None` if
-/// there is no card at any of its places.
+/// Fetches the card at a URL. Returns its description and the form of the interface to call, or `None` if no
+/// candidate location has a card.
 pub(super) async fn fetch(call: &Call, url: &str) -> Result<Option<(Description, Form)>> {
     check_no_body(&call.authorization, "A2A")?;
     let transport = Transport::of(call).with_headers(declared_headers(call)?);
@@ -69,7 +70,7 @@ fn described(mut card: Value, id: &str, place: &str) -> Result<Description> {
     Description::parse(thing.description.text())
 }
 
-/// The places where the card may be, the likeliest first.
+/// Returns candidate locations of the card, most likely first.
 fn places(url: &str) -> Vec<String> {
     let Ok(parsed) = Url::parse(url) else { return Vec::new() };
     if parsed.path().ends_with(".json") {
@@ -95,8 +96,8 @@ fn is_card(card: &Value) -> bool {
             || card.get("url").is_some_and(Value::is_string))
 }
 
-/// The forms of a message to the agent, one for each interface. Which of its skills a message is for isn't known: what one of
-/// them requires beside the others isn't asked for.
+/// Returns the forms for sending a message to the agent, one for each interface. Since the skill addressed by a
+/// message is unknown, requirements of individual skills are ignored.
 fn message_forms(description: &Description) -> Vec<Form> {
     let Some(action) = description.actions().next() else { return Vec::new() };
     let mut forms = description.forms(&Affordance::Action(action.to_owned()));
@@ -109,7 +110,7 @@ fn message_forms(description: &Description) -> Vec<Form> {
     forms
 }
 
-/// The first interface that can be called, on the server that the card comes from.
+/// Returns the first usable interface on the server of the card.
 fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
     let mut elsewhere = None;
     let mut offered = Vec::new();

@@ -1,4 +1,4 @@
-//! The interface that a form is of, and the requests of its methods.
+//! The interface of a form, and requests for its methods.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::super::{Form, transport::Outgoing};
 /// An interface of an agent.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
-    /// For JSON-RPC, where requests go; for HTTP+JSON, what the paths of resources follow.
+    /// For JSON-RPC, the URL of requests. For HTTP+JSON, the base URL of resources.
     url: String,
     query: String,
     pub(super) is_rpc: bool,
@@ -31,7 +31,7 @@ pub(super) enum Rpc {
 }
 
 impl Endpoint {
-    /// The interface of a form; none if it is not one that can be called here.
+    /// Returns the interface of a form, or `None` if it is not supported.
     pub(super) fn of(form: &Form) -> Option<Endpoint> {
         if form.subprotocol() != Some("a2a") {
             return None;
@@ -58,7 +58,7 @@ impl Endpoint {
         })
     }
 
-    /// The request of a method, with its id in JSON-RPC; none where this version has no such method.
+    /// Returns the request for a method, with its JSON-RPC id, or `None` if this version has no such method.
     pub(super) fn request(&self, method: &Rpc) -> Option<(Outgoing, Option<String>)> {
         let id = self.is_rpc.then(|| Uuid::new_v4().to_string());
         let request = match &id {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::{Artifact, Content, Continuation, Media, Message, Part, Reply, State, Status, ToolCall, ToolResult};
 
-/// The content of an answer, or of one event of a stream.
+/// Content of an answer, or of a stream event.
 #[derive(Debug)]
 pub(super) enum Answer {
     Message(Box<Reply>),
@@ -26,7 +26,7 @@ pub(super) struct Task {
     pub(super) cost: Option<Value>,
 }
 
-/// Reads an answer; none if it is not one.
+/// Parses an answer. Returns `None` if the value is not an answer.
 pub(super) fn answer(result: &Value) -> Option<Answer> {
     // 1.0, and HTTP+JSON of 0.3, say what it is by a member, 0.3 by its `kind`.
     for (member, kind) in [
@@ -73,7 +73,7 @@ fn of_kind(kind: &str, value: &Value) -> Option<Answer> {
     })
 }
 
-/// Reads a task; none if it is not one.
+/// Parses a task. Returns `None` if the value is not a task.
 pub(super) fn task(value: &Value) -> Option<Task> {
     let status = value.get("status")?;
     let artifacts = value.get("artifacts").and_then(Value::as_array).into_iter().flatten().map(artifact);
@@ -94,8 +94,8 @@ fn last_message(task: &Value) -> Option<Message> {
 }
 
 impl Task {
-    /// What the agent says about the state. A task that is over and has no artifacts is answered by the last message of its
-    /// history; a message that repeats the text of the artifacts says nothing.
+    /// Returns the agent's message about the state. For a finished task without artifacts, returns the last message
+    /// of its history. A message that repeats the text of the artifacts is ignored.
     pub(super) fn said(&self) -> Option<&Message> {
         let said = self.said.as_ref().filter(|said| !said.is_empty());
         let has_content = self.artifacts.iter().any(|artifact| !artifact.parts.is_empty());
@@ -199,8 +199,8 @@ fn part(value: &Value) -> Part {
     tool(&data).unwrap_or(Part::Data { data })
 }
 
-/// Reads the call or the result of a tool from a data part, as this client and the kits that have a convention write
-/// it; none if it is neither.
+/// Reads a tool call or tool result from a data part, as written by this client or by kits with a convention. Returns
+/// `None` for other data.
 fn tool(data: &Value) -> Option<Part> {
     if let Some(call) = data.get("toolCall") {
         return serde_json::from_value::<ToolCall>(call.clone()).ok().map(Part::ToolCall);

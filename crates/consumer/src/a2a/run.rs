@@ -1,4 +1,4 @@
-//! A call over A2A: the request, and what the answers mean.
+//! A call over A2A: sending the request and interpreting the answers.
 
 use std::{
     collections::VecDeque,
@@ -21,13 +21,13 @@ use super::{
     write,
 };
 
-/// The longest text of artifacts that is compared with the message at the end of a task, in bytes.
+/// Maximum length of artifact text that is compared with the message at the end of a task, in bytes.
 const MAX_COMPARED: usize = 64 * 1024;
 
 /// The id of a request in JSON-RPC.
 type RequestId = Option<String>;
 
-/// An agent, with what was learned of the call so far.
+/// An agent, with the state of the call.
 #[derive(Debug, Clone)]
 struct Session {
     endpoint: Endpoint,
@@ -88,7 +88,7 @@ fn streams(call: &Call) -> bool {
 }
 
 impl Session {
-    /// Remembers what the agent calls the conversation and the task.
+    /// Stores the agent's ids for the conversation and the task.
     fn note(&self, ids: &Continuation) {
         let mut known = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         known.context = ids.context.clone().or(known.context.take());
@@ -105,7 +105,7 @@ impl Session {
         Ok((self.transport.send(&request).await.map_err(agent_error)?, id))
     }
 
-    /// The result of a method that is answered at once, and the URL that it is from.
+    /// Returns the result of a method that is answered at once, and the URL it came from.
     async fn perform_whole(&self, method: &Rpc) -> Result<(Value, String)> {
         let (answer, id) = self.perform(method).await?;
         let url = answer.url.clone();
@@ -129,7 +129,7 @@ impl Session {
         Ok(Exchange::reply(reply).with_control(self.clone()))
     }
 
-    /// Sends a message. An agent whose card promises to stream, and that refuses to, is asked for the whole answer.
+    /// Sends a message. If an agent advertises streaming but refuses it, the message is sent without streaming.
     async fn say(&self, parameters: Value, streams: bool) -> Result<Exchange> {
         if !streams {
             return self.ask(&Rpc::Send(parameters)).await;
@@ -238,7 +238,7 @@ struct Reader {
     /// The text of the artifacts, as far as it is compared with the message at the end.
     text: String,
     is_over: bool,
-    /// The last status that isn't the end by itself.
+    /// Last status that is not final by itself.
     last: Option<(State, Option<Message>, Option<Value>)>,
 }
 
@@ -259,8 +259,8 @@ impl Reader {
         self.push(Event::Artifact(artifact));
     }
 
-    /// The message that ends a task. One that repeats the text of the artifacts says nothing; where there is nothing else, the
-    /// last message about the work is the answer.
+    /// Returns the message that ends a task. A message that repeats the text of the artifacts is ignored. If nothing
+    /// else is left, returns the last message about the work.
     fn last_said(&self, said: Option<Message>) -> Option<Message> {
         let said = said.filter(|said| !said.is_empty());
         match (&said, &self.last) {
@@ -377,8 +377,8 @@ fn error_of(error: &Value) -> Error {
     }
 }
 
-/// True if the agent has not performed a method because it doesn't have it: `UnsupportedOperationError` of A2A, "method not
-/// found" of JSON-RPC, and what HTTP says of an unknown path.
+/// True if the agent did not perform a method because it doesn't support it: `UnsupportedOperationError` in A2A,
+/// "method not found" in JSON-RPC, or the status for an unknown path in HTTP.
 fn is_unperformed(error: &Error) -> bool {
     matches!(
         error,

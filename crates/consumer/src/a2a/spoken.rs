@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::super::{Call, Message, Part, description::strings};
 
-/// The message as the agent can read it (A2A 1.0, sections 4.4.1 and 4.4.5: `defaultInputModes`, and `inputModes` of a skill).
-/// Data are sent as data to an agent that takes JSON, as their JSON text to one that takes text, and as both to one that takes
-/// both: agents that read texts alone would see an empty message. A string is a text wherever texts are taken.
+/// Converts a message to the input modes of the agent (A2A 1.0, sections 4.4.1 and 4.4.5: `defaultInputModes`, and
+/// `inputModes` of a skill). Data is sent as data to agents that accept JSON, as JSON text to agents that accept
+/// text, and in both forms to agents that accept both, since an agent that reads only text would see an empty
+/// message. A string is sent as text if text is accepted.
 pub(super) fn spoken(message: &Message, call: &Call) -> Message {
     let modes = Modes::of(call);
     let parts = message.parts.iter().flat_map(|part| match part {
@@ -16,7 +17,7 @@ pub(super) fn spoken(message: &Message, call: &Call) -> Message {
     Message { parts: parts.collect(), ..message.clone() }
 }
 
-/// The media types that an agent takes, as far as they decide about data.
+/// Media types accepted by an agent, as far as they matter for data.
 #[derive(Debug, Clone, Copy)]
 struct Modes {
     takes_text: bool,
@@ -24,7 +25,7 @@ struct Modes {
 }
 
 impl Modes {
-    /// Those of the skill, else of the card. An agent that names none may take anything.
+    /// Returns the modes of the skill or else of the card. An agent that names no modes accepts anything.
     fn of(call: &Call) -> Modes {
         let value = call.description.value();
         let skills = value.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten();

@@ -23,7 +23,7 @@ enum Spelling {
     ProtocolBuffers,
 }
 
-/// The parameters of a message that is sent.
+/// Returns the parameters for sending a message.
 pub(super) fn parameters(
     endpoint: &Endpoint,
     message: &Message,

@@ -17,8 +17,8 @@ use crate::{fetch, td::BoxError};
 /// The name of the binding, and the subprotocol of its forms.
 pub(super) const NAME: &str = "mcp";
 
-/// The answer that the result of a tool is. `output` is what the description calls the only value of the tool: servers call
-/// one that isn't an object `result`.
+/// Converts the result of a tool to a reply. `output` is the name of the tool's only output in the description;
+/// servers wrap a value other than an object in a member `result`.
 pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Reply> {
     // Structured content stands in the text as well, for clients that don't know it.
     let texts = result.content.iter().filter_map(|block| match block {
@@ -61,8 +61,8 @@ pub(super) fn reply(result: CallToolResult, output: Option<&str>) -> Result<Repl
     Ok(Reply::message(Message::agent(parts)))
 }
 
-/// The one value that structured content and texts are, if the texts repeat it: the content itself, or its only member
-/// `result`, which servers put around a value that isn't an object.
+/// Returns the value of structured content whose text only repeats it: the content itself, or its only member
+/// `result`, in which servers wrap values other than objects.
 fn repeated(structured: &Value, texts: &[&str]) -> Option<Value> {
     let is_text_of = |text: &str, value: &Value| match value {
         Value::String(known) => known == text,
@@ -98,7 +98,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A text that is an object in JSON is that object.
+/// Converts a text with a JSON object to data.
 fn object(text: String) -> Part {
     match text.trim_start().starts_with('{').then(|| serde_json::from_str(&text)) {
         Some(Ok(data)) => Part::Data { data },
@@ -169,7 +169,7 @@ pub(super) fn protocol(target: &str, reason: String) -> Error {
     Error::Protocol { url: fetch::shown(target), binding: NAME, reason }
 }
 
-/// Why a request was not sent, or has no answer, by what is behind the error.
+/// Determines from the source of the error why a request was not sent or not answered.
 fn unsent(target: &str, error: BoxError) -> Error {
     let error = match error.downcast() {
         Ok(own) => return *own,

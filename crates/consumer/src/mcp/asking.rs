@@ -1,4 +1,4 @@
-//! A call that waits for the answer to a question, as the continuation of its conversation has it.
+//! A call waiting for the answer to a question, as stored in the continuation of its conversation.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use super::{
     elicitation::Question,
 };
 
-/// Maximum number of questions in one call.
+/// Maximum number of questions per call.
 const MAX_QUESTIONS: usize = 32;
 
-/// What a call needs to go on once its questions are answered.
+/// State required to continue a call once its questions are answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Asking {
     /// The input of the call, which is repeated unless it is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input: Option<Value>,
-    /// Questions without an answer, the next one first.
+    /// Unanswered questions, the next question first.
     questions: Vec<Question>,
     /// Answers so far.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Answer>,
-    /// The id of the call that is held within this process.
+    /// Id of the call waiting in this process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) held: Option<String>,
-    /// What the server wants back with the answers (protocol of 2026).
+    /// State to be returned to the server with the answers (protocol of 2026).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) request_state: Option<String>,
     /// True if the server asks in the protocol with sessions (2025) alone.
@@ -44,7 +44,7 @@ pub(super) struct Asking {
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answer {
-    /// The key that it is sent under when the call is repeated (protocol of 2026).
+    /// Key under which the answer is sent when the call is repeated (protocol of 2026).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     message: String,
@@ -52,12 +52,12 @@ pub(super) struct Answer {
 }
 
 impl Asking {
-    /// A call that has asked nothing.
+    /// Creates the state of a call without questions.
     pub(super) fn new(input: Option<Value>) -> Asking {
         Asking { input, ..Asking::default() }
     }
 
-    /// The call that the input of another one answers.
+    /// Returns the state of the call that is continued by this call's input.
     ///
     /// # Errors
     /// [`Error::InvalidHistory`]
@@ -110,7 +110,7 @@ impl Asking {
         Reply { state: State::InputRequired, continuation, ..Reply::message(message) }
     }
 
-    /// The answers that are sent when the call is repeated, by key.
+    /// Returns the answers to be sent when the call is repeated, by key.
     pub(super) fn responses(&self) -> BTreeMap<String, Value> {
         let keyed = self.answers.iter().filter_map(|answer| Some((answer.key.clone()?, json!(answer.result))));
         keyed.collect()

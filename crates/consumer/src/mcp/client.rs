@@ -1,4 +1,4 @@
-//! The side of the client during a call: progress that the server reports, and questions that it asks.
+//! Client side of a call: receives progress and questions from the server.
 
 use rmcp::{
     ClientHandler,
@@ -16,32 +16,32 @@ use super::{
     elicitation::{self, Question},
 };
 
-/// Maximum number of unread notifications; further ones are dropped.
+/// Maximum number of unread notifications. Further notifications are dropped.
 const NOTIFICATIONS: usize = 64;
-/// Maximum number of questions that wait for their turn; further ones are refused.
+/// Maximum number of queued questions. Further questions are refused.
 const QUESTIONS: usize = 16;
-/// The longest message of a notification in bytes; the rest of a longer one is dropped.
+/// Maximum length of a notification's message in bytes. Longer messages are truncated.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Reports progress, passes questions on, and grants the server nothing else.
 #[derive(Debug)]
 pub(super) struct Client {
     progress: mpsc::Sender<Event>,
-    /// `None` where nobody answers: the client doesn't declare that it can be asked then.
+    /// Channel for questions. `None` if nobody can answer; the client then doesn't declare elicitation.
     questions: Option<mpsc::Sender<Asked>>,
 }
 
 /// A question of the server, with the place of its answer. Dropping it dismisses the question.
 pub(super) type Asked = (Question, oneshot::Sender<ElicitResult>);
 
-/// What a server sends during a call.
+/// Messages of a server during a call.
 pub(super) struct Received {
     pub(super) progress: mpsc::Receiver<Event>,
     pub(super) questions: mpsc::Receiver<Asked>,
 }
 
 impl Client {
-    /// A client that can be asked.
+    /// Creates a client that accepts questions.
     pub(super) fn new() -> (Client, Received) {
         let (progress, received_progress) = mpsc::channel(NOTIFICATIONS);
         let (questions, received_questions) = mpsc::channel(QUESTIONS);
@@ -49,7 +49,7 @@ impl Client {
         (Client { progress, questions: Some(questions) }, received)
     }
 
-    /// A client that reads nothing but results.
+    /// Creates a client that reads only results.
     pub(super) fn of_results() -> Client {
         Client { progress: mpsc::channel(1).0, questions: None }
     }

@@ -29,7 +29,7 @@ pub(super) const CLOSING: Duration = Duration::from_secs(2);
 
 type Service = RunningService<RoleClient, Client>;
 
-/// Connects to the server that a form leads to; `with_session`: in the protocol that has sessions.
+/// Connects to the server of a form. With `with_session`, uses the protocol with sessions.
 pub(super) async fn over_http(call: &Call, own: Client, with_session: bool) -> Result<Service> {
     check_no_body(&call.authorization, "MCP")?;
     let target = &call.form.href;

@@ -1,4 +1,4 @@
-//! What calls of one consumer share: the programs that may be started, and the calls that wait for an answer.
+//! State shared by the calls of a consumer: programs that may be started, and calls waiting for an answer.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// The program that a form names, if it may be started.
+    /// Returns the program named by a form, if it may be started.
     pub(super) fn program_of(&self, form: &Form) -> Option<&Program> {
         self.programs.get(form.href.strip_prefix("stdio:")?)
     }

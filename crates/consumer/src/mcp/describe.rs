@@ -1,4 +1,4 @@
-//! Description of a server that publishes none: what it says about itself when connected to, and its tools.
+//! Description of a server without a published card, by its answers to a connection and its list of tools.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const MOST_TOOLS: usize = 2000;
 const MOST_PAGES: usize = 200;
 /// Pause between two pages, so that a server with many gets no more requests than the guarded fetcher would make.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Maximum size of one answer, and of all tools, in bytes.
+/// Maximum size of an answer, and of all tools together, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Connects to an MCP server over streamable HTTP without credentials, and describes it as a Server Card:

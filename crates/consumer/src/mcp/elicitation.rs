@@ -14,7 +14,7 @@ use crate::{
     td::{Violation, internal::DataSchema},
 };
 
-/// The method by which servers ask.
+/// Method of questions.
 pub(super) const METHOD: &str = "elicitation/create";
 /// Why a question can't be passed on.
 pub(super) const UNREADABLE: &str = "the question is neither a form of single values nor a URL";
@@ -22,10 +22,10 @@ pub(super) const UNREADABLE: &str = "the question is neither a form of single va
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_VIOLATIONS: usize = 20;
 
-/// A question that a server asks.
+/// A question of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Question {
-    /// The key of the question in a result that asks (protocol of 2026).
+    /// Key of the question in a result with questions (protocol of 2026).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<String>,
     pub(super) message: String,
@@ -33,11 +33,11 @@ pub(super) struct Question {
     wanted: Wanted,
 }
 
-/// What a question wants.
+/// Kind of answer requested by a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Wanted {
-    /// An object that satisfies a schema.
+    /// An object matching a schema.
     RequestedSchema(Value),
     /// Consent to open a URL.
     Url(String),
@@ -77,7 +77,8 @@ impl Question {
         Message::agent([Part::text(text), Part::data(json!(self.wanted))])
     }
 
-    /// The result that an answer of the user is: data or a text, or one that names its action (`{"action": "decline"}`).
+    /// Converts the user's answer to a result: data or a text, or an answer that names its action (`{"action":
+    /// "decline"}`).
     ///
     /// # Errors
     /// [`Error::InvalidInput`]
@@ -102,7 +103,8 @@ impl Question {
         result.map_err(|violations| Error::InvalidInput { affordance: form.affordance.to_string(), violations })
     }
 
-    /// The action that an answer names, with its content. A question for an `action` can't be answered so.
+    /// Returns the action named by an answer, with its content. Not possible if the question itself asks for an
+    /// `action`.
     fn named_action<'a>(&self, members: &'a Map<String, Value>) -> Option<(ElicitationAction, Option<&'a Value>)> {
         let is_wanted =
             matches!(&self.wanted, Wanted::RequestedSchema(schema) if schema["properties"].get("action").is_some());
@@ -159,7 +161,7 @@ fn content(
     Ok(coerced(&Value::Object(Map::from_iter([(name.to_owned(), value)])), schema).0)
 }
 
-/// The property that a single value is for: the only one, or the only one that is required.
+/// Returns the property for a single value: the only property, or the only required property.
 fn only_property(schema: &Value) -> Option<(&str, &Value)> {
     let properties = schema["properties"].as_object()?;
     let name = match (properties.len(), schema["required"].as_array().map(Vec::as_slice)) {
@@ -198,7 +200,7 @@ fn action_of(name: &str) -> Option<ElicitationAction> {
     }
 }
 
-/// The action that an answer is where nothing is to be filled in.
+/// Returns the action for an answer to a question without anything to fill in.
 fn consent(answer: &Value) -> Option<ElicitationAction> {
     let text = match answer {
         Value::Bool(is_granted) => is_granted.to_string(),

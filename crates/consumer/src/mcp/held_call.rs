@@ -14,16 +14,16 @@ use uuid::Uuid;
 
 use super::open::Open;
 
-/// Maximum number of calls that are held; for a further one, the oldest is cancelled.
+/// Maximum number of waiting calls. A further call cancels the oldest.
 const MAX_CALLS: usize = 64;
 /// Maximum time that a user has for an answer; the call is cancelled then.
 const MAX_TIME: Duration = Duration::from_secs(600);
 
-/// The calls of a consumer that wait for an answer. Cloning is cheap and shares them.
+/// Calls of a consumer waiting for an answer. Clones are cheap and share them.
 #[derive(Clone, Default)]
 pub(super) struct HeldCalls(Arc<Mutex<HashMap<String, Entry>>>);
 
-/// A call that waits for an answer.
+/// A call waiting for an answer.
 pub(super) struct HeldCall {
     pub(super) open: Open,
     /// Takes the answer.

@@ -1,4 +1,4 @@
-//! A request that waits for its result, with its connection.
+//! A pending request with its connection.
 
 use rmcp::{
     model::{CallToolRequest, CallToolRequestParams, ClientRequest},
@@ -13,7 +13,7 @@ use super::{
     sse::Ending,
 };
 
-/// A request that waits for its result, with its connection. Dropping it ends the connection.
+/// A pending request with its connection. Dropping it closes the connection.
 pub(super) struct Open {
     pub(super) handle: RequestHandle<RoleClient>,
     service: RunningService<RoleClient, Client>,
@@ -34,7 +34,7 @@ impl Open {
         Ok(Open { handle, service, received, ending })
     }
 
-    /// Sends another request in place of the one that is over.
+    /// Sends another request after the previous request was completed.
     pub(super) async fn send(&mut self, params: CallToolRequestParams, target: &str) -> Result<()> {
         self.handle = send(&self.service, params, target).await?;
         Ok(())
@@ -58,7 +58,8 @@ impl Open {
         let _ = self.service.close_with_timeout(CLOSING).await;
     }
 
-    /// Closes the connection. A session that is left open costs the server memory; an answer is one without it, too.
+    /// Closes the connection and its session, which would cost the server memory. Errors are ignored, since the answer has
+    /// been received.
     pub(super) async fn close(mut self) {
         let _ = self.service.close_with_timeout(CLOSING).await;
     }

@@ -38,7 +38,7 @@ pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestPara
     })
 }
 
-/// The name of the only value that a tool has by its description.
+/// Returns the name of the tool's only output according to its description.
 pub(super) fn only_output(call: &Call) -> Option<&str> {
     let action = call.description.find(&call.form.affordance)?;
     let mut names = action.get("output")?.get("properties")?.as_object()?.keys();

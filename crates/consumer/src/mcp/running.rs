@@ -24,7 +24,7 @@ use super::{
 
 /// Maximum number of times that a server may want a call to be repeated without asking anything.
 const MAX_DELAYS: u32 = 8;
-/// The error of a server that wants URLs to be opened before it is called.
+/// Error of a server that requires URLs to be opened before the call.
 const URL_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// Maximum size of the state that a server wants back, in bytes.
 const MAX_STATE_BYTES: usize = 64 * 1024;
@@ -42,11 +42,11 @@ pub(super) struct Running {
     was_held: bool,
     delays: u32,
     cancelled: Arc<Notify>,
-    /// The events of the answer that are still to be delivered, the next one last.
+    /// Pending events of the answer, in reverse order.
     left: Vec<Event>,
 }
 
-/// What happens next in a call.
+/// Next step of a call.
 enum Next {
     Progress(Event),
     Question(Asked),
@@ -55,14 +55,14 @@ enum Next {
 }
 
 impl Running {
-    /// A call whose request was sent.
+    /// Creates the state of a call whose request was sent.
     pub(super) fn new(connector: Connector, call: Call, asking: Asking, open: Open) -> Running {
         let (cancelled, left) = (Arc::default(), Vec::new());
         let known = asking.answers();
         Running { connector, call, asking, open: Some(open), known, was_held: false, delays: 0, cancelled, left }
     }
 
-    /// A call that was held until its question was answered.
+    /// Creates the state of a call that waited for an answer to its question.
     pub(super) fn of_held(connector: Connector, call: Call, asking: Asking, open: Open) -> Running {
         Running { known: Vec::new(), was_held: true, ..Running::new(connector, call, asking, open) }
     }
@@ -160,7 +160,7 @@ impl Running {
         Ok(())
     }
 
-    /// Takes a result of the protocol without sessions that asks, or that wants the call to be repeated later.
+    /// Handles a result of the protocol without sessions that asks questions or requests a later repetition.
     async fn take_required(&mut self, required: InputRequiredResult, mut open: Open) -> Result<()> {
         let target = self.call.form.href.clone();
         let state = required.request_state;
@@ -205,12 +205,12 @@ impl Running {
     }
 }
 
-/// True if a tool asks in the protocol with sessions alone, and was called in the other one.
+/// True if the tool can only ask in the protocol with sessions, but was called in the other protocol.
 fn needs_session(error: &ErrorData) -> bool {
     error.code == ErrorCode::INVALID_REQUEST && error.message.contains(elicitation::METHOD)
 }
 
-/// The URLs that a server wants to be opened before it is called again.
+/// Returns the URLs to be opened before calling the server again.
 fn urls(error: &ErrorData) -> Option<Vec<Question>> {
     let params: Vec<ElicitRequestParams> =
         serde_json::from_value(error.data.as_ref()?.get("elicitations").cloned()?).ok()?;

@@ -1,5 +1,5 @@
-//! The transport of MCP 2024-11-05: answers come in one stream of events, whose first one names the address that messages
-//! are posted to.
+//! Transport of MCP 2024-11-05: all answers arrive in a stream of events, whose first event contains the URL for
+//! posting messages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -33,7 +33,7 @@ pub struct ReportSteps {
     open: Arc<Mutex<VecDeque<OpenTask>>>,
 }
 
-/// A task that an agent goes on with after the call.
+/// A task that continues after the call.
 #[derive(Debug, Clone)]
 struct OpenTask {
     task: String,
@@ -61,7 +61,8 @@ impl ReportSteps {
         open.push_back(OpenTask { task, turn: turn.to_owned(), is_message });
     }
 
-    /// The turn that a request belongs to: a new one, or that of the task that it asks about. None if it isn't reported.
+    /// Returns the turn of a request: a new turn, or the turn of the task that is queried. Returns `None` if the
+    /// request is not reported.
     fn turn_of(&self, request: &Request) -> Option<(String, bool)> {
         match request {
             Request::Message { .. } => Some((Uuid::new_v4().to_string(), true)),
@@ -75,7 +76,7 @@ impl ReportSteps {
         }
     }
 
-    /// The parameters of the step that the guardian lets the caller take; none: as they are.
+    /// Returns the parameters as modified by the guardian, or `None` if they are unchanged.
     async fn decide(&self, method: &str, turn: &str, mut params: Map<String, Value>) -> Result<Option<Value>> {
         let context = json!({
             "agent": self.agent, "session": {"id": self.session}, "turnId": turn,
@@ -169,7 +170,7 @@ impl Middleware for ReportSteps {
     }
 }
 
-/// The events of a call whose answer is held back until the guardian has judged it.
+/// Events of a call whose answer is held back until the guardian has judged it.
 struct Judged {
     guardian: ReportSteps,
     turn: String,

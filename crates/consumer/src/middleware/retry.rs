@@ -1,4 +1,4 @@
-//! Another attempt where that repeats no effect.
+//! Retries of calls that are safe to repeat.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Maximum size of a packet beside its payload, in bytes.
 pub(super) const PACKET_OVERHEAD: usize = 64 * 1024;
 
-/// A client of the broker that a form names, which connects with the first packet that is waited for.
+/// Returns a client of the form's broker. It connects when the first packet is awaited.
 pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
     check_no_body(&call.authorization, "MQTT")?;
     let (secured, host, port) = address(&call.form.href)?;

@@ -40,7 +40,7 @@ pub(super) struct Reader {
     name: String,
     is_subscription: bool,
     is_action: bool,
-    /// The media type of messages that don't name theirs.
+    /// Media type of messages without a declared type.
     content_type: String,
     pieces: Pieces,
 }

@@ -1,4 +1,4 @@
-//! The call of one node's agent, and its answer as a response of SACP.
+//! Calling the agent of a node, and reading its answer as a SACP response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Calls it, and goes on with the conversation if there is one. `instruction`: see
+    /// Calls the agent, continuing its conversation if there is one. For `instruction`, see
     /// [`Due::instruction`](crate::sacp::Due::instruction).
     pub(super) async fn call(
         &self,
@@ -104,7 +104,7 @@ impl Caller {
         Ok((read, stored))
     }
 
-    /// Reports what happens until the answer is complete, also if it breaks its schema.
+    /// Reports events until the answer is complete, even if it violates its schema.
     async fn follow(&self, turn: &mut Turn) -> Result<End> {
         turn.begin().await?;
         if let Some(control) = turn.control() {
@@ -187,7 +187,8 @@ fn chosen(agent: &Agent) -> Result<Chosen> {
     })
 }
 
-/// The input as a message. To an agent that is sent messages, an object whose only member is text is that text.
+/// Converts the input to a message. For agents that accept messages, an object with a single text member becomes that
+/// text.
 fn message_of(input: &Value, takes_messages: bool) -> Message {
     match input {
         Value::Null => Message::user([]),
@@ -202,13 +203,14 @@ fn message_of(input: &Value, takes_messages: bool) -> Message {
     }
 }
 
-/// The response that a chain goes on with, and the repairs of the answer that it was read from.
+/// Response with which the chain continues, and repairs applied to the answer.
 struct Read {
     response: Response,
     repairs: Vec<Repair>,
 }
 
-/// The response of an answer: a failure with the answer as it came where that breaks what is declared.
+/// Converts an answer to a response. If the answer violates its declared schema, the response is a failure with the
+/// original answer.
 fn read(affordance: &Affordance, end: End, node: &Node) -> Read {
     let End { reply, last, answer } = end;
     if reply.state.is_failure() && !matches!(answer.kind, Kind::Response(_)) {

@@ -147,7 +147,7 @@ pub(super) struct Answered {
     pub(super) response: Response,
     pub(super) repairs: Vec<Repair>,
     pub(super) elapsed: Duration,
-    /// The conversation with an agent that asks something.
+    /// Conversation with an agent that asks a question.
     pub(super) conversation: Option<Value>,
 }
 

@@ -1,10 +1,10 @@
-//! What is held back of an answer because people wouldn't read it.
+//! Parts of an answer held back because they aren't meant for people.
 
 use serde_json::Value;
 
 use crate::{Artifact, Event, Part, sacp::Sacp};
 
-/// The most that is held back because it may be a response of SACP, in bytes, unless the agent declares SACP.
+/// Maximum size in bytes of a possible SACP response that is held back, unless the agent declares SACP.
 const MAX_HELD: usize = 64 * 1024;
 
 /// Memory that an event occupies beside its content, in bytes.
@@ -14,15 +14,15 @@ const EVENT: usize = size_of::<Event>();
 #[derive(Debug)]
 pub(super) struct Withheld {
     events: Vec<Event>,
-    /// Their size.
+    /// Total size of the events in bytes.
     bytes: usize,
-    /// The most bytes that are held back of an agent that declares SACP.
+    /// Maximum size in bytes if the agent declares SACP.
     limit: usize,
     /// True if there is text among the events, other than space.
     has_text: bool,
     /// True if something of the answer was passed on.
     pub(super) has_passed: bool,
-    /// True if text was passed on: what follows it is no response.
+    /// True if text was already forwarded, so the following text can't be a response.
     is_prose: bool,
 }
 
@@ -60,14 +60,14 @@ impl Withheld {
         passed
     }
 
-    /// What is held.
+    /// Takes the events held back.
     pub(super) fn take(&mut self) -> Vec<Event> {
         (self.bytes, self.has_text) = (0, false);
         self.has_passed |= !self.events.is_empty();
         std::mem::take(&mut self.events)
     }
 
-    /// What is held, which stays so.
+    /// Returns the events held back, without releasing them.
     pub(super) fn events(&self) -> &[Event] {
         &self.events
     }
@@ -86,7 +86,8 @@ impl Withheld {
         }
     }
 
-    /// True if the text so far, with this after it, may be a response: it begins as one, or all of it came at once.
+    /// True if the text so far, extended by this text, may be a response: it starts like a response, or all of it
+    /// arrived at once.
     fn may_go_on_with(&self, text: &str) -> bool {
         let text = text.trim_start();
         let begins = text.is_empty() || text.starts_with(['{', '<']) || text.starts_with("```");

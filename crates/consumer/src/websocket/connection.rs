@@ -27,7 +27,7 @@ use crate::{
 
 /// The subprotocol.
 pub(super) const SUBPROTOCOL: &str = "lmosprotocol";
-/// The GUID that is appended to the key of a handshake before it is hashed (RFC 6455, section 1.3).
+/// GUID appended to the key of a handshake before hashing (RFC 6455, section 1.3).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 pub(super) type Sender = SplitSink<WebSocketStream<Upgraded>, Frame>;

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "lmos-websocket";
 /// Maximum number of messages of a call whose ids are remembered.
 const MOST_IDS: usize = 256;
 
-/// The messages that a call sends about one affordance.
+/// Messages sent by a call about an affordance.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
     thing: String,
@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     sent: Arc<Mutex<VecDeque<String>>>,
     affordance: Affordance,
     trace: Option<Trace>,
-    /// The type of the request, and what it carries.
+    /// Type of the request, and its content.
     kind: &'static str,
     members: Map<String, Value>,
 }
@@ -84,7 +84,7 @@ impl Outgoing {
         (self.kind == "invokeAction").then(|| self.message(self.kind, members.as_object().cloned().unwrap_or_default()))
     }
 
-    /// Returns the message that cancels an action or ends a subscription; none for other requests.
+    /// Returns the message that cancels an action or ends a subscription, or `None` for other requests.
     pub(super) fn end(&self) -> Option<Value> {
         let (kind, member) = match self.kind {
             "invokeAction" => ("cancelAction", "action"),
@@ -104,7 +104,7 @@ impl Outgoing {
         matches!(self.kind, "subscribeEvent" | "subscribeAllEvents" | "observeProperty")
     }
 
-    /// True if an answer that refers to this id is one to a message of ours.
+    /// True if an answer that refers to this id belongs to one of our messages.
     fn is_referred_to(&self, id: &str) -> bool {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         id == self.correlation || sent.iter().any(|sent| sent == id)
@@ -132,7 +132,7 @@ impl Outgoing {
     }
 }
 
-/// Reads what comes.
+/// Reader of incoming messages.
 pub(super) struct Incoming {
     outgoing: Outgoing,
     /// The media type of binary frames.
@@ -166,7 +166,7 @@ impl Incoming {
         Event::Media(Part::of_media(media))
     }
 
-    /// The events of a message; none of one that isn't ours.
+    /// Returns the events of a message. Empty if the message doesn't belong to this call.
     pub(super) fn read(&mut self, text: &str, target: &str) -> Result<Vec<Event>> {
         let wrong = |reason: String| Error::Protocol { url: target.to_owned(), binding: NAME, reason };
         let message: Value =

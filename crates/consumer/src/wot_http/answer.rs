@@ -12,7 +12,7 @@ use super::super::{
 };
 use crate::client::sse::Block;
 
-/// The exchange that an answer begins, or is.
+/// Creates an exchange from an answer, which is either complete or the start of a stream.
 pub(super) async fn exchange(call: &Call, transport: &Transport, answer: Incoming, streams: bool) -> Result<Exchange> {
     let media_type = answer.media_type();
     match media_type.as_str() {
@@ -138,7 +138,7 @@ fn is_binary(media_type: &str) -> bool {
     !is_json && !media_type.starts_with("text/")
 }
 
-/// Events, and the end after the last. They are not gathered here: the caller who wants them whole does that.
+/// Appends a final event. The events are not assembled here; callers that want the whole answer do that.
 fn ended(events: impl Stream<Item = Result<Event>> + Send + 'static) -> impl Stream<Item = Result<Event>> + Send {
     events.chain(stream::once(async { Ok(Event::Done(Reply::default())) }))
 }

@@ -1,4 +1,4 @@
-//! Plain HTTP, as the forms of a Thing Description say it (WoT Binding Templates for HTTP).
+//! Plain HTTP as described by the forms of a Thing Description (WoT Binding Templates for HTTP).
 //!
 //! | operation | default method | also |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | readproperty, writeproperty | GET, PUT | |
 //! | subscribeevent, observeproperty | GET | `sse`: reconnects after the last event; `longpoll` |
 //!
-//! `htv:methodName` and `htv:headers` of a form are obeyed, and what the converter of Agent Spec adds for the parts of a
-//! request that are made of inputs (`agentspec:request`; of older versions `agentspec:headers`).
+//! `htv:methodName` and `htv:headers` of a form are respected, as are additions by the converter of Agent Spec for
+//! request parts generated from inputs (`agentspec:request`, in earlier versions `agentspec:headers`).
 
 mod answer;
 mod request;
