@@ -628,7 +628,7 @@ impl Error {
     }
 }
 
-/// Names what an import would drop.
+/// Names the content that an import would drop.
 fn dropped(original: Option<&str>, losses: &Losses) -> String {
     match original.map(|format| format!("its original (format {format})")) {
         None => losses.to_string(),

@@ -14,7 +14,7 @@ pub(crate) struct Slots<T> {
     free: Vec<Number>,
 }
 
-/// A value that has an id.
+/// A value with an id.
 pub(crate) trait HasId {
     fn id(&self) -> &str;
 }

@@ -53,12 +53,13 @@ impl Registry {
         self.note(AuditEntry { action, target, status, unlisted, chain, ..AuditEntry::default() });
     }
 
-    /// Adds an entry in the name of its caller. The committer's own thread commits it, with what else there is.
+    /// Adds an entry with the caller as author. It is committed by the committer's own thread, together with other
+    /// pending data.
     fn note(&self, entry: AuditEntry) {
         drop(self.0.store.note(self.entry_by_caller(entry)));
     }
 
-    /// The same where its caller is somebody who was authenticated.
+    /// Sets the caller as author, if it is an authenticated principal.
     pub(super) fn entry_of_principal(&self, entry: AuditEntry) -> Option<AuditEntry> {
         matches!(self.1, Caller::Principal(_)).then(|| self.entry_by_caller(entry))
     }

@@ -55,7 +55,7 @@ impl Registry {
     }
 }
 
-/// True if somebody has proved itself with an API key; what else there is has a name with a colon.
+/// True if the principal authenticated with an API key. Names of other credentials contain a colon.
 fn is_key(principal: &Principal) -> bool {
     !principal.key.is_empty() && !principal.key.contains(':')
 }

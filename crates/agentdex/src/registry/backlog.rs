@@ -10,7 +10,7 @@ use crate::{access::Owner, change::Seq};
 
 /// Lag of searches beyond which writers are slowed.
 const LONGEST_LAG: Duration = Duration::from_secs(2);
-/// Writes of one owner within this time are counted together.
+/// Time within which writes of the same owner are counted together.
 const TOGETHER: Duration = Duration::from_millis(100);
 /// Cost of a write beside its bytes.
 const WRITE_BYTES: u64 = 1024;
@@ -26,7 +26,7 @@ struct State {
     bytes: HashMap<Option<Owner>, u64>,
 }
 
-/// Writes of one owner.
+/// Writes of an owner.
 struct Run {
     owner: Option<Owner>,
     since: Instant,

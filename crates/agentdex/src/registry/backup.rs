@@ -35,7 +35,7 @@ pub const MEDIA_TYPE: &str = "application/vnd.agentdex.backup";
 const FIRST_LINE: &str = "agentdex-backup 2\n";
 /// That of earlier versions, whose files have no checksum of all of it.
 const FIRST_LINE_BEFORE: &str = "agentdex-backup 1\n";
-/// In place of the length of a key, after the last one.
+/// Marker after the last key, in place of a key length.
 const END: u32 = u32::MAX;
 /// The longest line of the head.
 const LONGEST_LINE: u64 = 64 * 1024;
@@ -258,7 +258,7 @@ fn invalid(reason: String) -> Error {
 /// Bytes, and behind them the SHA-256 of all of them.
 struct Summed<R> {
     bytes: R,
-    /// None once the bytes have ended.
+    /// Digest of the bytes so far; `None` at the end.
     digest: Option<Context>,
     end: io::Cursor<Vec<u8>>,
 }
@@ -288,14 +288,14 @@ impl<R: Read> Read for Summed<R> {
     }
 }
 
-/// A file of which all that is read is summed.
+/// Reader that computes the checksum of all bytes read.
 struct Summing<R> {
     file: R,
     digest: Context,
 }
 
 impl<R: BufRead> Summing<R> {
-    /// Checks that a file ends here, after its checksum if it has one.
+    /// Checks that the file ends here, after its checksum if it has one.
     fn check_end(&mut self, is_summed: bool) -> Result<()> {
         if is_summed {
             let found = self.digest.clone().finish();
@@ -334,12 +334,12 @@ impl<R: BufRead> BufRead for Summing<R> {
     }
 }
 
-/// The entries of a snapshot as bytes, with what ends them.
+/// Entries of a snapshot as bytes, including the trailer.
 struct Entries {
     snapshot: Snapshot,
     digest: Option<Context>,
     count: u64,
-    /// The encoded entries of one portion; those from `read` on aren't read yet.
+    /// Encoded entries of a portion. Bytes from `read` on are still to be read.
     bytes: Vec<u8>,
     read: usize,
 }
@@ -349,7 +349,7 @@ impl Entries {
         Entries { snapshot, digest: Some(Context::new(&SHA256)), count: 0, bytes: Vec::new(), read: 0 }
     }
 
-    /// Makes the bytes of some entries; none are left where it makes none.
+    /// Encodes further entries. At the end of the snapshot, adds nothing.
     fn make(&mut self) -> Result<()> {
         self.bytes.clear();
         self.read = 0;

@@ -9,7 +9,7 @@ use crate::{
     store::{Checked, Fault},
 };
 
-/// The most ids that are listed of a difference.
+/// Maximum number of ids listed per difference.
 const MOST_LISTED: usize = 20;
 
 impl Registry {

@@ -18,20 +18,21 @@ use crate::{
 };
 
 const TICK: Duration = Duration::from_millis(500);
-/// The time for which texts are compared at a tick.
+/// Time budget for comparing texts, per tick.
 const COMPARED_A_TICK: Duration = Duration::from_millis(2);
-/// The same after a stop that wasn't proper.
+/// Time budget per tick after an improper shutdown.
 const COMPARED_AFTER_CRASH: Duration = Duration::from_millis(50);
-/// The time from a start to the first comparison, and from one to the next.
+/// Time from startup to the first comparison, and between comparisons.
 const FIRST_COMPARISON: Duration = Duration::from_secs(3600);
 const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The time between two log lines about a full disk.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
-/// The maximum number of Things that are purged together: writers wait for no more than that.
+/// Maximum number of Things purged together, which bounds the delay of writers.
 const PURGE_AT_ONCE: usize = 256;
 
-/// The longest time that the log may be ahead of the clock without a word: clocks that are a little wrong are set back a little.
+/// Maximum time by which the log may be ahead of the clock without a warning, since small corrections of clocks are
+/// normal.
 const TOLERATED_MS: i64 = 24 * 3600 * 1000;
 
 /// The time of the log, if the clock is more than a day behind it.
@@ -133,12 +134,12 @@ impl Drop for Clock {
     }
 }
 
-/// The comparison of texts with what was written: at once after a stop that wasn't proper, later once a day, a little with
+/// Comparison of texts with their digests: immediately after an improper shutdown, otherwise daily, in small steps at
 /// each tick.
 struct Comparing {
-    /// The id to go on from; none between two rounds.
+    /// Id at which to continue, or `None` between two rounds.
     next: Option<String>,
-    /// The time that it may take at a tick.
+    /// Time budget per tick.
     time: Duration,
     /// The beginning of the next round.
     due: Instant,
@@ -166,7 +167,7 @@ impl Comparing {
     }
 }
 
-/// Logs once a minute that the disk is full, and once that it isn't any more.
+/// Logs that the disk is full, at most once per minute, and once that it no longer is.
 fn say_full(store: &Store, said: &mut Option<Instant>) {
     match (store.check_space(), &said) {
         (Err(_), Some(before)) if before.elapsed() < SAID_EVERY => {}
@@ -182,7 +183,7 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
     }
 }
 
-/// Purges what is due, at most [`PURGE_AT_ONCE`], and returns how many.
+/// Purges up to [`PURGE_AT_ONCE`] due Things, and returns their number.
 fn purge(store: &Store) -> Result<usize> {
     if store.closed_to_writes().is_some() {
         return Ok(0);

@@ -20,7 +20,7 @@ pub(super) struct Commit {
     pub author: Author,
 }
 
-/// The result of a write that was committed.
+/// Result of a committed write.
 pub(super) struct Committed {
     pub effect: Effect,
     pub seq: Seq,
@@ -28,7 +28,7 @@ pub(super) struct Committed {
 }
 
 impl Registry {
-    /// Writes all of it or nothing; what became of the first.
+    /// Writes all of it atomically, and returns the result of the first write.
     pub(super) async fn commit(&self, writes: Vec<store::Write>, commit: &Commit) -> Result<Committed> {
         let id = writes.first().map_or_else(String::new, |first| first.id.clone());
         let bytes = writes.iter().map(store::Write::bytes).sum();
@@ -40,8 +40,8 @@ impl Registry {
         Ok(Committed { effect, seq, remarks: applied.remarks })
     }
 
-    /// Returns an error as the caller may get it: one about a part names the documents that the caller sees. One about a Thing
-    /// that the caller doesn't see contains only that the id is taken.
+    /// Converts an error to the form visible to the caller. An error about a part names only documents visible to the
+    /// caller. An error about a hidden Thing reveals only that the id is taken.
     fn as_seen(&self, error: Error) -> Error {
         match error {
             Error::PreconditionFailed { id, expected, found: Some(_) } if !self.sees(&id) => {
@@ -55,7 +55,7 @@ impl Registry {
         }
     }
 
-    /// Writes all of it or nothing; one effect a write, in their order.
+    /// Writes all of it atomically, and returns the effect of each write, in order.
     pub(super) async fn commit_all(
         &self,
         writes: Vec<store::Write>,
@@ -68,7 +68,7 @@ impl Registry {
         Ok((effects(&applied), applied.remarks))
     }
 
-    /// Counts what was written and has to be indexed.
+    /// Counts writes that have to be indexed.
     fn count(&self, bytes: usize, applied: &store::Applied, dry_run: bool) {
         let last = effects(applied).iter().map(|(_, seq)| *seq).max();
         if let Some(last) = last.filter(|_| !dry_run) {
@@ -103,13 +103,13 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
     outcomes.iter().filter_map(effect).collect()
 }
 
-/// The warning where a Thing is no longer what its source says.
+/// Returns the warning that a Thing no longer corresponds to its source.
 pub(super) fn tracking_stopped() -> Violation {
     let message = "what it was imported from is replaced: the URL that it came from is no longer tracked";
     Violation::new("", "tracking-stopped", message)
 }
 
-/// Checks that a precondition holds for a record whose last change is `found`; none if there is no record.
+/// Checks the precondition of a write. `found` is the last change of the record, or `None` if there is no record.
 pub(super) fn check(id: &str, expected: Precondition, found: Option<Seq>) -> Result<()> {
     if expected.holds(found) { Ok(()) } else { Err(Error::PreconditionFailed { id: id.into(), expected, found }) }
 }

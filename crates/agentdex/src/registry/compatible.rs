@@ -143,7 +143,7 @@ impl Registry {
         Ok(hits.into_iter().map(|hit| (hit.id, hit.score / best)).collect())
     }
 
-    /// Waits until the shapes show everything acknowledged so far, and says up to which change that is.
+    /// Waits until the shapes reflect all acknowledged writes, and returns the last change they reflect.
     pub(super) fn shapes_at_the_end(&self) -> Result<Seq> {
         let target = self.last_seq();
         let status = self.0.shaping.status();
@@ -161,7 +161,7 @@ impl Registry {
     }
 }
 
-/// Parses the schemas of the data that there is and of the data to get. At least one must be given.
+/// Parses the schemas of the available and the wanted data. At least one of them is required.
 pub(super) fn have_and_want(have: Option<&Value>, want: Option<&Value>) -> Result<(Option<Data>, Option<Data>)> {
     if have.is_none() && want.is_none() {
         let message =

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::change::Timestamp;
 
-/// The most denials that are listed a second: a flood of them must not fill the disk.
+/// Maximum number of recorded denials per second, so that a flood of them can't fill the disk.
 const LISTED_A_SECOND: u64 = 20;
 
 /// Counts denials, second by second.

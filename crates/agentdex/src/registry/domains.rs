@@ -9,16 +9,17 @@ use crate::{
     fetch::{self, Request},
 };
 
-/// The well-known path (RFC 8615) of the statement in which a domain names the owners that may claim its namespace.
+/// Well-known path (RFC 8615) of the statement that lists the owners allowed to claim a domain's namespace.
 const PATH: &str = "/.well-known/agentdex.json";
 
-/// The JSON document at that path.
+/// JSON document at that path.
 #[derive(Deserialize)]
 struct Statement {
     owners: Vec<DomainOwner>,
 }
 
-/// An owner, by its name in a registry: in another one somebody else may have it.
+/// An owner, with the registry in which it has this name, since names may belong to different owners in different
+/// registries.
 #[derive(Deserialize)]
 struct DomainOwner {
     owner: Owner,

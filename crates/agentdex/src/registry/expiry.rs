@@ -29,13 +29,13 @@ impl Registry {
         (Expiry { ttl: Some(granted), expires }, ttl_out_of_range(ttl, granted))
     }
 
-    /// The time to live in seconds that is given to who asks for this one.
+    /// Returns the granted time to live in seconds, given the requested one.
     pub(super) fn granted_ttl(&self, asked: u64) -> u64 {
         let options = self.options();
         asked.max(options.min_ttl.unwrap_or(0)).min(options.max_ttl.unwrap_or(u64::MAX))
     }
 
-    /// An absolute expiry, or none, under the longest time to live.
+    /// Limits an absolute or missing expiry to the maximum time to live.
     fn cap_expires(&self, asked: Expiry, now: Timestamp) -> (Expiry, Option<Violation>) {
         let Some(latest) = self.options().max_ttl.map(|max_ttl| now.plus_seconds(max_ttl)) else {
             return (asked, None);
@@ -52,13 +52,13 @@ impl Registry {
     }
 }
 
-/// The warning about a registration whose time of expiry has passed.
+/// Returns the warning about a registration with a past expiry.
 fn expired_on_arrival(expires: Timestamp) -> Violation {
     let message = format!("{expires} has passed: what is registered with it is removed at once");
     Violation::new("/registration/expires", "expired", message)
 }
 
-/// The warning where another time to live is given than was asked for.
+/// Returns a warning if the granted time to live differs from the requested one.
 pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
     let message = format!("a ttl of {asked} s is outside what this registry allows; {granted} s is used");
     (granted != asked).then(|| Violation::new("/registration/ttl", "ttl-out-of-range", message))

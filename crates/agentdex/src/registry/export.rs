@@ -127,7 +127,7 @@ impl Registry {
         Ok(Exported { media_type: original.media_type, bytes: converted.bytes, warnings })
     }
 
-    /// The text and the original that an export is made of.
+    /// Returns the text and the original for an export.
     fn source(&self, id: &str, options: ExportOptions<'_>) -> Result<Source> {
         if let Some(range) = options.version {
             let version = self.version(id, range)?;
@@ -147,8 +147,7 @@ impl Registry {
         })
     }
 
-    /// The text of a record without what was edited by hand, and what that was converted from; `None` if the caller isn't shown
-    /// it.
+    /// Returns the text of a record without edits, and its original, or `None` if they are hidden from the caller.
     pub(super) fn unedited_source(&self, record: &Record) -> Result<Option<(String, Option<Original>)>> {
         let declared = self.0.store.declared(&record.id)?.ok_or_else(|| Error::NotFound { id: record.id.clone() })?;
         let Some((declaration, text, original)) = declared.declarations.into_iter().next() else { return Ok(None) };
@@ -157,15 +156,15 @@ impl Registry {
     }
 }
 
-/// The warning about a value that was removed from an original; `name` is its placeholder there.
+/// Returns the warning about a value removed from an original. `name` is its placeholder there.
 fn left_out(name: &String) -> Violation {
     Violation::new("", "value-left-out", format!("{name:?} stands for a value that is not in the document: supply it"))
 }
 
-/// The text that is exported, and what it was converted from.
+/// Text to be exported, with its original.
 struct Source {
     text: String,
-    /// The text that the original was converted to, where it was edited since.
+    /// Text to which the original was converted, if it was edited since.
     unedited: Option<String>,
     original: Option<Original>,
 }

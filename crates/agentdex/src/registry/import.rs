@@ -36,7 +36,7 @@ pub enum IfExists {
     Refuse,
 }
 
-/// Maximum number of attempts to write what was edited in an export.
+/// Maximum number of attempts to write edits of an export.
 const RETURN_ATTEMPTS: u32 = 5;
 
 /// A converted document whose Things are to be registered.
@@ -263,7 +263,7 @@ impl Registry {
         Ok(Imported { things: vec![written], warnings, descriptions })
     }
 
-    /// Imports with what is to be noted of the first Thing, given its id.
+    /// Imports with metadata for the first Thing. `note` returns the metadata, given the Thing's id.
     pub(super) async fn import_with_metadata(
         &self,
         import: Import,
@@ -338,7 +338,7 @@ impl Registry {
         Ok(Imported { things, warnings, descriptions })
     }
 
-    /// Adds the result of the check of the card to the first Thing, which is that of the card.
+    /// Adds the result of verifying the card's signature to the first Thing, which is that of the card.
     pub(super) fn add_signature(&self, things: &mut [ConvertedThing], found: Option<&Verification>) -> Result<()> {
         if let (Some(found), Some(first)) = (found, things.first_mut()) {
             let record = self.0.store.find(&td::normalize_id(&first.id)?)?;
@@ -349,7 +349,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The text of a record without what was edited by hand.
+    /// Returns the text of a record without edits.
     pub(super) fn unedited(&self, record: &Record) -> Result<String> {
         if !record.is_edited {
             return Ok(record.text.clone());
@@ -406,22 +406,22 @@ pub(super) fn leave_out_own_members(things: &mut [ConvertedThing]) -> Result<Vec
     things.iter_mut().map(leave_out).collect()
 }
 
-/// The declarations of the Things of one document, one after the other: the first is that of the document itself, the others
-/// are of its parts.
+/// Declarations of the Things of a document, in order: the first is that of the document itself, the others are those
+/// of its parts.
 pub(super) struct Declared {
     document: String,
     version: Option<String>,
-    /// True if the document has no version but this one.
+    /// True if this becomes the only version of the document.
     is_sole: bool,
     parts: Vec<String>,
-    /// True to refuse a document in another format that would drop what its Thing has.
+    /// True to refuse a document in another format that would drop content of its Thing.
     only_lossless: bool,
-    /// The number of declarations that were taken.
+    /// Number of declarations already taken.
     taken: usize,
 }
 
 impl Declared {
-    /// That of the Things of a document; `is_sole` for one that replaces its versions, too.
+    /// Creates the declarations for the Things of a document. `is_sole` is true if all other versions are replaced.
     pub(super) fn of(things: &[ConvertedThing], is_sole: bool) -> Result<Declared> {
         let ids = things.iter().map(|thing| td::normalize_id(&thing.id).map(Cow::into_owned));
         let mut parts = ids.collect::<td::Result<Vec<String>>>()?;
@@ -437,7 +437,7 @@ impl Declared {
         Declared { only_lossless, ..self }
     }
 
-    /// The next one.
+    /// Returns the next declaration.
     pub(super) fn next(&mut self, if_exists: IfExists) -> Declares {
         self.taken += 1;
         let version = self.version.clone();
@@ -455,7 +455,7 @@ impl Declared {
         })
     }
 
-    /// The write that ends the declarations of parts that the document has no more.
+    /// Returns the write that ends the declarations of parts missing in the document.
     pub(super) fn parts(self, actor: Option<String>) -> Option<store::Write> {
         let Declared { document: id, version, parts: ids, .. } = self;
         let (precondition, operation) = (Precondition::Any, Operation::Parts { version, ids });
@@ -463,8 +463,8 @@ impl Declared {
     }
 }
 
-/// The warning of an import that removes Things of parts, of which it has none. Who may change a document sees its parts,
-/// which have its owner.
+/// Returns the warning about an import that removes parts. It may name them, since whoever may change a document sees
+/// its parts, which have the same owner.
 fn removed_by_import(ids: &[&str]) -> Option<Violation> {
     let message = format!(
         "the Things of parts of which this import made none are removed: {}; if the document still has them, import it with \
@@ -474,7 +474,7 @@ fn removed_by_import(ids: &[&str]) -> Option<Violation> {
     (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))
 }
 
-/// Of two Things with one id, the second would silently replace the first.
+/// Fails if two Things have the same id, since the second would silently replace the first.
 pub(super) fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
     let mut ids = HashSet::new();
     let Some(repeated) = things.iter().find(|thing| !ids.insert(&thing.id)) else { return Ok(()) };

@@ -54,8 +54,8 @@ impl Registry {
         Ok(again)
     }
 
-    /// Merges the options of a conversion with those stored for its agent. Returns them with the names of the stored ones, or `None`
-    /// if nothing is stored.
+    /// Merges the options of a conversion with those stored for its agent. Returns them with the names of the stored
+    /// options used, or `None` if nothing is stored.
     fn options_kept(&self, conversion: &Conversion) -> Result<Option<(ImportOptions, Vec<String>)>> {
         let Some(thing) = conversion.things.first() else { return Ok(None) };
         let format = thing.source.format;
@@ -79,8 +79,8 @@ impl Registry {
     }
 }
 
-/// The options of an import as they are stored. The id is that of the record, and prompts are published by an import that asks for
-/// it.
+/// Serializes the options of an import for storage, without the id, which is that of the record, and without the
+/// publication of prompts, which each import has to request.
 pub(super) fn stored(options: &ImportOptions) -> String {
     let given = options.iter().filter(|(name, _)| !["id", "publish_prompts"].contains(name));
     to_json(&given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())

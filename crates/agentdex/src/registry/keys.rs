@@ -33,7 +33,7 @@ struct Stored {
     secret: Secret,
 }
 
-/// A key that is in use.
+/// A key in use.
 struct Entry {
     key: ApiKey,
     secret: Secret,
@@ -66,8 +66,8 @@ impl Entry {
 pub struct Keys {
     store: Store,
     entries: RwLock<HashMap<String, Arc<Entry>>>,
-    /// The keys that are revoked, and that the disk may still have: nobody can use them any more, but they would come back
-    /// with a restart.
+    /// Revoked keys that may still be on disk. They are already rejected, but would become valid again after a
+    /// restart.
     revoking: Mutex<BTreeMap<String, ApiKey>>,
     /// Number of keys that were revoked since the start.
     revoked: watch::Sender<u64>,
@@ -100,7 +100,7 @@ impl Keys {
         self.create_noted(new, |entry| entry)
     }
 
-    /// The same in somebody's name, which is added to the entry.
+    /// Creates a key. `in_name` sets the author of the audit entry.
     pub(super) fn create_noted(
         &self,
         new: NewKey,
@@ -143,7 +143,7 @@ impl Keys {
         self.revoke_noted(id, |entry| entry)
     }
 
-    /// The same in somebody's name, which is added to the entry.
+    /// Revokes a key. `in_name` sets the author of the audit entry.
     pub(super) fn revoke_noted(&self, id: &str, in_name: impl FnOnce(AuditEntry) -> AuditEntry) -> Result<bool> {
         let removed = self.write().remove(id);
         let key = match removed {
@@ -190,7 +190,7 @@ impl Keys {
         self.revoked.subscribe()
     }
 
-    /// Records the use of a key. It counts as used also where that can't be stored.
+    /// Records the use of a key. The use also counts if it can't be stored.
     fn record_use(&self, entry: &Arc<Entry>, before: i64, now: Timestamp) {
         if entry.last_used.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
@@ -219,7 +219,7 @@ impl Keys {
     }
 }
 
-/// The entry about a key that is created or revoked.
+/// Creates the audit entry about a created or revoked key.
 fn about(action: &str, key: &ApiKey) -> AuditEntry {
     let state = Some(AuditedState {
         owner: Some(key.owner.clone()),

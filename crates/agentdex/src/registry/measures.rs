@@ -32,7 +32,7 @@ pub trait MetricSource: Send + Sync {
     }
 }
 
-/// The sources that still exist.
+/// Sources of metrics that still exist.
 #[derive(Default)]
 pub(super) struct Measures(Mutex<Vec<Weak<dyn MetricSource>>>);
 

@@ -190,7 +190,7 @@ struct Inner {
     followers: Arc<Followers>,
     /// The searchable state of the index.
     search: Arc<Search>,
-    /// The follower that keeps it at the end of the log.
+    /// Follower that keeps the index at the end of the log.
     indexing: Arc<Shared>,
     /// The vectors, and the follower that keeps them at the end of the log.
     meaning: Option<(Arc<Meaning>, Arc<Shared>)>,
@@ -200,13 +200,13 @@ struct Inner {
     flagging: Arc<Shared>,
     /// The inputs and outputs of capabilities.
     shapes: Arc<SharedShapes>,
-    /// The follower that keeps it at the end of the log.
+    /// Follower that keeps the shapes at the end of the log.
     shaping: Arc<Shared>,
-    /// The queries that changes are matched with, and their events.
+    /// Queries to be matched with changes, and their events.
     queries: Arc<Queries>,
     /// API keys, each with an owner and a role, for a server that authenticates its clients.
     keys: Keys,
-    /// The namespaces, whose members see what several owners share.
+    /// Namespaces, which let several owners share Things.
     namespaces: Namespaces,
     /// Writes that aren't indexed yet, by owner.
     backlog: backlog::Backlog,

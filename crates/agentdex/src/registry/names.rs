@@ -18,14 +18,14 @@ use crate::{
     td::{Flag, FlagKind},
 };
 
-/// Shorter names differ by one character from too many.
+/// Minimum length of names compared with a difference of one character; shorter names would match too many others.
 const SHORTEST_ALIKE: usize = 6;
-/// The most characters of a name that count.
+/// Maximum number of characters of a name that are compared.
 const LONGEST: usize = 128;
-/// The most names of one look, or with one half, that others are compared with: the first ones.
+/// Maximum number of names with the same skeleton or half that are compared: the first ones.
 const MOST_COMPARED: usize = 64;
 
-/// The properties of a Thing that decide on its flags.
+/// Properties of a Thing that determine its flags.
 pub(super) struct Named<'a> {
     pub id: &'a str,
     pub title: Option<&'a str>,
@@ -50,7 +50,7 @@ pub(super) struct Names {
 }
 
 struct Entry {
-    /// Its id, the skeleton of its name and its owner, one after the other in one piece of memory.
+    /// Id, skeleton of the name, and owner, in a single allocation.
     text: Box<str>,
     id_end: u32,
     skeleton_end: u32,
@@ -146,7 +146,7 @@ impl Names {
         alike.filter(|entry| entry.title == title).map(|entry| entry.id().to_owned()).collect()
     }
 
-    /// The Thing whose name this one's is easily taken for.
+    /// Returns the Thing whose name is confusable with this name.
     fn confusable_with(&self, entry: &Entry) -> Option<&str> {
         if entry.skeleton().is_empty() {
             return None;
@@ -170,13 +170,13 @@ impl Names {
         })
     }
 
-    /// The halves of a name. Two names that differ by one character have one of them in common, where the halves of
-    /// either are as long as those of the shorter.
+    /// Returns the halves of a name. Two names that differ in one character share a half, if the halves are as long
+    /// as those of the shorter name.
     fn own_halves(&self, skeleton: &str) -> [(Side, u64); 2] {
         self.halves_of(skeleton, skeleton.chars().count() / 2)
     }
 
-    /// The halves that names may have which differ by one character.
+    /// Returns the halves of names that differ in one character.
     fn possible_halves(&self, skeleton: &str) -> Vec<(Side, u64)> {
         let length = skeleton.chars().count();
         let lengths = [length.saturating_sub(1) / 2, length / 2, length.div_ceil(2)];
@@ -216,7 +216,7 @@ fn skeleton_of(title: &str) -> String {
     letters.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// True if two names are the same, or differ by one character that is no digit.
+/// True if two names are equal or differ in one character other than a digit.
 fn is_within_one(one: &str, other: &str) -> bool {
     if one == other {
         return true;

@@ -15,7 +15,7 @@ use crate::{
 
 /// The most namespaces.
 const MAX_NAMESPACES: usize = 10_000;
-/// The most members of one.
+/// Maximum number of members per namespace.
 const MAX_MEMBERS: usize = 1_000;
 
 /// Returns the refusal of a claim by anybody but its owner.
@@ -35,7 +35,7 @@ pub struct DomainProof {
 /// Namespaces of a registry.
 pub struct Namespaces {
     store: Store,
-    /// One write at a time: what a name stands for doesn't change between reading and writing.
+    /// Serializes writes, so that the meaning of a name doesn't change between reading and writing.
     writing: Mutex<()>,
 }
 
@@ -49,7 +49,7 @@ impl Namespaces {
         self.find_numbered(name).map(|(_, namespace)| namespace)
     }
 
-    /// The same with its number.
+    /// Returns the namespace with the given name and its number.
     pub(super) fn find_numbered(&self, name: &Namespace) -> Option<(NamespaceNumber, ClaimedNamespace)> {
         let (number, record) = self.store.find_namespace(name)?;
         Some((number, claimed(&record)?))
@@ -60,7 +60,7 @@ impl Namespaces {
         self.list_numbered().into_iter().map(|(_, namespace)| namespace).collect()
     }
 
-    /// The same with their numbers.
+    /// Returns all namespaces with their numbers.
     pub(super) fn list_numbered(&self) -> Vec<(NamespaceNumber, ClaimedNamespace)> {
         let all = self.store.namespaces().into_iter();
         all.filter_map(|(number, record)| Some((number, claimed(&record)?))).collect()
@@ -75,7 +75,7 @@ impl Namespaces {
         self.put_as(Author::default(), namespace, |_| None)
     }
 
-    /// The same by somebody; `note` makes an entry of the audit trail one in its name.
+    /// Puts a namespace on behalf of an author. `note` sets the author of the audit entry.
     pub(super) fn put_as(
         &self,
         mut author: Author,
@@ -113,7 +113,7 @@ impl Namespaces {
         self.remove_as(Author::default(), name, |_| None)
     }
 
-    /// The same by somebody; `note` makes an entry of the audit trail one in its name.
+    /// Removes a namespace on behalf of an author. `note` sets the author of the audit entry.
     pub(super) fn remove_as(
         &self,
         mut author: Author,
@@ -129,8 +129,7 @@ impl Namespaces {
     }
 }
 
-/// The entry of the audit trail about a namespace of which it is known who owned it and who its members were, and who does and
-/// who they are from now on.
+/// Creates the audit entry about a namespace, with its previous and new owner and members.
 fn entry(
     action: &str,
     name: &Namespace,
@@ -154,7 +153,7 @@ fn entry(
     }
 }
 
-/// A namespace as it is listed; none of one that nobody has claimed.
+/// Converts a namespace for listing, or returns `None` if it is unclaimed.
 fn claimed(record: &NamespaceRecord) -> Option<ClaimedNamespace> {
     let owner = record.owner.clone()?;
     let members: BTreeSet<Owner> = record.present().filter(|member| **member != owner).cloned().collect();

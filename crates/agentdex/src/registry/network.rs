@@ -17,7 +17,7 @@ use crate::{
     td::Violation,
 };
 
-/// Options of what needs the network.
+/// Options of components that need the network.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NetworkOptions {
     pub tracking: Option<Tracking>,
@@ -76,10 +76,10 @@ impl Network {
     }
 }
 
-/// Returns what is stored of the source of a Thing.
+/// Returns the metadata to be stored for the source of a Thing.
 ///
 /// # Errors
-/// It is not a source, or that of another Thing.
+/// The value is not a source, or is the source of another Thing.
 pub(super) fn checked_source(id: &str, source: &RawValue) -> std::result::Result<Vec<u8>, Violation> {
     let bytes = source.get().as_bytes().to_vec();
     match Tracked::from_metadata(&bytes) {

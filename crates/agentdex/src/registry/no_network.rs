@@ -12,7 +12,7 @@ use crate::{
     td::Violation,
 };
 
-/// Options of what needs the network.
+/// Options of components that need the network. Empty without the feature `fetch`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NetworkOptions {}
 

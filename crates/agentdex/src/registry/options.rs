@@ -135,10 +135,10 @@ impl Options {
         self
     }
 
-    /// Checks that the library has the features that the options need.
+    /// Checks that all features needed by the options are enabled.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] with the name of the feature.
+    /// [`Error::InvalidSetting`] with the name of the missing feature.
     pub(super) fn check_features(&self) -> Result<()> {
         let needed = [
             ("sparql", "sparql", self.sparql, cfg!(feature = "sparql")),

@@ -12,10 +12,10 @@ use crate::{
 
 /// The member with the result of a check.
 pub(super) const SIGNATURE: &str = "agentdex:signature";
-/// The member that says that the source is stale.
+/// Member for a stale source.
 pub(super) const STATUS: &str = "agentdex:status";
 
-/// The member that says of which documents a Thing is a part, in descriptions of older versions.
+/// Member for the documents of a part, as found in descriptions of earlier versions.
 const PART_OF: &str = "agentdex:partOf";
 
 const ALL: [&str; 3] = [SIGNATURE, STATUS, PART_OF];
@@ -42,7 +42,8 @@ pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
-/// A description without them, as exports are made of it: what this registry says of a Thing isn't said by the Thing.
+/// Returns a description without these members, for exports: they are statements of this registry rather than of the
+/// Thing.
 pub(super) fn without(description: &str) -> Result<Document> {
     let document = Document::parse(description.as_bytes())?;
     match are_in(document.value()) {
@@ -51,7 +52,7 @@ pub(super) fn without(description: &str) -> Result<Document> {
     }
 }
 
-/// A description that says that its source is stale, if the one before does.
+/// Adds the status of a stale source to a description, if the previous description has it.
 pub(super) fn with_status_of(before: &str, description: String) -> Result<String> {
     match member(before, STATUS) {
         Some(status) => Ok(merge_patch::apply(&description, &patch([(STATUS.to_owned(), status)]))?),
@@ -76,8 +77,8 @@ fn member(description: &str, name: &str) -> Option<Value> {
     serde_json::from_str::<Map<String, Value>>(description).ok()?.remove(name)
 }
 
-/// A description with the result of the check of its card. Where the description before has the same result, that
-/// stays with its time, so that a check alone changes nothing.
+/// Adds the result of verifying the card's signature. If the previous description has the same result, it is kept
+/// with its time, so that a verification alone changes nothing.
 pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Verification) -> Result<String> {
     let same = before.and_then(signature).filter(|before| is_same(before, found));
     let member = serde_json::to_value(same.as_ref().unwrap_or(found))
@@ -87,7 +88,7 @@ pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Ve
     Ok(merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))?)
 }
 
-/// The warning where a description loses its valid signature.
+/// Returns a warning if the description loses its valid signature.
 pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
     let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
     let before = valid(before).filter(|_| valid(after).is_none())?;

@@ -17,7 +17,7 @@ use crate::{
     td::{self, merge_patch},
 };
 
-/// The number of changes of a Thing that are read at once.
+/// Number of changes of a Thing read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
 /// Changes visible to a caller in a single log entry: at most one for a change of a Thing, and one for each Thing
@@ -90,7 +90,7 @@ impl Registry {
         }
     }
 
-    /// A change as its caller sees it; none: it doesn't.
+    /// Returns a change as visible to the caller, or `None` if it is hidden.
     fn seen_change(&self, change: &Arc<LoggedChange>, presence: Presence) -> Result<Option<Arc<LoggedChange>>> {
         if self.sees_all() {
             return Ok(Some(change.clone()));
@@ -117,7 +117,7 @@ impl Registry {
         self.grants().is_none()
     }
 
-    /// The Things that may come into sight or leave it by a membership.
+    /// Returns the Things that may become visible or invisible by a change of membership.
     fn ids_concerned(&self, membership: &Membership) -> Vec<String> {
         let store = &self.0.store;
         let mut ids = store.ids_in_namespace(membership.number);
@@ -127,7 +127,7 @@ impl Registry {
         ids
     }
 
-    /// The change that a membership is to its caller for a Thing.
+    /// Returns the change of a Thing caused by a change of membership, as visible to the caller.
     fn seen_by_membership(
         &self,
         membership: &Membership,
@@ -152,7 +152,7 @@ impl Registry {
         Ok(None)
     }
 
-    /// The changes of a Thing after a position that its caller sees, at most `limit`.
+    /// Returns up to `limit` visible changes of a Thing after a position.
     pub(super) fn seen_history(
         &self,
         id: &str,
@@ -178,8 +178,7 @@ impl Registry {
         Ok(seen)
     }
 
-    /// Those changes of a Thing after a position that are some to its caller since it became a member of a namespace, or no
-    /// longer is.
+    /// Returns the changes after `since` that the caller sees only because it joined or left a namespace.
     fn changes_by_membership(&self, id: &str, since: Seq, presence: Presence) -> Result<Vec<Arc<LoggedChange>>> {
         let Some(grants) = self.grants().filter(|grants| grants.has_namespaces()) else { return Ok(Vec::new()) };
         let (mut changes, lives) = (Vec::new(), self.lives(id)?);
@@ -204,7 +203,7 @@ impl Registry {
         Ok(Arc::new(Lives::clone(&lives).with_present(record.access)))
     }
 
-    /// The creation for a caller who didn't see the Thing before.
+    /// Returns a creation, for a caller to whom the Thing was invisible before.
     fn comes_into_sight(&self, change: &Change, life: &Life) -> Result<Option<Change>> {
         let Some(text) = self.text_at(&change.id, life, change.seq)? else { return Ok(None) };
         let capabilities_after = capability_keys(&text);
@@ -219,7 +218,7 @@ impl Registry {
         }))
     }
 
-    /// The creation for a caller who has become a member.
+    /// Returns a creation, for a caller who has joined the namespace.
     fn joins(&self, membership: &Membership, id: &str, life: &Life) -> Result<Option<LoggedChange>> {
         let Some(text) = self.text_at(id, life, membership.seq)? else { return Ok(None) };
         let change = self.by_membership(membership, id, ChangeKind::Created);
@@ -229,7 +228,7 @@ impl Registry {
         Ok(Some(LoggedChange::in_place_of(ChangeOrigin::Membership(None), change)))
     }
 
-    /// The deletion for a caller who is no longer a member.
+    /// Returns a deletion, for a caller who has left the namespace.
     fn leaves(&self, membership: &Membership, id: &str, life: &Life) -> Result<LoggedChange> {
         let change = self.by_membership(membership, id, ChangeKind::Deleted);
         let access_before = visibility::access_at(life, membership.seq).cloned().unwrap_or_default();
@@ -246,8 +245,8 @@ impl Registry {
         Ok(LoggedChange::in_place_of(ChangeOrigin::Membership(last.map(String::into_boxed_str)), change))
     }
 
-    /// The description that a Thing had at a position, for a caller who may see nothing of what came after; none where the log
-    /// no longer tells.
+    /// Returns the description of a Thing at a position, for a caller who must not see later descriptions, or `None`
+    /// if it can't be reconstructed from the log.
     fn text_left(&self, id: &str, life: &Life, position: Seq) -> Result<Option<String>> {
         let store = &self.0.store;
         if visibility::has_creation(life, store.log_start()) {
@@ -278,8 +277,8 @@ impl Registry {
         }
     }
 
-    /// The description that a Thing had after a position of a life: of the life's creation and patches; where the log no
-    /// longer has the creation, the present one, if the life goes on.
+    /// Returns the description of a Thing after a position of a life, reconstructed from its creation and patches. If
+    /// the log no longer contains the creation, returns the present description, provided that the life continues.
     pub(super) fn text_at(&self, id: &str, life: &Life, position: Seq) -> Result<Option<String>> {
         let store = &self.0.store;
         let created = life.created.filter(|_| visibility::has_creation(life, store.log_start()));
@@ -315,7 +314,7 @@ fn of_update(change: Change) -> Arc<LoggedChange> {
     Arc::new(LoggedChange::in_place_of(ChangeOrigin::Update, change))
 }
 
-/// The deletion for a caller who doesn't see the Thing any more.
+/// Returns a deletion, for a caller to whom the Thing has become invisible.
 fn leaves_sight(change: &Change) -> Change {
     Change {
         kind: ChangeKind::Deleted,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Logs a warning if other users have rights in a data directory: it has what not everybody may see, and hashes of keys.
+/// Logs a warning if other users have access to a data directory, which contains restricted data and hashes of keys.
 pub(super) fn warn_of_other_users(directory: &Path) {
     #[cfg(unix)]
     if let Ok(metadata) = std::fs::metadata(directory) {

@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct Prepared {
     pub write: store::Write,
     pub warnings: Vec<Violation>,
-    /// True if the description has what only the registry says.
+    /// True if the description contains members reserved to the registry.
     has_own_members: bool,
 }
 
@@ -75,8 +75,8 @@ impl Registry {
         Ok(texts.any(|one| td::merge_patch::diff(one.text(), text).is_none()))
     }
 
-    /// Removes the members that only the registry sets. Where the rest equals what is stored, the stored description
-    /// stays, as long as it exists.
+    /// Removes the members reserved to the registry. If the rest equals the stored description, the stored
+    /// description is kept, as long as it exists.
     pub(super) fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
         let Prepared { write, warnings, has_own_members } = &mut prepared;
         let Operation::Put { text, patch, .. } = &mut write.operation else { return Ok(prepared) };
@@ -120,7 +120,8 @@ impl Registry {
         Ok(prepared)
     }
 
-    /// Prepares a merge patch. Credentials are treated in one that is sent by hand; without a treatment it is the registry's own.
+    /// Prepares a merge patch. Credentials in patches by hand are subject to the redaction policy; patches without a
+    /// policy come from the registry itself.
     pub(super) fn prepare_patch(
         &self,
         record: &Record,

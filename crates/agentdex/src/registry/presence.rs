@@ -30,8 +30,8 @@ impl Presence {
         Presence { resumed, connected: Seq(u64::MAX) }
     }
 
-    /// True if the reader was present while it saw a life that left its sight at `left`. `log_start` is the position before
-    /// the oldest entry of the log: nobody knows who saw what before that.
+    /// True if the reader was present while a life was visible to it that became invisible at `left`. `log_start` is
+    /// the position before the oldest entry of the log; visibility before that is unknown.
     pub(super) fn saw(self, life: &Life, grants: &Grants, left: Seq, log_start: Seq) -> bool {
         let is_known = self.resumed > Seq::ZERO && self.resumed >= log_start;
         left > self.connected || is_known && visibility::is_seen_at(life, grants, self.resumed)

@@ -6,7 +6,7 @@ use super::followers::{
 };
 use crate::{Result, store::Store, td::json_ld::Expander};
 
-/// The means by which a registry reads descriptions as RDF, and searches them by SPARQL.
+/// Components of a registry for reading descriptions as RDF, and for SPARQL queries.
 pub(super) struct Rdf {
     pub expander: Expander,
     pub sparql: Option<Sparql>,

@@ -50,7 +50,7 @@ impl Registry {
         Ok(self.find_record(&id)?.map(|record| Thing::new(record, &self.0.flags)))
     }
 
-    /// The record of that id, if it is seen.
+    /// Returns the record with the given id, if it is visible to the caller.
     pub(super) fn find_record(&self, id: &str) -> Result<Option<Record>> {
         let record = self.0.store.find(id)?;
         let sight = record.as_ref().and_then(|record| (!record.access.is_public()).then(|| self.grants()).flatten());

@@ -146,7 +146,7 @@ impl Registry {
         pollster::block_on(self.write_record(record, dry_run))
     }
 
-    /// A version of a record, as it is written, with the text that is served in its place where it was edited.
+    /// Converts a version of a record to a write, including its edited text, which is served instead.
     fn prepare_version(
         &self,
         version: RecordVersion,
@@ -184,8 +184,8 @@ impl Registry {
         Ok(prepared)
     }
 
-    /// The access that a record from elsewhere gets here, and whether it is the one that it had: a namespace of the same
-    /// name may be another's.
+    /// Returns the access of a record from another registry in this registry, and whether it is unchanged: a
+    /// namespace with the same name may belong to another owner.
     fn access_here(&self, owner: Option<Owner>, visibility: Visibility, name: Option<Namespace>) -> (Access, bool) {
         let known = name.as_ref().and_then(|name| self.0.store.find_namespace(name));
         let is_member = |owner: &Owner| known.as_ref().is_some_and(|(_, record)| record.has(owner));

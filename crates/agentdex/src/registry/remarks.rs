@@ -3,7 +3,7 @@
 use super::Registry;
 use crate::{store::Remark, td::Violation};
 
-/// The most ids that a warning names.
+/// Maximum number of ids in a warning.
 const MOST_NAMED: usize = 20;
 
 impl Registry {
@@ -40,7 +40,7 @@ impl Registry {
         warnings
     }
 
-    /// Those about the Thing itself.
+    /// Returns the warnings about the Thing itself.
     pub(super) fn own_warnings_of(&self, id: &str, remarks: &[Remark]) -> Vec<Violation> {
         remarks.iter().filter_map(|remark| self.warning_of(id, remark)).collect()
     }
@@ -122,7 +122,7 @@ impl Registry {
     }
 }
 
-/// Says which versions are hidden from some of those who see a Thing, and how they are published.
+/// Describes the versions hidden from some of those who see a Thing, and how to publish them.
 fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "the text without a version".to_owned());
     let names: Vec<String> = versions.iter().map(name).collect();
@@ -135,7 +135,7 @@ fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     )
 }
 
-/// True if what was imported is dropped, and its tracking with it.
+/// True if the imported original is dropped, which also ends its tracking.
 pub(super) fn ends_tracking(id: &str, remarks: &[Remark]) -> bool {
     remarks.iter().any(|remark| matches!(remark, Remark::DeclarationsEnded(of) if of == id))
 }

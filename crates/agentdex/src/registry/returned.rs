@@ -16,15 +16,15 @@ use crate::{
     td::{self, Document, Losses, Violation, merge_patch},
 };
 
-/// Maximum number of changes of a Thing that are read to find out which state a document was exported from.
+/// Maximum number of changes of a Thing that are read to determine the exported state.
 const MOST_CHANGES: usize = 256;
 /// Maximum number of earlier descriptions that a document is compared with.
 const MOST_EARLIER: usize = 32;
 
-/// Maximum number of Things of one title whose originals a document is compared with.
+/// Maximum number of Things with the same title whose originals are compared with a document.
 const MOST_NAMESAKES: usize = 8;
 
-/// A Thing with what was edited in its export.
+/// A Thing with the edits made in its export.
 pub(super) struct ReturnedThing {
     pub id: String,
     /// Position of the change that its description was read at.
@@ -57,8 +57,8 @@ impl Registry {
         }
     }
 
-    /// Finds the Thing of another id that a document was imported as: only the options of that import had the id. `own` is the Thing
-    /// that the document names itself.
+    /// Finds the Thing with another id as which a document was imported, if the id was only given in the options of
+    /// that import. `own` is the Thing with the document's own id.
     fn same_document(&self, thing: &ConvertedThing, own: Option<&Record>) -> Result<Option<Record>> {
         let content = LazyCell::new(|| thing.source.content());
         let is_original = |record: &Record| -> Result<bool> {
@@ -159,8 +159,8 @@ impl Registry {
         })
     }
 
-    /// The descriptions of a Thing that the caller may read, except the served one: without edits, in other versions, and
-    /// earlier ones.
+    /// Returns the descriptions of a Thing that the caller may read, except for the served one: without edits, in
+    /// other versions, and earlier states.
     fn other_texts(&self, record: &Record) -> Result<Vec<String>> {
         let versions = self.versions(&record.id)?.into_iter().filter(|version| version.is_readable);
         let mut texts: Vec<String> = versions.map(|version| version.text).collect();
@@ -195,7 +195,7 @@ impl Registry {
     }
 }
 
-/// The member of an MCP server that its registry has withdrawn, which its own document doesn't have.
+/// Member of an MCP server that was withdrawn by its registry. The server's own document doesn't contain it.
 const WITHDRAWN: &str = "mcp:withdrawn";
 
 fn unchanged(record: Record, warning: Option<Violation>) -> ReturnedThing {

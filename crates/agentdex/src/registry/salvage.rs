@@ -8,7 +8,7 @@ use crate::{
     store::{self, CopiedDirectory, Fault, Inspection, Salvaged, Verdict},
 };
 
-/// The pause before a search index that is being built is asked again.
+/// Polling interval while the search index is being built.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Reads the complete data directory of a closed registry, and reports inconsistencies and losses. The directory is

@@ -133,8 +133,8 @@ impl Registry {
         self.save(name.clone(), query, access, refuse_known).map(|(named, _)| named)
     }
 
-    /// Saves a query in place of the one that has the name. `check` may refuse to replace that; it is asked before the search
-    /// for matches, which may take long, and again when nobody else can change it.
+    /// Saves a query, replacing a query with the same name. `check` may refuse to replace it; it is called before the
+    /// search for matches, which may take long, and again under the lock.
     fn save(
         &self,
         name: QueryName,
@@ -237,7 +237,7 @@ impl Registry {
         Some(QueryEvents::of_saved(&self.0.queries, saved.watched, self.1.clone()))
     }
 
-    /// The query of a name that the caller sees.
+    /// Returns the query with the given name, if it is visible to the caller.
     fn find_saved(&self, name: QueryName) -> Option<Saved> {
         let queries = &self.0.queries;
         let QueryName { name, owner } = name;
@@ -252,11 +252,11 @@ impl Registry {
         saved.filter(|saved| self.grants().is_none_or(|grants| grants.see(&saved.access)))
     }
 
-    /// The key of a query that the caller saves under a name: that of the one which is found by it, if the caller may
-    /// change that, else that of a query of its own.
+    /// Returns the key under which the caller saves a query: that of the visible query with the name, if the caller
+    /// may change it, otherwise that of a query of its own.
     ///
     /// # Errors
-    /// [`Error::NoSuchQuery`] and [`Error::NotOwner`] for one that isn't the caller's.
+    /// [`Error::NoSuchQuery`] and [`Error::NotOwner`] for queries of other owners.
     fn key_to_save(&self, name: QueryName) -> Result<Key> {
         let found = self.find_saved(name.clone());
         if let Some(found) = found.as_ref().filter(|found| found.access.lets_change(&self.1)) {
@@ -276,7 +276,7 @@ impl Registry {
         }
     }
 
-    /// The access to a query that the caller saves.
+    /// Returns the access of a query saved by the caller.
     ///
     /// # Errors
     /// [`Error::AccessRefused`], [`Error::NotMember`].
@@ -435,7 +435,7 @@ impl Registry {
         }
     }
 
-    /// Reads the saved queries, and starts to find out what they match.
+    /// Loads the saved queries, and starts determining their matches.
     pub(super) fn load_queries(&self) -> Result<()> {
         let queries = &self.0.queries;
         for StoredQuery { owner, name, query } in self.0.store.local().queries()? {
@@ -477,9 +477,9 @@ impl Registry {
         spawn("agentdex-queries", start).map(drop)
     }
 
-    /// Computes thresholds again that older versions stored: they didn't say which of them were given, and computed others from
-    /// Things that not all see who see the query. Adds queries whose threshold can't be computed or stored to `failed`; those
-    /// keep it.
+    /// Recomputes thresholds stored by earlier versions, which didn't record whether a threshold was given, and
+    /// computed others from Things hidden from some readers of the query. Adds queries whose threshold can't be
+    /// computed or stored to `failed`; they keep their threshold.
     ///
     /// # Errors
     /// [`Error::IndexRebuilding`], [`Error::ConsistencyTimeout`].
@@ -514,8 +514,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Finds out what saved queries match of which that isn't known. `failed` are those that keep the threshold of an older
-    /// version.
+    /// Determines the matches of saved queries that are not yet known. `failed` lists the queries that keep the
+    /// threshold of an earlier version.
     fn start_queries(&self, failed: &mut BTreeSet<Key>) -> Result<()> {
         self.recompute_old_thresholds(failed)?;
         let named = self.0.queries.all_named();

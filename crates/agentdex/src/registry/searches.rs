@@ -20,9 +20,9 @@ use crate::{
 /// Maximum time that a search with `consistent` waits for the index.
 const CONSISTENCY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time that a search without `consistent` waits for writes that it should find.
+/// Maximum time that a search without `consistent` waits for writes it should find.
 const FRESHNESS_TIMEOUT: Duration = Duration::from_secs(1);
-/// An index that lacks more changes than this won't have them soon: searches don't wait for it.
+/// Maximum backlog of an index for which searches wait. A larger backlog can't be processed soon enough.
 const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 
 /// Things that pass filters, with the log position reflected in the result.
@@ -152,11 +152,11 @@ impl Registry {
         Ok(Matching { total, ids, seq })
     }
 
-    /// Reads what can be searched. An error or a panic that may come from damage is looked into: the index is inspected,
-    /// and built again, and meanwhile there is none.
+    /// Reads the searchable index. After an error or a panic that may be caused by damage, the index is inspected and
+    /// rebuilt, and unavailable meanwhile.
     ///
     /// # Errors
-    /// Those of the reading, and [`Error::IndexRebuilding`] in place of what may come from damage.
+    /// Errors of `read`, and [`Error::IndexRebuilding`] in place of errors that may be caused by damage.
     pub(super) fn read_index<T>(&self, read: impl FnOnce(&Visible) -> Result<T>) -> Result<T> {
         self.read_index_as_seen_by(self.grants().as_deref(), read)
     }
@@ -195,8 +195,8 @@ impl Registry {
         self.0.indexing.hold(is_held);
     }
 
-    /// Returns the searchable snapshot, and the Things in it that must stay hidden: those that have expired or were
-    /// removed since, and those that somebody with these grants doesn't see; without grants nothing else.
+    /// Returns the searchable snapshot, and the Things in it that must stay hidden: Things that have expired or were
+    /// removed since, and Things hidden from a caller with these grants.
     fn visible(&self, grants: Option<&Grants>) -> Result<Visible> {
         let expired = self.expired()?;
         // Asked in memory as well: an index that is stale or damaged can hide, and never show.

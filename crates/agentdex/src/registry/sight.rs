@@ -72,7 +72,7 @@ impl Registry {
         self.0.store.grants(&self.1)
     }
 
-    /// The same for what is stored now: where all Things are public, everybody sees everything.
+    /// Returns the caller's grants, or `None` if it currently sees everything, also because all Things are public.
     pub(super) fn sight(&self) -> Option<Arc<Grants>> {
         if self.0.store.has_restricted() { self.grants() } else { None }
     }
@@ -83,7 +83,7 @@ impl Registry {
         self.sight().is_none_or(|grants| self.0.store.is_seen(id, &grants))
     }
 
-    /// The ids of Things that its caller doesn't see.
+    /// Returns the ids of Things hidden from the caller.
     pub(super) fn unseen_ids(&self) -> Vec<String> {
         self.sight().map(|grants| self.0.store.unseen_ids(&grants)).unwrap_or_default()
     }

@@ -24,7 +24,7 @@ const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 /// The most queries at a time.
 const MAX_QUERIES: usize = 4;
 
-/// A query that is being evaluated.
+/// A running query, counted until it is dropped.
 struct Turn<'a>(&'a AtomicUsize);
 
 impl<'a> Turn<'a> {

@@ -20,13 +20,13 @@ use crate::{
 /// Maximum time of a search.
 const TIME_BUDGET: Duration = Duration::from_secs(5);
 
-/// The most bytes of JSON that are found.
+/// Maximum size of the results in bytes of JSON.
 const MAX_FOUND_BYTES: usize = 16 * 1024 * 1024;
 
-/// The most threads that evaluate one query.
+/// Maximum number of threads per query.
 const MAX_THREADS: usize = 4;
 
-/// Maximum number of descriptions that a thread reads at a time, where the index lists the candidates.
+/// Maximum number of descriptions read at a time by a thread, if the index lists the candidates.
 const PORTION: usize = 64;
 
 /// Of so many descriptions the index need not say which may match: all are read in their order.
@@ -38,7 +38,7 @@ type Portion<'a> = Box<dyn Iterator<Item = Result<Thing>> + 'a>;
 /// Descriptions that are left to read.
 enum Unread {
     All(Things),
-    /// The ids of those that may match, ascending.
+    /// Ids of candidates, ascending.
     Candidates(std::vec::IntoIter<String>),
 }
 
@@ -46,7 +46,7 @@ enum Unread {
 struct Work<'a> {
     registry: &'a Registry,
     query: &'a Query,
-    /// The descriptions that are left, and the number of portions that were taken.
+    /// Remaining descriptions, and the number of portions already taken.
     unread: Mutex<(Unread, usize)>,
     deadline: Instant,
     found_bytes: AtomicUsize,
@@ -93,7 +93,7 @@ impl Registry {
         Ok(portions.into_iter().flat_map(|(_, found)| found).collect())
     }
 
-    /// The ids of the descriptions that may match, ascending, where the index tells.
+    /// Returns the ids of candidates, ascending, if the index can determine them.
     fn candidates(&self, query: &Query) -> Option<std::vec::IntoIter<String>> {
         if let Some(id) = query.only_id() {
             return Some(vec![id.to_owned()].into_iter());
@@ -108,7 +108,7 @@ impl Registry {
 }
 
 impl Work<'_> {
-    /// Evaluates portion after portion, until none is left; what was found in each, with its number.
+    /// Evaluates portions until none is left. Returns the results of each portion with its number.
     fn run(&self) -> Result<Vec<(usize, Vec<String>)>> {
         let mut portions = Vec::new();
         while let Some((number, things)) = self.next_portion()? {

@@ -42,7 +42,7 @@ impl From<Position> for Since {
 }
 
 impl From<Option<Position>> for Since {
-    /// [`Since::Now`] where there is no position.
+    /// Converts a position. Without a position, returns [`Since::Now`].
     fn from(position: Option<Position>) -> Since {
         position.map_or(Since::Now, Since::After)
     }
@@ -82,12 +82,13 @@ pub struct Subscription {
     is_lost: bool,
     has_ended: bool,
     ahead: VecDeque<Logged>,
-    /// The changes that the reader gets of the entry before those, and the position of that: it is reached with the last of it.
+    /// Remaining visible changes of the entry before those, with its position, which is reached after the last of
+    /// them.
     seen: vec::IntoIter<Result<Arc<LoggedChange>>>,
     entry: Option<Seq>,
-    /// The wait for the next change that a poll has begun.
+    /// Pending wait for the next change, started by a poll.
     waiting: Option<Waiting>,
-    /// The caller that reads, unless it sees everything. The reference doesn't hold the registry open.
+    /// Caller that reads, unless it sees everything. The reference doesn't keep the registry open.
     reader: Option<(Weak<Inner>, Caller)>,
 }
 
@@ -275,7 +276,7 @@ impl Subscription {
 impl Iterator for Subscription {
     type Item = Result<Event>;
 
-    /// Waits for what comes next. In asynchronous code use [`Subscription::next_event`] or [`Subscription::into_stream`].
+    /// Waits for the next event. In async code use [`Subscription::next_event`] or [`Subscription::into_stream`].
     fn next(&mut self) -> Option<Result<Event>> {
         pollster::block_on(self.next_event())
     }

@@ -113,7 +113,7 @@ impl Thing {
 /// Iterator over Things, created by [`super::Registry::list`].
 pub struct Things {
     records: Records,
-    /// Grants of the reader: what it sees beside what is public. None if it sees everything.
+    /// Grants of the reader, or `None` if it sees everything.
     grants: Option<Arc<Grants>>,
     flags: Arc<SharedFlags>,
 }
@@ -125,8 +125,8 @@ impl Things {
 }
 
 impl Things {
-    /// The next few Things as an iterator of their own, so that another thread can read their texts; none after the
-    /// last.
+    /// Returns the next few Things as a separate iterator, so that another thread can read their texts, or `None` at
+    /// the end.
     pub(super) fn take_chunk(&mut self) -> Result<Option<Things>> {
         let (grants, flags) = (self.grants.clone(), self.flags.clone());
         Ok(self.records.take_chunk()?.map(|records| Things { records, grants, flags }))

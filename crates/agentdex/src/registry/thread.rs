@@ -12,9 +12,9 @@ pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<J
         .map_err(|source| Error::Io { doing: format!("starting the thread {name}"), source })
 }
 
-/// Lets all other threads go before this one where they compete for the processors: what is done behind the log
-/// waits for those who write to it. It still gets about a third of what each of them gets. Linux only, where a
-/// priority is one of a thread.
+/// Lowers the priority of this thread below all others, so that background work doesn't delay writers. The thread
+/// still receives about a third of the processor time of another thread. Linux only, since priorities apply to a
+/// single thread there.
 pub(super) fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 5) {

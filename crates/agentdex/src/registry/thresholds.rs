@@ -9,10 +9,10 @@ use super::{Registry, view::View};
 use crate::{Error, Result, access::Grants, change::Seq, search::Search};
 
 impl Registry {
-    /// The view that the threshold of a query is computed from; none where it has one, or needs none.
+    /// Returns the view for computing the threshold of a query, or `None` if the query has a threshold or needs none.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where the members contradict each other.
+    /// [`Error::InvalidQuery`] if members of the query contradict each other.
     pub(super) fn view_of_threshold(
         &self,
         query: &QueryParameters,
@@ -22,11 +22,12 @@ impl Registry {
         Ok((is_by_meaning && query.threshold.is_none() && query.q.is_some()).then(view))
     }
 
-    /// The query with the threshold of what a search of a view finds at present by its meaning; without one where the words
-    /// alone find something.
+    /// Sets the threshold of the query to the current minimum cosine of a search in a view. The threshold stays unset
+    /// if the search uses words only.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] where the members contradict each other; as [`Registry::search`].
+    /// [`Error::InvalidQuery`] if members of the query contradict each other; otherwise the same as
+    /// [`Registry::search`].
     pub(super) fn with_threshold(&self, query: QueryParameters, view: Option<&View>) -> Result<QueryParameters> {
         let mode = mode_of(&query)?;
         let (Some(view), Some(text), Some(meaning)) = (view, query.q.as_deref(), self.meaning()) else {
@@ -42,10 +43,10 @@ impl Registry {
     }
 }
 
-/// The mode of a query: that of searches, unless it has another.
+/// Returns the mode of a query, by default that of searches.
 ///
 /// # Errors
-/// [`Error::InvalidQuery`] where the members contradict each other.
+/// [`Error::InvalidQuery`] if members of the query contradict each other.
 pub(super) fn mode_of(query: &QueryParameters) -> Result<Mode> {
     let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
     match (query.mode.unwrap_or_default(), query.threshold) {
@@ -58,7 +59,7 @@ pub(super) fn mode_of(query: &QueryParameters) -> Result<Mode> {
 }
 
 impl Registry {
-    /// The view of the caller. Callers who see nothing but what is public share one.
+    /// Returns the view of the caller. Callers who see only public Things share a view.
     pub(super) fn view_of_caller(&self) -> View {
         let Some(grants) = self.grants() else { return View::Everything };
         let store = &self.0.store;
@@ -68,7 +69,7 @@ impl Registry {
         }
     }
 
-    /// What a view has beside what is public; none: everything.
+    /// Returns the grants of a view in addition to public Things, or `None` if it contains everything.
     pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
         match view {
             View::Public => Some(Arc::default()),

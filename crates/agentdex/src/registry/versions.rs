@@ -73,7 +73,7 @@ impl Registry {
         Ok(Thing::new(record, &self.0.flags))
     }
 
-    /// The version that a range means.
+    /// Returns the version selected by a range.
     pub(super) fn version(&self, id: &str, range: &str) -> Result<ThingVersion> {
         let mut versions = self.versions(id)?;
         versions.retain(|version| version.is_readable);
@@ -89,8 +89,8 @@ impl Registry {
         found.ok_or_else(|| Error::NoSuchVersion { id: id.to_owned(), version: range.to_owned() })
     }
 
-    /// The versions that the caller is shown; for who may change the Thing, all of them. Where the text that edits lie over is
-    /// hidden, what is served stands for it.
+    /// Returns the versions visible to the caller, or all versions if the caller may change the Thing. If the text on
+    /// which edits are based is hidden, the served text takes its place.
     fn seen_versions(&self, record: &Record, declared: DeclaredTexts) -> Result<Vec<ThingVersion>> {
         let (grants, may_change) = (self.grants(), record.access.lets_change(&self.1));
         let mut versions = Vec::new();

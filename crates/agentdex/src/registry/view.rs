@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Access, NamespaceNumber, Owner, Visibility};
 
-/// A part of the registry that several callers see.
+/// A part of the registry visible to a group of callers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum View {
-    /// What is public.
+    /// Public Things.
     Public,
-    /// What the members of a namespace see because they are its members, and what is public.
+    /// Things visible to the members of a namespace as such, and public Things.
     Namespace(NamespaceNumber),
-    /// What an owner sees.
+    /// Things visible to an owner.
     Owner(Owner),
-    /// Everything.
+    /// All Things.
     Everything,
 }
 

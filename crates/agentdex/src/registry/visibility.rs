@@ -12,18 +12,18 @@ use crate::{
     store::Life,
 };
 
-/// The part of a life that a reader sees.
+/// Part of a life visible to a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sight {
-    /// From a position to the end of the life; from 0 where the log doesn't say since when.
+    /// Visible from a position to the end of the life; from 0 if the log doesn't contain the beginning.
     From(Seq),
     /// Not the end. It left the sight of the reader for the last time at this position.
     Left(Seq),
-    /// Nothing.
+    /// Never visible.
     Nothing,
 }
 
-/// The form in which a reader gets an entry of the log about a Thing.
+/// Form in which a reader receives a log entry about a Thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
     Nothing,
@@ -35,7 +35,7 @@ pub(super) enum Shown {
     Deletion,
 }
 
-/// The part of a life that a reader can see.
+/// Returns the part of a life visible to a reader.
 pub(super) fn could_see(life: &Life, grants: &Grants) -> Sight {
     let ends = life.accesses.iter().skip(1).map(|(start, _)| *start).chain([life.ended.unwrap_or(Seq(u64::MAX))]);
     let parts: Vec<(&(Seq, Access), Seq)> = life.accesses.iter().zip(ends).collect();
@@ -57,7 +57,8 @@ pub(super) fn could_see(life: &Life, grants: &Grants) -> Sight {
     left.map_or(Sight::Nothing, Sight::Left)
 }
 
-/// The form in which a reader gets the entry at a position. `log_start` is the position before the oldest entry of the log.
+/// Returns the form in which a reader receives the entry at a position. `log_start` is the position before the oldest
+/// entry of the log.
 pub(super) fn shown(life: &Life, grants: &Grants, at: Seq, log_start: Seq) -> Shown {
     match could_see(life, grants) {
         Sight::Nothing => Shown::Nothing,
@@ -78,7 +79,7 @@ pub(super) fn has_creation(life: &Life, log_start: Seq) -> bool {
     life.created.is_some_and(|created| created > log_start)
 }
 
-/// True if a reader saw a life at a position, by what it is granted now or was then.
+/// True if a life was visible to a reader at a position, by its present or its former grants.
 pub(super) fn is_seen_at(life: &Life, grants: &Grants, at: Seq) -> bool {
     let admits = |access: &Access| {
         let was_admitted = || formerly(grants, access).any(|(since, until)| (*since..*until).contains(&at));
@@ -87,12 +88,12 @@ pub(super) fn is_seen_at(life: &Life, grants: &Grants, at: Seq) -> bool {
     life.ended.is_none_or(|ended| at < ended) && access_at(life, at).is_some_and(admits)
 }
 
-/// The access that a life had after a position.
+/// Returns the access to a life after a position.
 pub(super) fn access_at(life: &Life, at: Seq) -> Option<&Access> {
     life.accesses.iter().rev().find(|(start, _)| *start <= at).map(|(_, access)| access)
 }
 
-/// The position from which on a reader is admitted by an access, as it is granted now.
+/// Returns the position since which an access admits a reader, by its present grants.
 fn admitted_since(grants: &Grants, access: &Access) -> Option<Seq> {
     if access.is_public() || grants.own(access) {
         return Some(Seq::ZERO);
@@ -100,7 +101,7 @@ fn admitted_since(grants: &Grants, access: &Access) -> Option<Seq> {
     (access.visibility == Visibility::Namespace).then(|| grants.since(access)).flatten()
 }
 
-/// The end of the last time within a part of a life in which a reader saw it.
+/// Returns the end of the last interval within a part of a life in which it was visible to a reader.
 fn last_seen_before(grants: &Grants, access: &Access, start: Seq, end: Seq) -> Option<Seq> {
     if admitted_since(grants, access).is_some_and(|since| since.max(start) < end) {
         return Some(end);
@@ -109,7 +110,7 @@ fn last_seen_before(grants: &Grants, access: &Access, start: Seq, end: Seq) -> O
     ends.map(|(_, until)| *until.min(&end)).max()
 }
 
-/// The times in which a reader was admitted by an access because of a membership that it no longer has.
+/// Returns the intervals in which an access admitted a reader because of a former membership.
 fn formerly<'g>(grants: &'g Grants, access: &Access) -> impl Iterator<Item = &'g (Seq, Seq)> {
     let number = access.number.filter(|_| access.visibility == Visibility::Namespace);
     number.and_then(|number| grants.formerly.get(&number)).into_iter().flatten()

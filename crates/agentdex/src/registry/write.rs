@@ -489,7 +489,7 @@ impl Registry {
         Ok(written)
     }
 
-    /// Changes whose a Thing is, and who sees it, and with it the Things of parts of its document.
+    /// Changes the owner and visibility of a Thing, and of the parts of its document.
     async fn change_access(
         &self,
         id: &str,

@@ -24,7 +24,7 @@ use crate::{
     td::{self, Flag},
 };
 
-/// The names of all Things and what their texts are flagged for, as far as the log was read.
+/// Names of all Things and flags of their texts, up to a position of the log.
 #[derive(Default)]
 pub(in crate::registry) struct SharedFlags {
     names: RwLock<Names>,
@@ -61,7 +61,7 @@ impl SharedFlags {
 pub(in crate::registry) struct FlagsFollower {
     store: Store,
     shared: Arc<SharedFlags>,
-    /// None before it was built.
+    /// Position, or `None` before the first build.
     position: Option<Position>,
 }
 
@@ -109,7 +109,7 @@ impl Follower for FlagsFollower {
     }
 }
 
-/// Reads what counts of a Thing, which is done before anything is locked.
+/// Reads the relevant properties of a Thing, before anything is locked.
 fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
     // What is stored is an object of JSON.
     let thing: Value = serde_json::from_str(&record.text).unwrap_or_default();

@@ -14,18 +14,18 @@ use crate::{
 /// Interval at which an idle follower polls the log.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Something that is derived from the log and can be rebuilt from the records.
+/// Data derived from the log, which can be rebuilt from the records.
 ///
-/// It is driven by one thread, see `runner`. After an error or a panic it is asked for its position again
-/// and goes on from there: what was applied since the last commit is to be forgotten.
+/// A follower is driven by a single thread, see `runner`. After an error or a panic it is asked for its position
+/// again and continues from there; changes applied since the last commit must be discarded.
 pub(in crate::registry) trait Follower: Send {
-    /// The name that it has in logs, metrics and [`FollowerStatus`].
+    /// Returns the name for logs, metrics, and [`FollowerStatus`].
     fn name(&self) -> &'static str;
 
-    /// The last change whose effect is committed; none where it has to be rebuilt.
+    /// Returns the last committed change, or `None` if the follower has to be rebuilt.
     ///
     /// # Errors
-    /// Where that can't be said now.
+    /// Errors of determining the position.
     fn position(&mut self) -> Result<Option<Position>>;
 
     /// Applies changes, oldest first. A change may come again. Once `stop` is requested, the change that is being applied
@@ -36,10 +36,10 @@ pub(in crate::registry) trait Follower: Send {
     /// again later.
     fn apply(&mut self, changes: &[Arc<LoggedChange>], stop: &Stop) -> Result<()>;
 
-    /// Makes what was applied count, with the position that was reached.
+    /// Commits the applied changes with their last position.
     ///
     /// # Errors
-    /// As [`Follower::apply`].
+    /// Same as [`Follower::apply`].
     fn commit(&mut self, position: Position, durability: Durability) -> Result<()>;
 
     /// Interval at which it polls the log while it has nothing to do.
@@ -47,30 +47,30 @@ pub(in crate::registry) trait Follower: Send {
         TICK
     }
 
-    /// Looks now and then whether what it shows is whole. It is called often.
+    /// Inspects from time to time whether the data is intact. Called frequently.
     ///
     /// # Errors
-    /// Where that can't be said now.
+    /// Errors of the inspection.
     fn inspect(&mut self) -> Result<Inspected> {
         Ok(Inspected::Nothing)
     }
 
-    /// Builds everything again from the records, and commits it durably at `position`, which is that of
-    /// the log before the records were read.
+    /// Rebuilds everything from the records, and commits it durably at `position`, the position of the log before the
+    /// records were read.
     ///
     /// # Errors
-    /// As [`Follower::apply`], and those of the records: the first one ends it.
+    /// Same as [`Follower::apply`], and the first error of the records.
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()>;
 }
 
 /// The result of an inspection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::registry) enum Inspected {
-    /// Nothing was due.
+    /// No inspection was due.
     Nothing,
-    /// It is whole, where that had been in doubt.
+    /// The data is intact, after it had been in doubt.
     Whole,
-    /// It is to be rebuilt.
+    /// The data must be rebuilt.
     Damaged,
 }
 
@@ -89,7 +89,7 @@ pub(in crate::registry) fn changed<'c>(
     })
 }
 
-/// The failure that a commit must survive.
+/// Kind of failure a commit must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::registry) enum Durability {
     /// The end of the process.

@@ -39,7 +39,8 @@ use self::{follower::Follower, runner::Runner};
 use super::thread::{lower_priority, spawn};
 use crate::{Result, store::Store};
 
-/// Followers that one kind of search needs: while they are built, that kind says so, and everything else is ready.
+/// Followers required only by a specific kind of search. While they are being built, these searches fail and
+/// everything else is ready.
 pub(super) const OPTIONAL: [&str; 4] = [VECTORS, SHAPES, SPARQL, FLAGS];
 
 const VECTORS: &str = "vectors";
@@ -58,12 +59,12 @@ struct Running {
 }
 
 impl Followers {
-    /// Starts with none.
+    /// Creates an empty list.
     pub(super) fn new() -> Followers {
         Followers { running: Vec::new() }
     }
 
-    /// Starts a follower. It has opened what it had when this returns; a rebuild goes on in its thread.
+    /// Starts a follower. Its existing data has been opened on return; a rebuild continues on its thread.
     pub(super) fn start(&mut self, follower: impl Follower + 'static, store: &Store) -> Result<Arc<Shared>> {
         let shared = Arc::new(Shared::new(follower.name(), store.log_reader()));
         let thread = format!("agentdex-{}", follower.name());
@@ -88,7 +89,7 @@ impl Followers {
         self.running.iter().map(|running| running.shared.status()).collect()
     }
 
-    /// Ends waits that took too long, also where a follower is busy.
+    /// Ends waits that have timed out, even if a follower is busy.
     pub(super) fn expire_waits(&self) {
         let now = Instant::now();
         self.running.iter().for_each(|running| running.shared.waiting.expire(now));

@@ -22,12 +22,12 @@ use crate::{
 
 /// Number of descriptions in a portion, which are parsed in parallel.
 const RECORDS_AT_ONCE: usize = 128;
-/// Size of the descriptions that fill a portion, in bytes: a stop waits for the current one.
+/// Maximum size of the descriptions in a portion, in bytes. A stop waits for the current portion.
 const BYTES_AT_ONCE: usize = 1024 * 1024;
-/// Number of portions that are sorted together during a rebuild: statements that aren't sorted yet take more memory.
+/// Number of portions sorted together during a rebuild. Unsorted statements take more memory.
 const PORTIONS_IN_A_SEGMENT: usize = 16;
 
-/// The statements that SPARQL queries read, their follower, and the number of queries.
+/// Statements for SPARQL queries, with their follower and the number of running queries.
 pub(in crate::registry) struct Sparql {
     pub quads: Arc<Quads>,
     /// Follower that keeps the statements up to date with the log.
@@ -36,7 +36,7 @@ pub(in crate::registry) struct Sparql {
     pub running: AtomicUsize,
 }
 
-/// The statements that queries see, as they were last committed, and the Things that were removed since.
+/// Statements as of the last commit, and the Things removed since.
 pub(in crate::registry) struct Quads {
     store: Store,
     shown: Mutex<Shown>,
@@ -45,11 +45,11 @@ pub(in crate::registry) struct Quads {
 #[derive(Default)]
 struct Shown {
     snapshot: Option<(Snapshot, Unseen)>,
-    /// The access with which each description was taken in.
+    /// Access to each description when it was indexed.
     taken_in: TakenIn,
 }
 
-/// The access of what was taken in since the last commit.
+/// Access to descriptions indexed since the last commit.
 #[derive(Default)]
 struct Accesses {
     /// True if that is all there is.
@@ -62,8 +62,8 @@ impl Quads {
         Arc::new(Quads { store, shown: Mutex::default() })
     }
 
-    /// The statements, and the ids of Things that were removed since they were read, or that somebody with these grants
-    /// didn't see as they say; none where there are none yet.
+    /// Returns the statements, and the ids of Things that were removed since they were read or whose statements were
+    /// hidden from a caller with these grants. Returns `None` if there are no statements yet.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -107,7 +107,7 @@ pub(in crate::registry) struct QuadFollower {
     quads: Arc<Quads>,
     statements: QuadStore,
     accesses: Accesses,
-    /// None before they were read.
+    /// Position, or `None` before the statements were read.
     position: Option<Position>,
     expander: Expander,
 }
@@ -118,7 +118,7 @@ impl QuadFollower {
         QuadFollower { store, quads, statements, accesses, position: None, expander: Expander::new() }
     }
 
-    /// Starts to read a description, with what the registry knows of it that only changes with it.
+    /// Starts reading a description, together with registry data that changes only with it.
     fn start(&self, record: &Record) -> Result<Pending> {
         let registration = Registration {
             created: record.created,

@@ -16,11 +16,11 @@ use crate::{
     store::{LoggedChange, Record, Store},
 };
 
-/// Interval at which the log is polled while there are queries, and while there are none.
+/// Polling intervals of the log with and without queries.
 const SHORT_TICK: Duration = Duration::from_millis(5);
 const LONG_TICK: Duration = Duration::from_millis(50);
 
-/// Compares changes with queries. Where it starts is where queries start.
+/// Follower that compares changes with queries. Queries start at its starting position.
 pub(in crate::registry) struct QueriesFollower {
     queries: Arc<Queries>,
     position: Position,

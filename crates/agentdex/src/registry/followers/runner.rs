@@ -25,18 +25,18 @@ const CHANGES_AT_ONCE: usize = 512;
 const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 /// Maximum number of changes that are still applied before a stop, if they are all.
 const CHANGES_BEFORE_A_STOP: usize = 8;
-/// A commit comes at the latest so long after the first change that it has,
+/// Maximum time from the first uncommitted change to the commit.
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// or, while there is a backlog and nobody waits for less, so long: fewer and larger commits are less work,
+/// The same while there is a backlog and no caller is waiting: fewer and larger commits are less work.
 const COMMIT_AFTER_WHEN_BEHIND: Duration = Duration::from_secs(10);
-/// or with this number of changes.
+/// Maximum number of changes in a commit.
 const CHANGES_IN_A_COMMIT: usize = 50_000;
 /// Interval between commits that survive a crash of the system.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
-/// The pause after the first failure; each further one doubles it.
+/// Pause after the first failure. It doubles with each further failure.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Interval between checks of the free disk space during a pause, which ends once that has more than doubled.
+/// Interval of checking the free disk space during a pause. The pause ends when the free space has more than doubled.
 const SPACE_INTERVAL: Duration = Duration::from_secs(1);
 /// Records between readings of the clock while it is rebuilt.
 const RECORDS_AT_ONCE: u64 = 256;
@@ -50,7 +50,7 @@ pub(in crate::registry) struct Shared {
     status: Mutex<Progressing>,
 }
 
-/// The state of a follower, without what moves with the log.
+/// State of a follower, except for its position.
 struct Progressing {
     status: FollowerStatus,
     /// The [`LogReader::ordinal`] of its position, once it was counted.
@@ -99,8 +99,8 @@ impl Shared {
         self.waiting.hold(is_held);
     }
 
-    /// The last change that the follower has applied, whose effect is shown as soon as somebody waits for it; `None` while it
-    /// fails or is rebuilt.
+    /// Returns the last applied change, which becomes visible as soon as a caller waits for it, or `None` while the
+    /// follower fails or is being rebuilt.
     pub(in crate::registry) fn applied(&self) -> Option<Seq> {
         let progressing = self.lock();
         progressing.applied.filter(|_| progressing.status.state == FollowerState::Following)
@@ -124,7 +124,7 @@ impl Shared {
         self.waiting.reached(seq);
     }
 
-    /// Says that it has failed, or that what it shows may be damaged.
+    /// Records a failure, or possible damage of the visible data.
     pub(in crate::registry) fn failed(&self, error: String) {
         let Progressing { status, .. } = &mut *self.lock();
         status.failures += 1;
@@ -136,7 +136,7 @@ impl Shared {
     }
 }
 
-/// A follower and what drives it.
+/// A follower with its driver.
 pub(super) struct Runner {
     follower: Box<dyn Follower>,
     store: Store,
@@ -144,11 +144,11 @@ pub(super) struct Runner {
     pause: Duration,
 }
 
-/// The positions that a follower has applied and committed, and the time of its last sync.
+/// Applied and committed positions of a follower, and the time of its last sync.
 struct Progress {
     committed: Position,
     applied: Seq,
-    /// The [`LogReader::ordinal`] of what was applied.
+    /// [`LogReader::ordinal`] of the last applied change.
     ordinal: i64,
     /// Since when there is something to commit, and how much.
     uncommitted: Option<(Instant, usize)>,
@@ -197,7 +197,7 @@ impl Runner {
         self.shared.waiting.end();
     }
 
-    /// Pauses after a failure, and longer after the next one. Says whether to stop.
+    /// Pauses after a failure, longer each time. Returns true if a stop is requested.
     fn rest(&mut self) -> bool {
         let (began, free) = (Instant::now(), self.store.free_space());
         while let Some(left) = self.pause.checked_sub(began.elapsed()) {
@@ -214,7 +214,7 @@ impl Runner {
         false
     }
 
-    /// The position that the log can be followed from.
+    /// Returns the position from which the log can be followed.
     fn position(&mut self) -> Result<Option<Position>> {
         let Some(position) = self.follower.position()? else { return Ok(None) };
         let can_follow = position.epoch == self.store.epoch() && !self.store.changes(position.seq, 1)?.truncated;
@@ -243,8 +243,8 @@ impl Runner {
         }
     }
 
-    /// Applies the rest of the log before a stop if it is short, so that a store that is put back to an older state is
-    /// noticed by its index.
+    /// Applies the rest of the log before a stop, if it is short, so that an index can detect a store that is later
+    /// restored to an older state.
     fn take_in_few(&mut self, progress: &mut Progress) -> Result<()> {
         let read = self.store.changes(progress.applied, CHANGES_BEFORE_A_STOP)?;
         let Some(last) = read.entries.last().filter(|last| !read.truncated && last.seq() == read.last) else {
@@ -255,7 +255,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Applies what the log has next, and commits where that is due; says whether there is more.
+    /// Applies the next changes of the log, and commits them if due. Returns true if there are more.
     fn take_in(&mut self, progress: &mut Progress) -> Result<bool> {
         match self.follower.inspect()? {
             Inspected::Nothing => {}
@@ -310,7 +310,7 @@ impl Runner {
         Ok(())
     }
 
-    /// True if somebody waits for what is applied and not committed.
+    /// True if a caller waits for applied but uncommitted changes.
     fn is_awaited(&self, progress: &Progress) -> bool {
         let target = self.shared.waiting.target(progress.committed.seq);
         target.is_some_and(|target| target <= progress.applied)
@@ -338,7 +338,8 @@ impl Runner {
         Ok(progress)
     }
 
-    /// The position is taken before the scan: what is written meanwhile is applied again, which is harmless.
+    /// Rebuilds the follower. The position is taken before the scan; changes written meanwhile are applied again,
+    /// which is harmless.
     fn rebuild(&mut self) -> Result<Position> {
         let position = Position { epoch: self.store.epoch(), seq: *self.store.durable().borrow() };
         let (name, total) = (self.follower.name(), self.store.len());
@@ -359,7 +360,7 @@ impl Runner {
     }
 }
 
-/// Returns the number of entries that are applied before it looks who waits.
+/// Returns the number of entries to apply before checking for waiting callers.
 fn count_at_once(entries: &[Logged]) -> usize {
     let mut bytes = 0;
     let is_within = |entry: &&Logged| {
@@ -387,7 +388,7 @@ impl Progress {
     }
 }
 
-/// Records that are counted as they are read. Ends with an error where the follower is to stop.
+/// Counting iterator over records. Ends with an error if a stop is requested.
 struct Counted<'a, R> {
     records: R,
     shared: &'a Shared,
@@ -415,7 +416,7 @@ impl<R: Iterator<Item = Result<Record>>> Iterator for Counted<'_, R> {
     }
 }
 
-/// Describes an error, with its causes, or a panic. None if nothing failed, or if the follower was asked to stop.
+/// Describes an error with its causes, or a panic. Returns `None` if nothing failed or if a stop was requested.
 fn failure(outcome: std::result::Result<Result<()>, Box<dyn Any + Send>>) -> Option<String> {
     match outcome {
         Ok(Ok(()) | Err(Error::ShuttingDown)) => None,

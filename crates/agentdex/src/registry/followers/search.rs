@@ -32,10 +32,10 @@ const INSPECTED_AT_ONCE: u64 = 64 * 1024 * 1024;
 /// After a search has failed on an index whose files are whole, the failures of other searches in this time aren't taken for
 /// its damage.
 const TRUSTED_FOR: Duration = Duration::from_secs(60);
-/// An index whose files are whole is rebuilt for the failure of a search at most so often.
+/// Minimum interval between rebuilds of an index with intact files because of failed searches.
 const REBUILT_AT_MOST_EVERY: Duration = Duration::from_secs(3600);
 
-/// The state that searches read: the last good snapshot of the index, and the changes of the log beyond it.
+/// State read by searches: the last valid snapshot of the index, and later changes of the log.
 pub(in crate::registry) struct Search {
     store: Store,
     shown: Mutex<Shown>,
@@ -47,7 +47,7 @@ struct Shown {
     unseen: Unseen,
     hidden: HiddenIds,
     restricted: RestrictedDocuments,
-    /// The expired ids that `hidden` has.
+    /// Expired ids contained in `hidden`.
     expired: Option<Arc<[String]>>,
     trust: Trust,
 }
@@ -57,13 +57,13 @@ struct Shown {
 enum Trust {
     #[default]
     Full,
-    /// Nothing is searched until its files are inspected.
+    /// Searches are suspended until the files are inspected.
     Suspended,
-    /// Its files were whole at this moment.
+    /// The files were intact at this time.
     Confirmed(Instant),
 }
 
-/// The searchable content of an index at one moment: a snapshot, and the entries that are hidden from searches.
+/// Searchable content of an index at a moment: a snapshot, and the entries hidden from searches.
 pub(in crate::registry) struct Visible {
     pub snapshot: Snapshot,
     /// Last change reflected in the index.
@@ -87,8 +87,8 @@ impl Search {
         Arc::new(Search { store, shown: Mutex::default() })
     }
 
-    /// Up to where the index goes, and what is missing there for longer than `age`; none where nothing can be
-    /// searched.
+    /// Returns the position of the index and the changes missing for longer than `age`, or `None` if there is no
+    /// searchable index.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -99,7 +99,7 @@ impl Search {
         Ok(Some(Freshness { seq: seq(snapshot), overdue: unseen.older_than(age, Timestamp::now()) }))
     }
 
-    /// The last change that searches show; none where nothing can be searched.
+    /// Returns the last searchable change, or `None` if there is no searchable index.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -109,11 +109,11 @@ impl Search {
         Ok(shown.snapshot.as_ref().map(seq))
     }
 
-    /// The index as it can be searched, without what was deleted since and what has expired, and, for somebody who doesn't see
-    /// everything, with what not everybody sees; none where nothing can be.
+    /// Returns the searchable index without deleted and expired Things, including the restricted Things unless the
+    /// caller sees everything. Returns `None` if there is no searchable index.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Index`]
+    /// [`Error::Store`], [`Error::Index`].
     pub(in crate::registry) fn visible(
         &self,
         expired: &Arc<[String]>,
@@ -140,8 +140,8 @@ impl Search {
         Ok(Some(Visible { snapshot: snapshot.clone(), seq: seq(snapshot), hidden, restricted }))
     }
 
-    /// A search has failed in a way that may come from damage; true if the index is inspected or built now, so that the
-    /// search is to be tried again later.
+    /// Reports that a search failed in a way that may be caused by damage. Returns true if the index is being
+    /// inspected or rebuilt, so the search should be retried later.
     pub(in crate::registry) fn distrust(&self) -> bool {
         let mut shown = self.lock();
         if shown.snapshot.is_some() && matches!(shown.trust, Trust::Confirmed(at) if at.elapsed() < TRUSTED_FOR) {
@@ -160,7 +160,7 @@ impl Search {
         self.lock().trust = Trust::Confirmed(Instant::now());
     }
 
-    /// Nothing can be searched until the index is built again.
+    /// Disables searches until the index is rebuilt.
     fn clear(&self) {
         *self.lock() = Shown::default();
     }
@@ -206,14 +206,14 @@ impl RestrictedThings for Store {
     }
 }
 
-/// The last change that a state of the index shows.
+/// Returns the last change in a snapshot.
 fn seq(snapshot: &Snapshot) -> Seq {
     snapshot.position().map_or(Seq::ZERO, |position| position.seq)
 }
 
 impl Shown {
-    /// Reads the log up to its end. Where the log no longer has the changes in between, nothing is shown until the
-    /// index is rebuilt: the deletions among them aren't known, so they can't be hidden.
+    /// Reads the log up to its end. If the log no longer contains the changes in between, disables searches until the
+    /// index is rebuilt: the deletions among these changes are unknown and can't be hidden.
     fn read_on(&mut self, store: &Store) -> Result<()> {
         if self.snapshot.is_some() && !self.unseen.read_on(store)? {
             *self = Shown::default();
@@ -227,7 +227,7 @@ pub(in crate::registry) struct SearchFollower {
     directory: PathBuf,
     store: Store,
     search: Arc<Search>,
-    /// None before it was opened, and after a failure: a writer that failed is of no use any more.
+    /// Opened index, or `None` before it was opened and after a failure, since a failed writer is unusable.
     open: Option<(Index, IndexWriter)>,
     inspection: Inspection,
     inspected: Instant,

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Default)]
 pub(in crate::registry) struct SharedShapes(RwLock<KnownShapes>);
 
-/// The shapes, and who saw the descriptions that they are of.
+/// Shapes, and the access to their descriptions when they were indexed.
 #[derive(Default)]
 pub(in crate::registry) struct KnownShapes {
     pub index: ShapeIndex,
@@ -47,7 +47,7 @@ impl SharedShapes {
 pub(in crate::registry) struct ShapesFollower {
     store: Store,
     shared: Arc<SharedShapes>,
-    /// None before it was built.
+    /// Position, or `None` before the first build.
     position: Option<Position>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::{Error, Result};
 
-/// Request to stop, shared by those who make it and those who look for it.
+/// A shared request to stop.
 #[derive(Debug, Clone, Default)]
 pub(in crate::registry) struct Stop(Arc<AtomicBool>);
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::access::{Access, Grants};
 
-/// The access to Things that not everybody saw, by id.
+/// Access to restricted Things when they were indexed, by id.
 #[derive(Debug, Default)]
 pub(in crate::registry) struct TakenIn(HashMap<String, Access>);
 

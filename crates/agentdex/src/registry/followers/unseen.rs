@@ -12,24 +12,24 @@ use crate::{
     store::{Logged, Store},
 };
 
-/// The most changes that are read at once.
+/// Maximum number of changes read at once.
 const CHANGES_AT_ONCE: usize = 4096;
 
-/// The most ids whose access is another one that are listed one by one.
+/// Maximum number of ids with changed access that are listed individually.
 const MOST_RESTRICTED: usize = 100_000;
 
 /// Changes that the index doesn't show.
 #[derive(Default)]
 pub(super) struct Unseen {
-    /// Up to where the log was read.
+    /// Position up to which the log was read.
     read: Seq,
     /// Deleted ids with the last change that did it.
     deleted: HashMap<String, Seq>,
-    /// The last change of what was read together, and when the first of it was made.
+    /// Last change of each batch read, with the time of its first change.
     runs: VecDeque<(Seq, Timestamp)>,
     /// Those of them that searches don't know yet.
     newly_deleted: Vec<String>,
-    /// Ids of Things whose access is another one, or may be, since searches asked; none: any may be.
+    /// Ids of Things whose access may have changed since the last search, or `None` if any access may have changed.
     newly_restricted: Option<Vec<String>>,
 }
 

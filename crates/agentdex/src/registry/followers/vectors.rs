@@ -26,7 +26,7 @@ pub(in crate::registry) struct VectorFollower {
     path: PathBuf,
     store: Store,
     meaning: Arc<Meaning>,
-    /// None before it was opened, and after a failure.
+    /// Writer, or `None` before it was opened and after a failure.
     writer: Option<VectorWriter>,
     inspected: Instant,
 }
@@ -80,7 +80,7 @@ impl Follower for VectorFollower {
         Err(Error::Index { doing: "inspecting the vectors", source: "the file is damaged, and is read again".into() })
     }
 
-    /// Keeps the vectors of texts that are still the same, so that an interrupted rebuild goes on.
+    /// Rebuilds the vectors, keeping those of unchanged texts, so that an interrupted rebuild can continue.
     fn rebuild(&mut self, records: &mut dyn Iterator<Item = Result<Record>>, position: Position) -> Result<()> {
         let writer = self.writer()?;
         writer.begin_rebuild()?;

@@ -13,15 +13,15 @@ use crate::change::Seq;
 /// The result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::registry) enum Waited {
-    /// The follower shows every change up to this one.
+    /// The follower reflects every change up to this position.
     Reached(Seq),
-    /// It took too long.
+    /// The wait timed out.
     TooLong,
     /// The follower has stopped.
     Stopped,
 }
 
-/// Those who wait for a follower, and what wakes it.
+/// Callers waiting for a follower, and the means to wake it.
 #[derive(Default)]
 pub(super) struct Waiting {
     queue: Mutex<Queue>,
@@ -32,7 +32,7 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
-    /// The last change that was reached; none before the first.
+    /// Last change reached, or `None` before the first.
     reached: Option<Seq>,
     has_ended: bool,
     /// True if a test keeps the follower from following.

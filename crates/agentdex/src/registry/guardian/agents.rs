@@ -19,19 +19,19 @@ use crate::{
     store::{LoggedChange, Record, Store},
 };
 
-/// The most agents that are in memory; ids that nobody has registered count too.
+/// Maximum number of cached agents, including unregistered ids.
 const MOST_AGENTS: usize = 20_000;
-/// The most bytes of the descriptions that they were read from.
+/// Maximum total size in bytes of the cached agents' descriptions.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes that an entry takes beyond its id and description.
 const ENTRY_BYTES: usize = 256;
 
-/// The agents that took a step lately.
+/// Cache of recently active agents.
 pub(in crate::registry) struct Agents {
     store: Store,
     policy: Arc<Policy>,
     cached: RwLock<Cached>,
-    /// Counts uses, so that the one that is used least lately is known.
+    /// Counter of uses, for finding the least recently used agent.
     uses: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ struct Agent {
     used: AtomicU64,
 }
 
-/// An agent that is registered, or was until it expired.
+/// An agent that is registered, or was registered until it expired.
 #[derive(Clone)]
 pub(super) struct KnownAgent {
     pub description: Description,
@@ -55,7 +55,7 @@ pub(super) struct KnownAgent {
     pub access: Access,
 }
 
-/// An agent as decisions know it; none where it isn't registered.
+/// An agent as known to decisions, or `None` if it is not registered.
 pub(super) type Known = Option<Arc<KnownAgent>>;
 
 impl Agents {
@@ -71,7 +71,8 @@ impl Agents {
         Some(agent.known.clone())
     }
 
-    /// Reads an agent. Changes of the log are taken in before or after, never meanwhile, so that none is missed.
+    /// Reads an agent. Changes of the log are applied before or after that, never concurrently, so that none is
+    /// missed.
     pub(super) fn load(&self, id: &str) -> Result<Known> {
         let mut cached = self.write();
         if let Some(agent) = cached.agents.get(id) {

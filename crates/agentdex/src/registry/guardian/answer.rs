@@ -86,7 +86,7 @@ impl Guardian<'_> {
         Ok(Ok(Answer::Decision(Box::new(result))))
     }
 
-    /// The agent of that id, as far as the caller sees it.
+    /// Returns the agent with the given id, if it is visible to the caller.
     fn agent(&self, id: &str) -> Result<Known> {
         let agents = &self.state.agents;
         let known = match agents.cached(id) {

@@ -29,7 +29,8 @@ impl<'r> Guardian<'r> {
         }
     }
 
-    /// True if an entry of the trail is shown to the caller: one that it reported itself, unless it sees everything.
+    /// True if an entry of the trail is visible to the caller: an entry reported by it, or any entry if it has access
+    /// to everything.
     fn shows(&self, entry: &Entry) -> bool {
         let is_own = || entry.reporter.is_some() && entry.reporter.as_ref() == self.registry.caller().owner();
         self.registry.grants().is_none() || is_own()

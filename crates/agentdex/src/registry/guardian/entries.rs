@@ -53,8 +53,8 @@ impl Entries {
         }
     }
 
-    /// True if the caller saw the agent, as the guardian knew it. Of one that the guardian didn't know, an entry says
-    /// nothing but what its reporter did.
+    /// True if the agent was visible to the caller, as known to the guardian. An entry about an unknown agent reveals
+    /// only the reporter's own data.
     fn shows(&self, made: &Made) -> bool {
         let Some(access) = made.access.as_ref().filter(|access| !access.is_public()) else { return true };
         let Some(inner) = self.registry.upgrade() else { return false };

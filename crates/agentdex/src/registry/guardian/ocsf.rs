@@ -12,7 +12,7 @@ use crate::{
     policy::{Entry, ocsf::event},
 };
 
-/// A file that events are appended to.
+/// File to which events are appended.
 pub(super) struct OcsfFile {
     path: PathBuf,
     writer: Mutex<BufWriter<File>>,

@@ -25,11 +25,11 @@ use crate::{
     store::Store,
 };
 
-/// The interval at which the trail reaches the operating system.
+/// Interval at which the trail is flushed to the operating system.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
-/// The interval at which old files and idle sessions are removed.
+/// Interval at which old files and idle sessions are removed.
 const TIDY_EVERY: Duration = Duration::from_secs(30);
-/// The maximum number of entries that a subscriber may be behind before it misses some.
+/// Maximum number of entries a subscriber may lag behind before it misses some.
 const BACKLOG: usize = 4096;
 
 /// The guardian of a registry: options, sessions and trail.
@@ -53,7 +53,7 @@ pub(super) struct Counts {
     lost: AtomicU64,
 }
 
-/// An entry, with the access to its agent when it was made; none where the guardian knew no agent.
+/// An entry with the access to its agent at that time, or `None` if the agent was unknown to the guardian.
 pub(super) struct Made {
     pub entry: Arc<Entry>,
     pub access: Option<Access>,
@@ -96,7 +96,7 @@ impl State {
         Arc::new(Agents::new(store.clone(), options.policy.clone()))
     }
 
-    /// Records an entry about an agent with that access; none where the guardian knew no agent.
+    /// Records an entry. `access` is the access to its agent, or `None` if the agent is unknown to the guardian.
     pub(super) fn record(&self, mut entry: Entry, access: Option<&Access>) {
         let index = Decision::ALL.iter().position(|known| *known == entry.decision).unwrap_or_default();
         self.counts.decisions[index].fetch_add(1, Relaxed);
@@ -125,7 +125,7 @@ impl State {
         }
     }
 
-    /// Writes what is left, and ends. Blocks.
+    /// Writes pending data and stops. Blocks.
     pub(in crate::registry) fn stop(&self) {
         let tidying = self.tidying.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, thread)) = tidying {

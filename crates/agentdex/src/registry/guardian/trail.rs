@@ -17,11 +17,11 @@ use crate::{Error, Result, policy::Entry};
 
 /// Into how many files the bytes of a trail are divided.
 const FILES: u64 = 8;
-/// The smallest file that is ended.
+/// Minimum size of a completed file.
 const SMALLEST_FILE: u64 = 64 * 1024;
 /// Size of the write buffer, in bytes: entries in it haven't reached the operating system.
 const BUFFER: usize = 64 * 1024;
-/// The longest line that is read.
+/// Maximum length of a line.
 const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 
 /// Limits on the size and age of a trail.
@@ -47,7 +47,7 @@ pub(super) struct Trail {
 }
 
 struct State {
-    /// None before the first entry of this process.
+    /// Open file, or `None` before the first entry of this process.
     file: Option<Open>,
     /// The number of the next entry.
     next: u64,
@@ -67,7 +67,7 @@ struct Ended {
 }
 
 impl Trail {
-    /// Opens the trail in a directory, which is created where it is missing.
+    /// Opens the trail in a directory, creating the directory if it is missing.
     pub(super) fn open(directory: PathBuf, retention: Retention) -> Result<Trail> {
         let failed = |source| Error::Io { doing: format!("opening the trail in {}", directory.display()), source };
         create_private_directory(&directory).map_err(failed)?;
@@ -146,8 +146,8 @@ impl Trail {
         state.ended.iter().map(|file| file.bytes).sum::<u64>() + state.file.as_ref().map_or(0, |open| open.bytes)
     }
 
-    /// At most `limit` entries after one with that number, as far as they are wanted, the oldest first. What can't be
-    /// read is passed over. `line` says cheaply whether a line may be one that is wanted.
+    /// Returns up to `limit` wanted entries with numbers greater than `after`, oldest first. Unreadable lines are
+    /// skipped. `line` is a cheap preliminary check of a line.
     pub(super) fn entries(
         &self,
         after: u64,
@@ -235,7 +235,7 @@ fn first_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("trail-")?.strip_suffix(".ndjson")?.parse().ok()
 }
 
-/// Cuts half a line off the end of a file; the number after that of its last entry that can be read.
+/// Truncates an incomplete line at the end of a file. Returns the number after its last readable entry.
 fn cut(path: &Path, first: u64) -> std::io::Result<u64> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     let length = file.seek(SeekFrom::End(0))?;
@@ -269,7 +269,7 @@ fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Options that create a file that is its owner's alone.
+/// Returns options for creating a file accessible only to its owner.
 fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true);

@@ -12,7 +12,7 @@ use crate::{
     signature::TrustedKeys,
 };
 
-/// The members of the metadata that are read (RFC 8414, section 2; OpenID Connect Discovery, section 3).
+/// Metadata of an issuer, as far as it is used (RFC 8414, section 2; OpenID Connect Discovery, section 3).
 #[derive(Debug, Clone, Deserialize)]
 struct Metadata {
     issuer: String,
@@ -21,7 +21,7 @@ struct Metadata {
     token_endpoint: Option<String>,
 }
 
-/// The keys of an issuer, and how long they are fresh where their server says so.
+/// Keys of an issuer, with their lifetime if the server declares one.
 pub(super) struct FetchedKeys {
     pub keys: TrustedKeys,
     pub max_age: Option<Duration>,
@@ -29,7 +29,7 @@ pub(super) struct FetchedKeys {
     pub sign_in: Option<SignIn>,
 }
 
-/// A fetcher that may also fetch from the host of the issuer, which the operator has named.
+/// Returns a fetcher that is also allowed to contact the host of the issuer, as named by the operator.
 ///
 /// # Errors
 /// [`Error::InvalidSetting`]

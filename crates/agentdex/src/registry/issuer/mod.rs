@@ -37,15 +37,15 @@ use crate::{
     signature::{Claims, TokenError, TokenRules, TrustedKeys},
 };
 
-/// The pause after a fetch that failed, as long as there are no keys.
+/// Pause after a failed fetch while there are no keys.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
-/// Lifetime of fetched keys if their server gives none, and the maximum lifetime.
+/// Lifetime of fetched keys if the server declares none, and the maximum lifetime.
 const FRESH: Duration = Duration::from_secs(15 * 60);
 const FRESH_AT_MOST: Duration = Duration::from_secs(60 * 60);
 /// Maximum time that a token waits for keys.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An issuer of tokens, and what is known of it.
+/// A token issuer with its state.
 pub(super) struct Issuer {
     options: IssuerOptions,
     fetcher: Fetcher,
@@ -62,11 +62,11 @@ struct Known {
     keys: Arc<TrustedKeys>,
     /// Number of fetches, those that failed included.
     fetches: u64,
-    /// When the next one may be, if it is asked for.
+    /// Earliest time of the next fetch on demand.
     next: Option<Instant>,
     /// Sign-in parameters for people.
     sign_in: Option<Arc<SignIn>>,
-    /// Why the last one failed.
+    /// Reason for the last failure.
     failure: Option<Arc<str>>,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     signature::Claims,
 };
 
-/// The longest part of a subject that stands in the audit trail.
+/// Maximum length of a subject in the audit trail.
 const MAX_SHOWN: usize = 128;
 
 /// An authorization server whose access tokens are accepted. Passed to [`crate::registry::Builder::issuer`].

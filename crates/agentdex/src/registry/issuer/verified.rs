@@ -7,19 +7,19 @@ use std::{
 
 use crate::{Timestamp, access::Principal, signature::digest};
 
-/// The most tokens that are remembered.
+/// Maximum number of cached tokens.
 const MAX_TOKENS: usize = 10_000;
 
-/// Hash that identifies a token, which isn't stored itself.
+/// Hash that identifies a token. The token itself is not stored.
 type Hash = String;
 
-/// The holders of tokens that were verified.
+/// Holders of verified tokens.
 #[derive(Default)]
 pub(super) struct Verified(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// The generation of the keys that they were verified with.
+    /// Generation of the keys used for the verification.
     generation: u64,
     holders: HashMap<Hash, Arc<Principal>>,
 }

@@ -8,7 +8,7 @@ use std::{
 use super::number::QueryNo;
 use crate::{access::Owner, change::Seq};
 
-/// The owner whose share of the time a query takes; `None`: everybody without one.
+/// Owner to whose quota a query counts; `None` for all queries without an owner.
 pub(super) type Holder = Option<Owner>;
 
 /// Positions of queries that are behind the others.
@@ -16,7 +16,7 @@ pub(super) type Holder = Option<Owner>;
 pub(super) struct Delayed {
     positions: HashMap<QueryNo, Seq>,
     by_holder: BTreeMap<Holder, BTreeMap<Seq, BTreeSet<QueryNo>>>,
-    /// The holder that had the last turn.
+    /// Holder of the last turn.
     last: Option<Holder>,
 }
 

@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of changes that are read of a Thing's history at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// The description that a Thing had after a change.
+/// Description of a Thing after a change.
 pub(super) struct Described {
     pub text: String,
     pub format: Option<String>,
@@ -23,8 +23,8 @@ pub(super) struct Described {
 /// A Thing, and the position of the change after which it had a description.
 type Key = (Box<str>, Seq);
 
-/// Reads descriptions, and remembers those that later changes patch. Readers at several positions of one Thing's history
-/// find one each.
+/// Reads descriptions, and caches those that are patched by later changes. Readers at different positions of a
+/// Thing's history have separate cache entries.
 #[derive(Default)]
 pub(super) struct Descriptions {
     texts: BTreeMap<Key, Box<str>>,
@@ -59,7 +59,8 @@ impl Descriptions {
         Ok(made.or(text).map(|text| Described { text, format }))
     }
 
-    /// Makes the description from the nearest remembered one and the changes since; `None` if they don't suffice.
+    /// Reconstructs the description from the nearest cached one and the changes since, or returns `None` if these
+    /// don't suffice.
     fn made_of_history(&mut self, store: &Store, change: &Change) -> Result<Option<String>> {
         let id = change.id.as_str();
         let before = self.texts.range((id.into(), Seq::ZERO)..(id.into(), change.seq)).next_back();

@@ -10,7 +10,7 @@ use crate::change::Seq;
 /// Maximum number of query events that are remembered, 8 bytes each.
 const MAX_EVENTS: usize = 1_000_000;
 
-/// Events by change. A query that is compared late adds its events to changes that others were compared with before.
+/// Events by change. A delayed query adds its events to changes already compared with other queries.
 pub(super) struct Events {
     by_change: BTreeMap<Seq, Vec<(QueryNo, MatchKind)>>,
     count: usize,

@@ -42,7 +42,7 @@ pub(super) enum Content {
     /// A change of membership. All queries except `but` (ascending) have been compared with it. Readers whom it concerns
     /// work out their events themselves.
     Membership { but: Box<[QueryNo]> },
-    /// A change of membership with which these delayed queries (ascending) have now been compared.
+    /// A change of membership with which these delayed queries, in ascending order, have now been compared.
     LateMembership(Box<[QueryNo]>),
     /// Queries of which events up to the entry may be missing.
     Lost(Box<[QueryNo]>),

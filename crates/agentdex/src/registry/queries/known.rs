@@ -12,7 +12,7 @@ use super::{
 };
 use crate::change::{Change, ChangeKind, Seq};
 
-/// Returns what a change means for a query that its Thing matched before, and matches after.
+/// Returns the event of a change for a query that matched the Thing before, or matches it after the change.
 fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
     match (change.kind, before, after) {
         (ChangeKind::Deleted, true, _) => Some(MatchKind::Deleted),
@@ -24,8 +24,8 @@ fn kind_of(change: &Change, before: bool, after: bool) -> Option<MatchKind> {
     }
 }
 
-/// Returns what an update means for a query where its reader sees only what was before it, which is a deletion to it, or
-/// only what comes after, which is a creation.
+/// Returns the event of an update for a reader who sees only the state before it, as a deletion, or only the state
+/// after it, as a creation.
 pub(super) fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKind> {
     let (matched, matches) = match kind {
         MatchKind::Updated => (true, true),
@@ -41,10 +41,10 @@ pub(super) fn seen_in_part(kind: MatchKind, seen: ChangeKind) -> Option<MatchKin
 
 /// Progress of queries and their events.
 pub(super) struct Known {
-    /// The last change that all queries were compared with that aren't delayed.
+    /// Last change with which all queries that keep up were compared.
     position: Seq,
     delayed: Delayed,
-    /// Queries of which it isn't known yet what they match, with the position at which they were added.
+    /// Queries whose matches are not yet known, with the positions at which they were added.
     starting: HashMap<QueryNo, Seq>,
     /// By query, since when it is compared with changes.
     since: HashMap<QueryNo, Seq>,

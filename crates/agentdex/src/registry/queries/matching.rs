@@ -32,21 +32,21 @@ use crate::{
     store::{Logged, LoggedChange, Store},
 };
 
-/// Maximum number of steps, of some 50 ns each, that queries take together for a change before the others are delayed, and
-/// that delayed queries take at once.
+/// Maximum number of steps, of some 50 ns each, for comparing a change with all queries before the rest is delayed,
+/// and for each turn of delayed queries.
 const STEPS_AT_ONCE: usize = 50_000;
 /// Number of descriptions that are kept as delayed queries read them: owners take turns at different positions.
 const DOCUMENTS_KEPT: usize = 4;
 
-/// Queries and what they match.
+/// Queries and their matches.
 pub(super) struct Matching {
     index: QueryIndex,
-    /// The model and vectors that queries by meaning are compared by.
+    /// Model and vectors for semantic queries.
     meaning: Option<Arc<Meaning>>,
     matches: Matches,
     next: QueryNo,
     holders: HashMap<QueryNo, Holder>,
-    /// The last change of each Thing that changed while it isn't known what some queries match.
+    /// Last change of each Thing that changed while the matches of some queries were not yet known.
     changed: HashMap<Box<str>, Seq>,
     /// Locked only for moments: readers don't wait until a change was compared.
     known: Arc<Mutex<Known>>,
@@ -56,7 +56,7 @@ pub(super) struct Matching {
     steps_at_once: usize,
 }
 
-/// An entry of the log, with what queries are compared with.
+/// An entry of the log, prepared for comparison with queries.
 struct Read {
     entry: Logged,
     /// The description after the change, with the queries that it may match; `None` if nothing matches.
@@ -124,7 +124,7 @@ impl Matching {
         self.forget_changed();
     }
 
-    /// Forgets which Things changed, once it is known of all queries what they match.
+    /// Clears the list of changed Things when the matches of all queries are known.
     fn forget_changed(&mut self) {
         if !self.known().has_starting() {
             self.changed = HashMap::new();
@@ -241,7 +241,7 @@ impl Matching {
         candidate.is_some_and(|candidate| self.index.is_match(*candidate, document, steps))
     }
 
-    /// The entry of the log after a position, with what queries are compared with; `None` where the log no longer has it.
+    /// Returns the log entry after a position, prepared for comparison, or `None` if the log no longer contains it.
     fn read_after(&mut self, store: &Store, position: Seq) -> Result<Option<Arc<Read>>> {
         let part = store.changes(position, 1)?;
         let Some(entry) = part.entries.into_iter().next().filter(|_| !part.truncated) else { return Ok(None) };
@@ -299,7 +299,7 @@ impl Matching {
         known.move_to(change.seq);
     }
 
-    /// Candidates that keep up: of each holder one, then of each the next, those with the fewest parts first.
+    /// Returns the candidates that keep up, alternating between holders, those with the fewest parts first.
     fn in_turns(&self, candidates: &[Candidate]) -> Vec<QueryNo> {
         let mut sorted: Vec<(usize, QueryNo)> = {
             let known = self.known();

@@ -60,7 +60,7 @@ pub const MAX_QUERIES_OF_OWNER: usize = 1_000;
 const MAX_STREAM_QUERIES: usize = 1_000;
 /// Interval at which readers are notified of the progress, while there is more.
 const TELL_EVERY: Duration = Duration::from_millis(50);
-/// Time that the follower waits at once for others who look up what queries match, and how often.
+/// Duration and maximum number of the follower's pauses for threads that look up matches.
 const YIELD: Duration = Duration::from_micros(100);
 const MOST_YIELDS: usize = 20;
 /// Time that delayed queries have at once.
@@ -73,13 +73,13 @@ pub(super) struct Queries {
     store: Store,
     /// Held while queries are compared with a change. Locked before `names` and `known`.
     matching: Mutex<Matching>,
-    /// Number of threads other than that of the follower that wait for `matching`.
+    /// Number of other threads waiting for `matching`.
     waiting: AtomicUsize,
     known: Arc<Mutex<Known>>,
     names: Mutex<Names>,
-    /// One write at a time: the store and what is in memory say the same.
+    /// Serializes writes, so that the store and the memory are consistent.
     writing: Mutex<()>,
-    /// True if there is any query: most registries never have one.
+    /// True if there is any query, which is not the case in most registries.
     has_any: AtomicBool,
     /// Moves with the positions of queries and with the end of the journal.
     progress: watch::Sender<u64>,
@@ -89,7 +89,7 @@ pub(super) struct Queries {
 struct Names {
     saved: BTreeMap<Key, Saved>,
     by_number: HashMap<QueryNo, Key>,
-    /// The queries of event streams, with the time since when none is open.
+    /// Queries of event streams, with the time since when no stream is open.
     streams: HashMap<StreamKey, Stream>,
 }
 
@@ -119,7 +119,7 @@ struct Stream {
     idle_since: Option<Instant>,
 }
 
-/// A query that is compared with changes for as long as this lives.
+/// A query that is compared with changes as long as this value exists.
 pub(super) struct Watched {
     number: QueryNo,
     queries: Weak<Queries>,
@@ -154,7 +154,7 @@ impl Saved {
 pub struct QueryEvents {
     queries: Arc<Queries>,
     watched: Arc<Watched>,
-    /// The caller that reads a saved query.
+    /// Caller that reads a saved query.
     reader: Option<Caller>,
 }
 
@@ -180,7 +180,8 @@ impl Queries {
         matching
     }
 
-    /// Locks what queries match to compare them with a change. Others who wait come first: the next change comes soon.
+    /// Locks the matches for comparing a change. Other waiting threads take precedence, since the next change follows
+    /// soon.
     fn matching_of_follower(&self) -> MutexGuard<'_, Matching> {
         for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
@@ -465,7 +466,8 @@ impl Queries {
         Ok(())
     }
 
-    /// The events that a change as a reader sees it is for queries that are `relevant`, as far as they were compared with it.
+    /// Returns the events of `relevant` queries caused by a change as visible to a reader. Includes only queries
+    /// already compared with the change.
     fn events_of(
         &self,
         change: &LoggedChange,
@@ -485,7 +487,8 @@ impl Queries {
         }
     }
 
-    /// The event of one query for a change, as a reader sees that change. `None`: no event, or not compared yet.
+    /// Returns the event of a query for a change as visible to a reader, or `None` if there is no event or the query
+    /// was not yet compared with the change.
     fn event_of(&self, change: &LoggedChange, number: QueryNo) -> Result<Option<MatchKind>> {
         if !matches!(change.origin(), ChangeOrigin::Entry | ChangeOrigin::Update) {
             return Ok(self.events_of(change, |other| other == number)?.first().map(|(_, kind)| *kind));
@@ -539,7 +542,7 @@ impl Queries {
     }
 }
 
-/// The events of an entry of the log as those of a change that a reader gets for it.
+/// Converts the events of a log entry to those of the change received by a reader.
 fn seen(events: impl Iterator<Item = (QueryNo, MatchKind)>, change: &LoggedChange) -> Vec<(QueryNo, MatchKind)> {
     match change.origin() {
         ChangeOrigin::Update => {

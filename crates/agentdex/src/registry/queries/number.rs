@@ -1,4 +1,4 @@
 //! Numbers of queries.
 
-/// Number of a query; none is given twice.
+/// Number of a query. Numbers are never reused.
 pub(super) type QueryNo = u32;

@@ -9,15 +9,15 @@ use crate::{
     change::Timestamp,
 };
 
-/// A saved query as it is stored. One that has no owner, visibility and namespace everybody sees.
+/// A stored query. Without owner, visibility, and namespace it is visible to everyone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::registry) struct Stored {
     #[serde(flatten)]
     pub named: NamedQuery,
-    /// The number of its namespace, by which it is decided who sees it.
+    /// Number of its namespace, which determines the readers of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     number: Option<NamespaceNumber>,
-    /// The view that its threshold was computed from; none where that was given, or there is none.
+    /// View from which the threshold was computed, or `None` if it was given or if there is no threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     view: Option<View>,
     /// True if its threshold was given.

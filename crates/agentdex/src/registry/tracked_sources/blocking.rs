@@ -6,10 +6,10 @@ use tokio::runtime::Handle;
 
 use crate::{Error, Result};
 
-/// Runs the work where it blocks no other task; without a runtime, at once.
+/// Runs work without blocking other tasks. Without a runtime, runs it immediately.
 ///
 /// # Errors
-/// [`Error::Io`] where it panicked, [`Error::ShuttingDown`] where it was cancelled.
+/// [`Error::Io`] if it panicked, [`Error::ShuttingDown`] if it was canceled.
 pub(super) async fn blocking<T: Send + 'static>(
     doing: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -24,7 +24,7 @@ const THING_DESCRIPTION: &str = "/.well-known/wot";
 /// A fetched document whose URL will be polled.
 pub(super) struct New {
     pub(super) url: String,
-    /// The id that was chosen for its Thing; `None` if the id is made of the document.
+    /// Requested id of its Thing, or `None` if the id is derived from the document.
     pub(super) id: Option<String>,
     pub(super) document: NewDocument,
 }
@@ -103,7 +103,8 @@ impl Registry {
         }
     }
 
-    /// The id for the Thing of a document: that of the request, or else that of the Thing for which the URL is already polled.
+    /// Returns the id for the Thing of a document: the requested id, or else that of the Thing for which the URL is
+    /// already polled.
     fn id_at(&self, tracker: &Tracker, request: &TrackRequest, url: &str, format: Format) -> Result<Option<String>> {
         match &request.id {
             Some(id) => Ok(Some(id.clone())),
@@ -211,7 +212,7 @@ impl Registry {
     }
 }
 
-/// The failure to fetch a document that is withheld, with what to do.
+/// Adds a remedy to the failure to fetch a withheld document.
 fn say_how_to_register(error: Error) -> Error {
     if !poll::is_withheld(&error) {
         return error;
@@ -233,7 +234,8 @@ fn no_place(url: &str) -> Error {
     Error::FetchRefused { url: shown(url), reason: "there is no place where a document may be".into() }
 }
 
-/// True for a Thing Description with a form whose URL is relative and no base: it is called below the URL that it is from.
+/// True for a Thing Description that has a form with a relative URL but no base, so it must be called relative to the
+/// URL it came from.
 fn has_relative_address(thing: &Value) -> bool {
     let affordances = ["actions", "properties", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
     let owners = affordances.flat_map(serde_json::Map::values).chain([thing]);

@@ -91,8 +91,8 @@ async fn run(inner: &Weak<Inner>, wake: &Notify) {
     }
 }
 
-/// Renews what is due, begins as many polls as there is room for, and returns how long nothing else is due;
-/// none once the registry is gone.
+/// Renews due Things, starts as many polls as allowed, and returns the time until further work is due, or `None` if
+/// the registry is gone.
 async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<RefreshResult>>) -> Option<Duration> {
     let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.network.tracker.as_ref()?;
@@ -143,7 +143,7 @@ pub(super) async fn poll_source(
     registry()?.reconcile(&loaded.source, polled, now).await
 }
 
-/// A document that made a conversion panic counts as one that is refused.
+/// Records a document whose conversion panicked as refused.
 async fn reconcile_panic(inner: &Weak<Inner>, id: &str, panic: Panic, now: Timestamp) -> Result<RefreshResult> {
     let registry = Registry::of(inner.upgrade().ok_or(Error::ShuttingDown)?);
     let Some(loaded) = registry.load_tracked_source(id)? else { return Ok(RefreshResult::Stopped) };

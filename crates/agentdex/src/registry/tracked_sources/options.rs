@@ -144,7 +144,7 @@ fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
     }
 }
 
-/// The error of a document that is refused; where it is in another format, with the name of that.
+/// Adds the detected format to the error about a refused document, if it differs from the requested one.
 fn name_format(error: Error, fetched: &FetchedDocument<'_>) -> Error {
     let detected = || detect(str::from_utf8(fetched.document).ok()?).ok().filter(|found| *found != fetched.format);
     match error {

@@ -32,9 +32,9 @@ pub(super) struct Poller {
 pub(super) enum Polled {
     /// The document is unchanged.
     Same(Same),
-    /// There is another one.
+    /// A new document was received.
     New(Box<NewDocument>),
-    /// There is none.
+    /// No document was received.
     Failed(Error),
 }
 
@@ -89,8 +89,8 @@ impl Poller {
         }
     }
 
-    /// Fetches a document that left its well-known place from the first of the others of the site that has something: each
-    /// version of a protocol may have one of its own.
+    /// Fetches a document that is no longer at its well-known path from the first other well-known path with an
+    /// answer, since each version of a protocol may have a path of its own.
     async fn fetch_elsewhere(&self, source: &Tracked, now: Timestamp) -> Option<NewDocument> {
         let places = well_known(source.format);
         let site = places.iter().find_map(|place| source.source.strip_suffix(place))?;
@@ -130,7 +130,7 @@ impl Poller {
         }
     }
 
-    /// What an MCP server at the URL says about itself, which publishes no card there.
+    /// Describes the MCP server at the URL, which publishes no card there.
     async fn described(&self, url: &str, format: Format, error: Error) -> Result<Answer> {
         let is_asked = format == Format::McpServer && is_endpoint(url) && may_be_elsewhere(&error);
         match &self.tracking.server_describer {
@@ -142,7 +142,7 @@ impl Poller {
         }
     }
 
-    /// Asks a server what it is, within the rate limits of fetches.
+    /// Asks a server to describe itself, subject to the rate limits of fetches.
     async fn ask(&self, describer: &ServerDescriber, url: &str) -> Result<Vec<u8>> {
         let _permit = self.tracking.fetcher.permit(url).await?;
         describer(url.to_owned()).await
@@ -223,8 +223,8 @@ impl Poller {
         blocking("converting a document", work).await?
     }
 
-    /// Checks a known document again. A card whose signature is valid is converted again: it may have had none that
-    /// was valid before, and then its relative URLs were resolved.
+    /// Verifies a known document again. A card with a valid signature is converted again, since its signature may
+    /// have been invalid before, in which case its relative URLs were resolved.
     async fn check_again(
         &self,
         source: &Tracked,
@@ -300,8 +300,8 @@ pub(super) fn well_known(format: Format) -> &'static [&'static str] {
     format.tracking().map_or(&[], |tracking| tracking.well_known)
 }
 
-/// True if a server has something at a URL that it gives to nobody without credentials, or that is no document: it says so,
-/// redirects to a page, or answers with one.
+/// True if the server withholds the content at a URL, or serves something other than a document: it requires
+/// credentials, or redirects to or returns a web page.
 pub(super) fn is_withheld(error: &Error) -> bool {
     matches!(error, Error::FetchFailed { status: Some(200..=399 | 401 | 403), .. })
 }

@@ -31,13 +31,13 @@ pub(super) struct Loaded {
     pub source: Tracked,
     /// With the text that the source gave, without edits.
     record: Record,
-    /// The version of the text, if it has one.
+    /// Version of the text, if it has a version.
     version: Option<String>,
     pub original: Original,
 }
 
 impl Registry {
-    /// A tracked source and its Thing; none if it isn't tracked.
+    /// Returns a tracked source with its Thing, or `None` if it isn't tracked.
     pub(super) fn load_tracked_source(&self, id: &str) -> Result<Option<Loaded>> {
         let store = &self.0.store;
         let (metadata, record, original) = (store.metadata(id)?, store.find(id)?, store.original(id)?);
@@ -48,7 +48,7 @@ impl Registry {
         Ok(Some(Loaded { source: Tracked::from_metadata(&metadata)?, record, version, original }))
     }
 
-    /// Writes the result of a poll, and when the next one is due. A failure is returned once it is written.
+    /// Writes the result of a poll, and schedules the next poll. A failure is returned after it was written.
     pub(super) async fn reconcile(
         &self,
         before: &Tracked,
@@ -168,7 +168,7 @@ impl Registry {
         self.writes_for_patch(loaded, patch)
     }
 
-    /// A failure is stored even where the description has no room for its status.
+    /// Returns the writes for a failure. It is stored even if the description has no room for its status.
     fn writes_for_failure(&self, loaded: &Loaded) -> Vec<Write> {
         let patched = self.writes_for_patch(loaded, loaded.status_patch(loaded.source.status));
         patched.unwrap_or_else(|error| {
@@ -266,8 +266,8 @@ impl Loaded {
     }
 }
 
-/// The patch of a description for the result of a check that differs from the one before. Of one that isn't certain only
-/// the status counts.
+/// Returns the patch of a description for a verification with a changed result. For an uncertain verification, only
+/// the status is compared.
 fn signature_patch(description: &str, found: &Verification, is_certain: bool) -> Result<Map<String, Value>> {
     let before = own_members::signature(description);
     if !is_certain && before.is_some_and(|before| before.status == found.status) {

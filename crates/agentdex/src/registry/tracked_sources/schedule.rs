@@ -9,9 +9,9 @@ use std::{
 
 use crate::{Error, Result, Timestamp, fetch::canonical_url, store::Expiry};
 
-/// The first pause after a failure, where the interval isn't shorter.
+/// First pause after a failure, unless the interval is shorter.
 const FIRST_RETRY: Duration = Duration::from_secs(5 * 60);
-/// The longest pause, where the interval isn't longer.
+/// Maximum pause, unless the interval is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The pause after a poll without a result, in seconds.
 const RETRY: u64 = 30;
@@ -31,9 +31,9 @@ pub(super) struct Outlook {
     pub retry_after: Option<Duration>,
 }
 
-/// The moment of the next poll. Successes wait for the interval, or until the document is no longer fresh;
-/// each failure waits twice as long as the one before, or as long as the server asks for. A tenth more or
-/// less keeps sources that were imported together apart.
+/// Returns the time of the next poll. After a success it is delayed by the interval or until the document is no
+/// longer fresh; after a failure by twice the previous pause or as requested by the server. A jitter of a tenth
+/// spreads the polls of sources imported together.
 pub(super) fn next_try(id: &str, now: Timestamp, outlook: Outlook) -> Timestamp {
     let longest = LONGEST_PAUSE.max(outlook.interval);
     let pause = match outlook.failures {
@@ -50,7 +50,8 @@ pub(super) fn next_try(id: &str, now: Timestamp, outlook: Outlook) -> Timestamp 
     after(now, pause.max(milliseconds(at_least)))
 }
 
-/// When a Thing is renewed: halfway from its last renewal to its expiry. What has no time to live is not.
+/// Returns the time at which a Thing is renewed, halfway between its last renewal and its expiry, or `None` for a
+/// Thing without a time to live.
 pub(super) fn renewal(expiry: Expiry) -> Option<Timestamp> {
     let half = milliseconds(Duration::from_secs(expiry.ttl?)) / 2;
     Some(Timestamp(expiry.expires?.0.saturating_sub(half)))
@@ -64,7 +65,7 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// From 0 to 1, another one for each source and moment. It needn't be unforeseeable.
+/// Returns a number from 0 to 1 that differs between sources and times. It needn't be unpredictable.
 fn fraction(id: &str, now: Timestamp) -> f64 {
     let mut hasher = DefaultHasher::new();
     (id, now.0).hash(&mut hasher);
@@ -83,25 +84,25 @@ struct Plans {
     of: HashMap<String, Plan>,
     polls: BTreeSet<(Timestamp, String)>,
     renewals: BTreeSet<(Timestamp, String)>,
-    /// The URL of each source, in one spelling for all that are the same; and the other way round.
+    /// URL of each source in canonical spelling, and the reverse.
     url_of: HashMap<String, String>,
     by_url: BTreeSet<(String, String)>,
-    /// The latest moment at which something was taken.
+    /// Latest time at which something was taken.
     seen: Option<Timestamp>,
 }
 
 #[derive(Default, Clone, Copy)]
 struct Plan {
-    /// None while it is being polled.
+    /// Time of the next poll, or `None` while a poll is running.
     poll: Option<Timestamp>,
     renewal: Option<Timestamp>,
     /// True if it is being polled.
     is_taken: bool,
-    /// The poll that was scheduled while it was being polled.
+    /// Poll scheduled while another one is running.
     next: Option<Timestamp>,
 }
 
-/// A poll that is due. Its holder schedules the next one, or drops it: then it is due again a little later.
+/// A due poll. Its holder schedules the next one. If dropped, the poll becomes due again a little later.
 pub(super) struct DuePoll {
     pub id: String,
     schedule: Arc<Schedule>,

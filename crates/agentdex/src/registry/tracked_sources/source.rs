@@ -11,10 +11,10 @@ use crate::{
     fetch::{Validators, is_same_url},
 };
 
-/// The maximum number of revisions that are stored.
+/// Maximum number of stored revisions.
 const MAX_REVISIONS: usize = 100;
 
-/// A tracked source whose format is known.
+/// A tracked source with a known format.
 #[derive(Debug, Clone)]
 pub(in crate::registry) struct Tracked {
     /// State of the source, as stored and sent to clients.
@@ -38,7 +38,7 @@ impl DerefMut for Tracked {
 }
 
 impl Tracked {
-    /// The state of a source that was just fetched for the first time.
+    /// Creates the state of a source after its first fetch.
     pub(super) fn begin(id: &str, source: &str, format: Format, now: Timestamp) -> Tracked {
         let state = TrackedSource {
             id: id.to_owned(),
@@ -114,14 +114,14 @@ impl Tracked {
         (&self.source, self.hash()) == (&polled.source, polled.hash())
     }
 
-    /// True if a poll came before its time, on request. It may report success; but callers who poll often must not
-    /// make a source stale by that, nor delay its next poll.
+    /// True for a poll on request before it was due. It may report success, but must neither make a source stale nor
+    /// delay its next poll, regardless of how often callers request it.
     pub(super) fn is_early(&self, now: Timestamp) -> bool {
         now < self.next_try
     }
 
-    /// True if the check of a known card counts. Keys that can't be fetched prove nothing, until that has lasted for
-    /// as many polls as make a source stale. Polls before their time don't count.
+    /// True if the verification of a known card is accepted. Keys that can't be fetched prove nothing, until that has
+    /// lasted for as many polls as make a source stale. Early polls don't count.
     pub(super) fn accepts_check(&mut self, is_certain: bool, stale_after: u32, now: Timestamp) -> bool {
         if !is_certain && self.is_early(now) {
             return false;
@@ -149,7 +149,7 @@ impl Tracked {
     }
 }
 
-/// Reads the state of a source. One that can't be read is logged, so that it hides no other.
+/// Reads the state of a source. An unreadable state is logged, so that it doesn't affect other sources.
 pub(super) fn read_metadata(id: &str, metadata: &[u8]) -> Option<Tracked> {
     let source = Tracked::from_metadata(metadata);
     source.inspect_err(|error| tracing::warn!(id, %error, "a tracked source can't be read")).ok()

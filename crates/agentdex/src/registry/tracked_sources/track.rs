@@ -220,15 +220,15 @@ impl Registry {
         }
     }
 
-    /// The time to live of the Thing of a tracked source. Where the registry imposes one, it is requested, so that it
-    /// can be renewed.
+    /// Returns the time to live of the Thing of a tracked source. If the registry imposes a time to live, it is
+    /// requested, so that it can be renewed.
     pub(super) fn tracked_ttl(&self, requested: Option<u64>) -> Option<u64> {
         let options = self.options();
         let requested = requested.or(options.default_ttl).or(options.max_ttl);
         requested.map(|ttl| self.granted_ttl(ttl.max(MIN_TTL)))
     }
 
-    /// The Things for which a URL is tracked already, of those that the caller sees and may change.
+    /// Returns the Things for which a URL is already tracked, as far as the caller sees and may change them.
     pub(super) fn known_sources(&self, tracker: &Tracker, url: &str, format: Format) -> Result<KnownSources> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for id in tracker.schedule.ids_at(url) {
@@ -286,7 +286,8 @@ impl TrackRequest {
             .signed(document.verification.clone())
     }
 
-    /// Warns where another time to live was granted than was requested, and where another source was tracked before.
+    /// Adds warnings if the granted time to live differs from the requested one, or if another source was tracked
+    /// before.
     fn with_warnings(&self, mut imported: Imported, ttl: Option<u64>, url_before: Option<&str>) -> Imported {
         let warning = self.ttl.zip(ttl).and_then(|(requested, granted)| ttl_out_of_range(requested, granted));
         imported.things.iter_mut().for_each(|thing| thing.warnings.extend(warning.clone()));
@@ -298,16 +299,16 @@ impl TrackRequest {
     }
 }
 
-/// The ids of Things for which a URL is tracked already; those that are tracked longest come first.
+/// Ids of Things for which a URL is already tracked, longest tracked first.
 pub(super) struct KnownSources {
-    /// Those that have the owner that a new one would have.
+    /// Ids of Things with the owner that a new Thing would have.
     own: Vec<String>,
     /// Those of others, which an admin may change.
     others: Vec<String>,
 }
 
 impl KnownSources {
-    /// The Thing that is updated when the URL is registered again.
+    /// Returns the Thing to be updated when the URL is registered again.
     pub(super) fn id(&self) -> Option<&str> {
         self.own.first().or(self.others.first()).map(String::as_str)
     }

@@ -40,7 +40,7 @@ impl Tracker {
         Ok(Tracker { poller, due_poller, schedule, reconciling, worker: Worker::default() })
     }
 
-    /// Schedules a source by what is stored, after somebody may have changed that.
+    /// Updates the schedule of a source from the stored metadata, after a possible change.
     pub(in crate::registry) async fn reschedule(&self, store: &Store, id: &str) {
         let _reconciling = self.reconciling.lock().await;
         self.schedule_as_stored(store, id);
@@ -63,7 +63,7 @@ impl Tracker {
         self.worker.wake();
     }
 
-    /// The number of tracked sources of Things that `is_seen` names.
+    /// Returns the number of tracked sources of Things accepted by `is_seen`.
     pub(in crate::registry) fn sources(&self, is_seen: impl Fn(&str) -> bool) -> usize {
         self.schedule.count(is_seen)
     }

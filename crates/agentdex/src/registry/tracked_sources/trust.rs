@@ -17,9 +17,9 @@ use crate::{
     td::Document,
 };
 
-/// Time for which the keys of a domain are cached, or the fact that it has none, in milliseconds.
+/// Time for which the keys of a domain, or their absence, are cached, in milliseconds.
 const CACHED: i64 = 5 * 60 * 1000;
-/// The same for keys without the signer's, which may be new.
+/// Time for which keys are cached that don't include the signer's key, which may be new.
 const CACHED_FOR_UNKNOWN_SIGNERS: i64 = 10 * 1000;
 /// Time for which a failed fetch is cached, in milliseconds.
 const FAILURE_CACHED: i64 = 30 * 1000;
@@ -49,15 +49,15 @@ struct Cached {
 #[derive(Clone)]
 enum KeySet {
     Published(Arc<TrustedKeys>),
-    /// There are none, with the reason of its server.
+    /// The domain publishes no keys. Contains the reason given by its server.
     Absent(String),
-    /// They couldn't be fetched.
+    /// The keys couldn't be fetched.
     Failed(String),
     /// Too much else was being fetched.
     NotFetched(String),
 }
 
-/// The result of a check, and whether another one could have a different result.
+/// Result of a verification, and whether another verification could differ.
 #[derive(Debug)]
 pub(super) struct Assessment {
     pub verification: Verification,
@@ -118,7 +118,7 @@ impl Trust {
         Ok(Assessment { verification: found, is_certain })
     }
 
-    /// The keys that a domain publishes, cached for `lasts` milliseconds.
+    /// Returns the keys published by a domain, cached for `lasts` milliseconds.
     async fn keys_of(&self, fetcher: &Fetcher, url: &str, now: Timestamp, lasts: i64) -> KeySet {
         let asked = Instant::now();
         let answer = self.domain(url, now);
@@ -178,7 +178,7 @@ async fn verify(
     blocking("checking the signatures of a card", work).await
 }
 
-/// The URL is an https URL, and stays one: the fetcher follows no redirect to anything else.
+/// Fetches keys from an https URL. The fetcher follows redirects only to https URLs.
 async fn fetch(fetcher: &Fetcher, url: &str) -> KeySet {
     match fetcher.fetch(&Request::new(url).accept(KEY_SETS)).await {
         Ok(fetched) => match TrustedKeys::from_domain(&fetched.bytes, url) {
