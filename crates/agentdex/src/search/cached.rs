@@ -20,14 +20,14 @@ use tantivy::{
 
 use super::{documents::Documents, facets::Columns, hidden::Visible, schema};
 
-/// The most bytes of bits that are cached.
+/// Maximum size of the cached bit sets in bytes.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// The most columns that are cached; there are about as many segments.
+/// Maximum number of cached columns, about one per segment.
 const MOST_COLUMNS: usize = 64;
 /// A term is frequent if one of so many documents has it.
 const FREQUENT: u32 = 64;
 
-/// One bit a document.
+/// Bit set with a bit for each document.
 type Bits = Arc<[u64]>;
 
 /// The caches of all segments.
@@ -41,7 +41,7 @@ pub(super) struct Cached {
     pub places: super::semantic::Places,
 }
 
-/// Sets of documents, the recently used ones.
+/// Recently used sets of documents.
 #[derive(Default)]
 struct Sets {
     bits: HashMap<Key, (Bits, u64)>,
@@ -52,9 +52,9 @@ struct Sets {
 /// Key of a cached set of documents.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    /// The documents of a segment that have a term.
+    /// Documents of a segment that contain a term.
     Term(SegmentId, Term),
-    /// The documents of a segment that aren't deleted, as of a deletion.
+    /// Documents of a segment that are not deleted, as of a deletion.
     Alive(SegmentId, Option<u64>),
 }
 
@@ -155,7 +155,7 @@ impl Sets {
         }
     }
 
-    /// Drops what was not used for longest; that of merged segments goes with it.
+    /// Drops the least recently used half, including sets of merged segments.
     fn drop_older_half(&mut self) {
         let mut used: Vec<u64> = self.bits.values().map(|&(_, used)| used).collect();
         let middle = used.len() / 2;

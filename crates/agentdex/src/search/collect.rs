@@ -30,7 +30,7 @@ pub(super) struct Matches {
     pub documents: Option<Vec<Documents>>,
 }
 
-/// The part of the matches that is wanted.
+/// Range of matches to return.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     pub offset: usize,
@@ -49,7 +49,7 @@ impl Page {
     }
 }
 
-/// All matches, where they are wanted.
+/// All matches, if requested.
 struct All(Option<Vec<Documents>>);
 
 impl All {
@@ -115,7 +115,7 @@ pub(super) fn collect(
     Ok(Matches { total, top, documents: all.0 })
 }
 
-/// Every match is scored, since the order of versions goes before that of scores.
+/// Collects documents ordered by version. Every match is scored, since the order of versions precedes that of scores.
 fn by_version(
     searcher: &Searcher,
     cached: &Cached,
@@ -230,7 +230,7 @@ fn first(
     Ok((total, candidates))
 }
 
-/// The scores of documents by a query; none of those that it doesn't match.
+/// Returns the scores of documents for a query. Documents that don't match have no score.
 pub(super) fn scores(
     searcher: &Searcher,
     query: &dyn Query,
@@ -256,7 +256,7 @@ fn ranked(candidate: Candidate) -> Ranked {
     Ranked::by_words(candidate.score, DocAddress::new(candidate.segment, candidate.doc))
 }
 
-/// The first `wanted` candidates by score; ids decide between segments where scores are equal.
+/// Returns the first `wanted` candidates by score. Ties between segments are broken by id.
 pub(super) fn order(
     searcher: &Searcher,
     cached: &Cached,
@@ -379,7 +379,7 @@ pub(super) fn ids(
     Ok((total, ids))
 }
 
-/// The ordinal of the first id that is greater than `after`.
+/// Returns the ordinal of the first id greater than `after`.
 fn first_ord_after(column: &StrColumn, after: &str) -> tantivy::Result<u64> {
     let (mut low, mut high) = (0, column.dictionary().num_terms() as u64);
     let mut id = String::new();

@@ -14,7 +14,7 @@ use super::schema::VERSION;
 const CURRENT: &str = "CURRENT";
 const PREFIX: &str = "index-";
 
-/// The directory of the valid index, if there is one that this version wrote.
+/// Returns the directory of the valid index, if it was written by this version.
 pub(super) fn current(home: &Path) -> io::Result<Option<PathBuf>> {
     let text = match fs::read_to_string(home.join(CURRENT)) {
         Ok(text) => text,
@@ -38,7 +38,7 @@ pub(super) fn create(home: &Path) -> io::Result<PathBuf> {
     Ok(directory)
 }
 
-/// Makes a directory the valid one and removes all others.
+/// Activates a directory and removes all others.
 pub(super) fn make_current(home: &Path, directory: &Path) -> io::Result<()> {
     let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let draft = home.join("CURRENT.new");
@@ -51,7 +51,7 @@ pub(super) fn make_current(home: &Path, directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes all index directories but one. What can't be removed is tried again the next time.
+/// Removes all index directories but one. Directories that can't be removed are tried again the next time.
 pub(super) fn remove_leftovers(home: &Path, keep: Option<&Path>) {
     let Ok(names) = entries(home) else { return };
     for name in names.filter(|name| number(name).is_some()) {

@@ -34,7 +34,7 @@ const NAME_WEIGHT: usize = 4;
 /// Bounds of the number of times that the status of a withdrawn Thing is indexed.
 const FEWEST_PADDING: usize = 16;
 const MOST_PADDING: usize = 4096;
-/// Maximum size of the texts of a description that are searched, in bytes: one description costs no more than many.
+/// Maximum size in bytes of a description's searchable texts, which bounds the cost of a single description.
 const MOST_TEXT: usize = 256 * 1024;
 /// Maximum length of the part of a title that lists are sorted by, in bytes.
 const LONGEST_SORT_KEY: usize = 256;
@@ -160,14 +160,14 @@ impl<'a> EntryWriter<'a> {
         self.bytes += text.len();
     }
 
-    /// Reads the next texts in the language of a tag; none: in that of texts without one.
+    /// Sets the language of the next texts by a tag. `None` selects the language of texts without a tag.
     fn set_language(&mut self, tag: Option<&str>) {
         let language = tag.map_or(self.language, Language::of_tag);
         self.prose.language = language;
         self.names.language = language;
     }
 
-    /// The part of a text that is searched.
+    /// Returns the searchable part of a text.
     fn searched<'t>(&mut self, text: &'t str) -> &'t str {
         let text = text.get(..text.floor_char_boundary(self.text_left)).unwrap_or_default();
         self.text_left -= text.len();
@@ -181,7 +181,7 @@ impl<'a> EntryWriter<'a> {
         self.text.add(&self.words, self.name_weight);
     }
 
-    /// Adds a status so often that a shorter text isn't what the other words gain from names that weigh less.
+    /// Adds a status so often that it outweighs the higher scores of other words in shorter texts.
     fn add_withdrawal(&mut self, status: &str) {
         self.words.read(&mut self.prose, status);
         self.text.add(&self.words, (FEWEST_PADDING + self.names_length).min(MOST_PADDING));
@@ -259,7 +259,7 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    /// The data that goes in and out of an affordance: what it has below its own title and description.
+    /// Adds the schema of an affordance's input or output: everything below its own title and description.
     fn add_schema_parts(&mut self, schema: &Object<'_>, depth: usize) {
         if depth > DEEPEST_SCHEMA {
             return;
@@ -416,8 +416,8 @@ impl<'a> EntryWriter<'a> {
         }
     }
 
-    /// Adds the version of the Thing, and capabilities with their versions. Declared capabilities have their own
-    /// version or that of the Thing, and actions that of the Thing.
+    /// Adds the version of the Thing, and its capabilities with their versions: declared capabilities with their own
+    /// version or that of the Thing, actions with that of the Thing.
     fn add_versions(&mut self, thing: &Object<'_>, capabilities: &[td::Capability<'_>]) {
         let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());
         whole.into_iter().for_each(|version| self.add_terms(ExactField::Version, version));
@@ -471,7 +471,7 @@ fn withdrawal<'a>(thing: &'a Object<'a>, terms: &[SearchTerm]) -> Option<&'a str
     terms.find_map(|term| nodes_at(thing, term.path).into_iter().find_map(Node::as_str))
 }
 
-/// The form in which values of a facet are counted together: the one that they are compared in.
+/// Returns the form in which values of a facet are counted together, which is the form for comparison.
 pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
     match facet {
         FacetField::Type => match lmos_name(value) {
@@ -482,7 +482,8 @@ pub(super) fn counted_as(facet: FacetField, value: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text and its translations, these with the tags of their languages. The text itself has one where it is one of them.
+/// Returns a text and its translations with their language tags. The text itself has a tag if it equals a
+/// translation.
 fn translations<'a>(
     owner: &'a Object<'a>,
     one: &str,
@@ -507,7 +508,7 @@ fn tagged<'a>(owner: &'a Object<'a>, many: &str) -> impl Iterator<Item = (&'a st
     many.filter_map(|(tag, text)| Some((tag, text.as_str()?)))
 }
 
-/// A member that is a string or an array of strings.
+/// Iterates over a member that is a string or an array of strings.
 fn texts<'a>(owner: &'a Object<'a>, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     owner.get(key).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_str)
 }
@@ -539,7 +540,7 @@ pub(super) fn capabilities<'a>(thing: &'a Object<'a>) -> Vec<td::Capability<'a>>
     entries.chain(actions).filter(|capability| !capability.key().is_empty() && seen.insert(capability.key())).collect()
 }
 
-/// A member that is an object or an array of objects.
+/// Iterates over a member that is an object or an array of objects.
 fn objects<'a>(owner: &'a Object<'a>, key: &str) -> impl Iterator<Item = &'a Object<'a>> + use<'a> {
     owner.get(key).into_iter().flat_map(Node::one_or_many).filter_map(Node::as_object)
 }
@@ -619,7 +620,7 @@ fn default_tags<'a>(thing: &'a Object<'a>) -> impl Iterator<Item = &'a str> {
     contexts.filter_map(|context| context.get("@language")).filter_map(Node::as_str)
 }
 
-/// The tags that texts are translated to, and the default language.
+/// Returns the language tags of translations, and the default language.
 fn languages<'a>(thing: &'a Object<'a>) -> BTreeSet<&'a str> {
     let affordances = ["properties", "actions", "events"].into_iter().filter_map(|kind| thing.get(kind)?.as_object());
     let affordances = affordances.flat_map(Object::values).filter_map(Node::as_object);

@@ -16,10 +16,10 @@ use super::{
     suggest,
 };
 
-/// k₁ + 1 of tantivy's BM25: what an infinite frequency of a word counts.
+/// k₁ + 1 of tantivy's BM25: the weight of a word with infinite frequency.
 const SATURATION: Score = 2.2;
 
-/// The number of Things that have a term; 0 if none of them is visible.
+/// Returns the number of Things that contain a term, or 0 if none of them is visible.
 pub(super) fn frequency(searcher: &Searcher, hidden: &Hidden, term: &Term) -> tantivy::Result<u64> {
     let (mut frequency, mut is_visible) = (0, false);
     for segment in searcher.segment_readers() {
@@ -30,7 +30,7 @@ pub(super) fn frequency(searcher: &Searcher, hidden: &Hidden, term: &Term) -> ta
     Ok(if is_visible { frequency } else { 0 })
 }
 
-/// The best score that the words of a request could get.
+/// Returns the best possible score for the words of a request.
 pub(super) fn best_score(searcher: &Searcher, hidden: &Hidden, compiled: &Compiled) -> tantivy::Result<Score> {
     let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
     let best_of_term = |term: &Term| {
@@ -129,7 +129,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The parts between two places that count: of those that are the same word, one with the largest weight.
+/// Returns the indexes of distinct parts in a range. Among parts for the same word, the one with the largest weight
+/// counts.
 fn distinct(parts: &[Part], start: usize, end: usize) -> Vec<usize> {
     let mut distinct: Vec<usize> = Vec::new();
     for at in start..end {

@@ -16,7 +16,7 @@ use super::{
     FacetCount, FacetField, documents::Documents, entry::counted_as, facet_column, snippet::Highlights, text::fold_case,
 };
 
-/// The most values that are counted out of one field.
+/// Maximum number of counted values per field.
 const MOST_VALUES: usize = 100;
 /// The most frequent values, which are compared with the words of a query; the others never come first for their words.
 const MOST_COMPARED: usize = 10_000;
@@ -27,7 +27,7 @@ const MOST_TEXTS: usize = 4096;
 /// The number of no value.
 const NONE: u32 = u32::MAX;
 
-/// The columns of segments that were counted.
+/// Cached columns of segments.
 #[derive(Default)]
 pub(super) struct Columns(Mutex<Cached>);
 
@@ -65,7 +65,8 @@ struct Column {
     column: StrColumn,
     field: FacetField,
     numbers: Numbers,
-    /// By its number in the segment, that of each value in [`Column::values`]; none where there are too many.
+    /// Shared number of each value in [`Column::values`], by its number in the segment, or `None` if there are too
+    /// many values.
     shared: Option<Vec<u32>>,
     values: Arc<Values>,
     /// Upper bound of the bytes that this column adds to `values`.
@@ -74,9 +75,10 @@ struct Column {
 
 /// By document, the numbers of its values in the segment.
 enum Numbers {
-    /// At most one a document; [`NONE`] where it has none.
+    /// At most one value per document; [`NONE`] for a document without a value.
     One(Vec<u32>),
-    /// For each document the end of its values in `numbers`; they begin where those of the document before end.
+    /// For each document, the end of its values in `numbers`. They begin at the end of the previous document's
+    /// values.
     Several { ends: Vec<u32>, numbers: Vec<u32> },
 }
 
@@ -111,7 +113,7 @@ impl Values {
 /// A value as it is written and as it is compared.
 struct FacetValue {
     written: Box<str>,
-    /// None where it is the same.
+    /// Form for comparison, or `None` if it equals the value.
     compared: Option<Box<str>>,
 }
 
@@ -175,7 +177,7 @@ impl Column {
         counts
     }
 
-    /// Adds counts to the totals, where values have no number in all segments.
+    /// Adds counts to the totals if values have no shared numbers.
     fn add_texts(&self, counts: Vec<u32>, totals: &mut Totals) -> tantivy::Result<()> {
         let (ords, counts): (Vec<u64>, Vec<u32>) = (0..).zip(counts).filter(|&(_, count)| count > 0).unzip();
         let mut counts = counts.into_iter();
@@ -235,7 +237,7 @@ struct Totals(HashMap<Box<str>, Total>);
 #[derive(Default)]
 struct Total {
     count: u64,
-    /// Number of occurrences of each spelling; most values have one.
+    /// Number of occurrences of each spelling. Most values have a single spelling.
     written: Vec<(Box<str>, u64)>,
 }
 

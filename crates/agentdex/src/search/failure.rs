@@ -9,7 +9,7 @@ use tantivy::{
 
 use crate::{Error, error::BoxError};
 
-/// Says what the index was doing when it failed.
+/// Returns a converter of errors that names the failed operation.
 pub(super) fn index_error<E: Into<BoxError>>(doing: &'static str) -> impl FnOnce(E) -> Error {
     move |source| Error::Index { doing, source: source.into() }
 }
@@ -33,8 +33,8 @@ pub fn may_be_damage(error: &Error) -> bool {
     !source.downcast_ref::<TantivyError>().is_some_and(is_outside)
 }
 
-/// The same for a system call. A file that is missing or too short is damage; other failures of the
-/// system aren't.
+/// True if an error of a system call has an external cause. A missing or truncated file is damage; other errors of
+/// the system are external.
 pub(super) fn is_outside_io(error: &io::Error) -> bool {
     error.raw_os_error().is_some() && error.kind() != io::ErrorKind::NotFound
 }

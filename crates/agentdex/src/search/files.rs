@@ -78,12 +78,12 @@ impl Files {
 /// Progress of a repeated inspection of the files.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// The file that was compared last.
+    /// Last file compared.
     last: Option<PathBuf>,
 }
 
-/// Compares files of segments with their checksums, in the order of their names, until about `bytes` are read; the
-/// first that is damaged. What was mapped for it is mapped no longer after that.
+/// Compares files of segments with their checksums in order of their names, until about `bytes` have been read.
+/// Returns the first damaged file. Memory mappings for the comparison are released afterwards.
 pub(super) fn damaged(root: &Path, inspection: &mut Inspection, bytes: u64) -> tantivy::Result<Option<PathBuf>> {
     let listed = || -> tantivy::Result<(tantivy::Index, BTreeSet<PathBuf>)> {
         let index = tantivy::Index::open(Files::open(root)?)?;
@@ -117,7 +117,7 @@ fn sealed(list: &[u8]) -> Vec<u8> {
     [list, b"\n", HEXLOWER.encode(digest(&SHA256, list).as_ref()).as_bytes()].concat()
 }
 
-/// The list of files in what [`sealed`] made; none where it is another one.
+/// Removes and verifies the checksum added by [`sealed`]. Returns `None` if it is wrong.
 fn unsealed(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n')?;
     let list = bytes.get(..end)?;
@@ -189,7 +189,7 @@ impl Directory for Files {
     }
 }
 
-/// A file that is being written, and that nobody syncs when it is finished.
+/// A file being written that is not synced when it is completed.
 struct Unsynced {
     file: File,
     path: PathBuf,

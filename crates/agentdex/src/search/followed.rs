@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::directory;
 use crate::change::Position;
 
-/// The part of the metadata of an index that its last commit has written.
+/// Metadata of an index as written by its last commit, as far as it is used.
 #[derive(Deserialize)]
 struct Metadata {
     payload: Option<String>,

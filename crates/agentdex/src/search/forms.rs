@@ -120,7 +120,7 @@ fn scheme(reference: &str) -> Option<&str> {
     (starts_well && goes_well).then_some(scheme)
 }
 
-/// The protocol that a URI scheme stands for: `https` is `http`, `coaps+tcp` is `coap`.
+/// Returns the protocol of a URI scheme: `http` for `https`, `coap` for `coaps+tcp`.
 pub(super) fn protocol(scheme: &str) -> String {
     let scheme = scheme.to_ascii_lowercase();
     let name = scheme.split('+').next().unwrap_or(&scheme);

@@ -30,13 +30,13 @@ impl Hidden {
         }
     }
 
-    /// The part of a segment that is found.
+    /// Returns the visible documents of a segment.
     pub(super) fn visible<'a>(&'a self, reader: &'a SegmentReader) -> Visible<'a> {
         Visible { reader, hidden: self.0.get(&reader.segment_id()) }
     }
 }
 
-/// The documents of a segment that are found.
+/// Visible documents of a segment.
 #[derive(Clone, Copy)]
 pub(super) struct Visible<'a> {
     pub reader: &'a SegmentReader,
@@ -113,7 +113,7 @@ impl HiddenIds {
     }
 }
 
-/// The one document that isn't deleted.
+/// Returns the only document that isn't deleted.
 fn living(segment: &SegmentReader, mut postings: impl tantivy::DocSet) -> Option<DocId> {
     let mut doc = postings.doc();
     while doc != tantivy::TERMINATED && segment.is_deleted(doc) {

@@ -42,12 +42,12 @@ use super::{
 
 /// Number of the best hits by words that are ranked by meaning as well.
 const WINDOW: usize = 200;
-/// The maximum number that is found where words don't count.
+/// Maximum number of matches if only meaning counts.
 const MOST_BY_MEANING: usize = 1000;
-/// The cosine of a candidate is at least this share of the best one.
+/// Minimum cosine of a candidate, relative to the best cosine.
 const NEAR: f32 = 0.5;
 
-/// Finds by words and meaning in one state of an index.
+/// Search by words and meaning in a state of an index.
 pub(super) struct Hybrid<'a> {
     pub searcher: &'a Searcher,
     pub fields: &'a Fields,
@@ -67,7 +67,7 @@ pub(super) struct Cosines {
     likeness: Likeness,
     /// Segment by segment, the slots of documents.
     places: Vec<Arc<Segment>>,
-    /// Segment by segment, the documents that may be found by meaning alone; none: all.
+    /// Documents that may match by meaning alone, by segment; `None` allows all documents.
     allowed: Option<Vec<Documents>>,
 }
 
@@ -91,7 +91,7 @@ impl Cosines {
     }
 }
 
-/// A page of what is found.
+/// A page of hits.
 pub(super) struct Fused {
     pub matches: Matches,
     /// The best hit of all pages.
@@ -270,7 +270,7 @@ impl Hybrid<'_> {
         Near { nearest, known, best }
     }
 
-    /// Lets the meaning and the title of a document count; one that is less alike than unrelated ones doesn't lose by it.
+    /// Adds the scores of meaning and title. A document less similar than an unrelated one is not penalized.
     fn add_score(&self, ranked: &mut Ranked, cosine: Option<f32>, known: f32, title: f32) {
         ranked.cosine = cosine;
         ranked.meaning_boost = self.meaning_boost(known);
@@ -285,7 +285,7 @@ impl Hybrid<'_> {
         self.meaning.scale() * known * known
     }
 
-    /// The share of the words of a document that count, by how alike it is.
+    /// Returns the share of a document's BM25 score that counts, depending on its similarity.
     fn words_share(&self, cosine: f32, known: f32) -> f32 {
         let model = self.meaning.model();
         let weight = (self.meaning.scale() / model.scale()).min(1.0) * known * known;
@@ -303,7 +303,7 @@ impl Hybrid<'_> {
         Ok(Some(if best < model.threshold() { model.low_confidence() } else { (NEAR * best).max(model.threshold()) }))
     }
 
-    /// The share of a request that the model knows, by IDF: 1 where no word of it says anything.
+    /// Returns the share of a request known to the model, by IDF. Returns 1 if no word of the request is telling.
     fn known_share(&self, telling: &[Telling]) -> tantivy::Result<f32> {
         let documents = self.searcher.num_docs();
         let (mut known, mut all) = (0.0, 0.0);
@@ -326,7 +326,7 @@ impl Hybrid<'_> {
         Ok(if all > 0.0 { known / all } else { 1.0 })
     }
 
-    /// The share of the words of each title that were asked for, where there are some.
+    /// Returns the share of each title's words that were requested, for documents with such words.
     fn title_shares(
         &self,
         telling: &[Telling],
@@ -362,7 +362,7 @@ impl Hybrid<'_> {
         Ok(counts.into_iter().map(share).collect())
     }
 
-    /// The best first; where versions of a capability are asked for, the highest before.
+    /// Orders hits, best first. If versions of a capability are requested, higher versions precede.
     fn order(&self, compiled: &Compiled, found: &HashMap<DocAddress, Ranked>) -> tantivy::Result<Vec<Ranked>> {
         let candidates = found.values().map(|ranked| Candidate {
             score: quantized(ranked.score),
@@ -382,7 +382,7 @@ impl Hybrid<'_> {
     }
 }
 
-/// The documents that satisfy a query, by segment.
+/// Returns the documents that match a query, by segment.
 fn documents(searcher: &Searcher, compiled: &Compiled) -> tantivy::Result<Vec<Documents>> {
     let weight = compiled.query.weight(EnableScoring::disabled_from_searcher(searcher))?;
     let of_segment = |segment: &SegmentReader| {
@@ -393,8 +393,9 @@ fn documents(searcher: &Searcher, compiled: &Compiled) -> tantivy::Result<Vec<Do
     searcher.segment_readers().iter().map(of_segment).collect()
 }
 
-/// The best, then the best of each task, then their other hits by their share of the best score of their task, then the
-/// rest: of a task that has a clear answer few come first, of one that has none more.
+/// Orders the hits of several tasks: the best hit, the best hit of each task, their other hits by their share of the
+/// task's best score, and the rest. A task with a clear answer contributes few hits before the rest, a task without
+/// one more.
 fn with_best_of(tasks: &[Vec<Ranked>], ordered: Vec<Ranked>) -> Vec<Ranked> {
     let mut shares: HashMap<DocAddress, f32> = HashMap::new();
     for task in tasks {
@@ -411,7 +412,7 @@ fn with_best_of(tasks: &[Vec<Ranked>], ordered: Vec<Ranked>) -> Vec<Ranked> {
     ordered
 }
 
-/// The number of the words that a document has, each in one of its forms.
+/// Counts the words of a document that match in any of their forms.
 pub(super) fn words_of(
     searcher: &Searcher,
     fields: &Fields,

@@ -17,7 +17,7 @@ const TD_PREFIXES: [(&str, &str); 6] = [
 const TD_VOCABULARY: &str = "https://www.w3.org/2019/wot/td#";
 /// Terms of WoT Discovery.
 const DISCOVERY: &str = "https://www.w3.org/2022/wot/discovery-ontology#";
-/// Namespaces without a delimiter at their end are written with one, or without.
+/// Delimiters tried at the end of a namespace without a delimiter.
 const DELIMITERS: [&str; 3] = ["", "#", "/"];
 
 /// The vocabularies of a description.

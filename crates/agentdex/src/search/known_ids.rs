@@ -13,10 +13,10 @@ use tantivy::{Searcher, schema::Field};
 /// Hashes that aren't needed any more and are held all the same.
 const MOST_SPARE: usize = 100_000;
 
-/// Hashes of ids. One that isn't here is not in the index; the opposite doesn't hold.
+/// Hashes of ids. An id without an entry is not in the index; the reverse doesn't hold.
 #[derive(Default)]
 pub(super) struct KnownIds {
-    /// None before the index was read.
+    /// Hashes, or `None` before the index was read.
     hashes: Option<HashSet<u64>>,
     hasher: RandomState,
 }

@@ -147,10 +147,10 @@ pub(super) struct Likeness {
     pub sentences: Vec<Vec<f32>>,
 }
 
-/// The vectors that there are.
+/// Vectors of Things.
 pub(super) struct Vectors(Infallible);
 
-/// The slots of documents that were looked up.
+/// Cache of the slots of documents.
 #[derive(Default)]
 pub(super) struct Places;
 

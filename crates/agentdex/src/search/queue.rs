@@ -12,7 +12,8 @@ use tantivy::{Document, TantivyDocument, schema::Field};
 
 /// Maximum size of the documents that wait, in bytes. A larger document waits alone.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// A thread that died leaves its queue; waiting for it must end, and the next call says what happened.
+/// Maximum wait for the queue. If a thread has died with documents in the queue, the wait must end; the next call
+/// reports the error.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// Queue of documents that wait to be indexed.

@@ -13,10 +13,10 @@ use tantivy::{DocAddress, DocId, Score, query::Weight};
 
 use super::hidden::Visible;
 
-/// The last bits of a score that don't count: what is left differs by about a four-thousandth.
+/// Number of insignificant low bits of a score. The remaining steps are about 1/4000.
 const UNCERTAIN_BITS: u32 = 12;
 
-/// The score of a title whose words were all asked for, where meaning counts.
+/// Score of a fully requested title, if meaning is used.
 pub(super) const TITLE_SCORE: Score = 10.0;
 
 /// A score without its last bits.
@@ -24,12 +24,12 @@ pub(super) fn quantized(score: Score) -> Score {
     Score::from_bits(score.to_bits() & !((1 << UNCERTAIN_BITS) - 1))
 }
 
-/// The highest score that counts as much as this one.
+/// Returns the highest score equivalent to this score.
 fn highest_equal(score: Score) -> Score {
     Score::from_bits(score.to_bits() | ((1 << UNCERTAIN_BITS) - 1))
 }
 
-/// A document that may be one of the best.
+/// A document that may be among the best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
     pub score: Score,
@@ -69,7 +69,7 @@ impl Ranked {
     }
 }
 
-/// A segment that is searched.
+/// Search for the best documents of a segment.
 pub(super) struct Ranking<'a> {
     pub weight: &'a dyn Weight,
     pub segment: Visible<'a>,

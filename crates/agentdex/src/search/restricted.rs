@@ -51,7 +51,7 @@ impl Known {
         number
     }
 
-    /// Takes in the access to a Thing, in one segment.
+    /// Sets the access to a Thing in a segment.
     fn put(&mut self, segment: &SegmentReader, field: Field, id: &str, access: Option<Access>) -> tantivy::Result<()> {
         let docs = docs_of(segment, field, id)?;
         if docs.is_empty() {
@@ -68,7 +68,8 @@ impl Known {
         Ok(())
     }
 
-    /// Reads a segment: the Things are looked up in it, or its ids among the Things, whatever is less.
+    /// Reads a segment, either by looking up the Things in it or by looking up its ids among the Things, depending on
+    /// which are fewer.
     fn read(&mut self, segment: &SegmentReader, field: Field, things: &dyn RestrictedThings) -> tantivy::Result<()> {
         self.segments.insert(segment.segment_id(), HashMap::new());
         if things.count() < segment.max_doc() as usize {
@@ -89,7 +90,7 @@ impl Known {
 }
 
 impl RestrictedDocuments {
-    /// Takes in the Things whose access changed since the last time (none: that isn't known), and the segments that are new.
+    /// Updates the access of changed Things (`None`: any may have changed), and reads new segments.
     pub(super) fn update(
         &mut self,
         searcher: &Searcher,
@@ -124,7 +125,7 @@ impl RestrictedDocuments {
         updated.map_err(failed)
     }
 
-    /// Hides what somebody doesn't see.
+    /// Hides the documents hidden from a caller with these grants.
     pub(super) fn hide(&self, searcher: &Searcher, grants: &Grants, hidden: &mut Hidden) {
         let is_unseen: Vec<bool> = self.0.accesses.iter().map(|access| !grants.see(access)).collect();
         for segment in searcher.segment_readers() {
@@ -139,7 +140,7 @@ impl RestrictedDocuments {
     }
 }
 
-/// The documents of an id that aren't deleted: one, if the index is sound.
+/// Returns the undeleted documents with an id: at most one in a sound index.
 fn docs_of(segment: &SegmentReader, field: Field, id: &str) -> tantivy::Result<Vec<DocId>> {
     let term = Term::from_field_text(field, id);
     let Some(mut postings) = segment.inverted_index(field)?.read_postings(&term, IndexRecordOption::Basic)? else {

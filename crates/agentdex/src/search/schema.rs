@@ -28,7 +28,7 @@ use super::{FacetField, facet_column, text};
 /// is built again.
 pub(super) const VERSION: u32 = 15;
 
-/// The fields that hold exact values, beside `id`.
+/// Fields of exact values, in addition to `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ExactField {
     /// One of those that can also be counted.
@@ -54,7 +54,7 @@ pub(super) struct FacetFields {
     pub values: Field,
 }
 
-/// All fields by name.
+/// All fields, by name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     pub id: Field,
@@ -95,7 +95,7 @@ impl Fields {
     }
 }
 
-/// The column that documents are sorted by.
+/// Name of the column by which documents are sorted.
 pub(super) const ID: &str = "id";
 /// The columns that hits are sorted by.
 pub(super) const TITLE_KEY: &str = "title_key";

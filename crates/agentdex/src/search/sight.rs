@@ -24,7 +24,7 @@ fn of_namespace(number: NamespaceNumber) -> String {
     format!("n:{}", number.0)
 }
 
-/// The terms of Things that somebody sees beside what is public.
+/// Returns the terms of restricted Things visible to a caller with these grants.
 pub(super) fn terms_seen(grants: &Grants) -> impl Iterator<Item = String> + use<'_> {
     grants.owner.iter().map(of_owner).chain(grants.member_since.keys().copied().map(of_namespace))
 }

@@ -34,7 +34,7 @@ use crate::{
 /// Number of the best hits of each sentence of a request that come before the rest.
 const HITS_OF_A_TASK: usize = 10;
 
-/// The number of words that have a part in the meaning of one that is being typed.
+/// Maximum number of completions that contribute to the meaning of a word being typed.
 const MOST_ENDS: usize = 8;
 
 /// An immutable state of an index. Cloning is cheap. Its files stay readable as long as the snapshot exists.
@@ -168,7 +168,7 @@ impl Snapshot {
         Searching::new(self, search, page, hidden, Some(meaning)).least_cosine(meaning)
     }
 
-    /// The same for a query that was read.
+    /// Returns the ids of matches of a parsed query.
     pub(super) fn ids_of(
         &self,
         clauses: &[query::Clause],
@@ -190,14 +190,14 @@ pub(super) fn check_query(query: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// One search on one state of the index.
+/// A search on a state of the index.
 struct Searching<'a> {
     snapshot: &'a Snapshot,
     search: &'a Search,
     page: Page,
     hidden: &'a Hidden,
     meaning: Option<&'a Meaning>,
-    /// True if words are corrected that the model knows, which aren't misspelled.
+    /// True if words known to the model are corrected, too, although they aren't misspelled.
     corrects_known: bool,
     /// True if there were such words, and they weren't corrected.
     has_known: Cell<bool>,
@@ -214,7 +214,7 @@ impl<'a> Searching<'a> {
         Searching { snapshot, search, page, hidden, meaning, corrects_known: false, has_known: Cell::new(false) }
     }
 
-    /// Words that the model knows are corrected only where nothing is found without.
+    /// Runs the search. Words known to the model are only corrected if nothing is found otherwise.
     fn run(mut self) -> Result<Answer> {
         let answer = self.run_once()?;
         if answer.total > 0 || !self.has_known.get() {
@@ -229,9 +229,9 @@ impl<'a> Searching<'a> {
         if self.search.typing { query::parse_typed(query) } else { query::parse(query) }
     }
 
-    /// A query as prose. A word that is being typed has a meaning where the model knows it. Where meaning alone counts, one that
-    /// no description has has also that of the words of descriptions that begin so; one that is nothing yet is left out
-    /// beside finished words.
+    /// Returns the prose of a query. A word that is still being typed has a meaning if the model knows it. If only
+    /// meaning is used, an unknown word takes the meaning of its completions in descriptions; if there are none, it
+    /// is dropped unless it is the only word.
     fn wording(&self, clauses: &[query::Clause], meaning: &Meaning) -> query::Wording {
         query::Wording::of(clauses, |word| {
             let written = text::normalized(word);
@@ -279,8 +279,8 @@ impl<'a> Searching<'a> {
         self.respond(compiled, matches, best_score)
     }
 
-    /// Searches by meaning, or by words and meaning. None if the query has no words with a meaning; in semantic mode
-    /// only if it has no words.
+    /// Searches by meaning, or by words and meaning. Returns `None` if no word of the query has a meaning, or in
+    /// semantic mode only if the query has no words.
     fn run_by_meaning(&self, clauses: &[query::Clause], meaning: &Meaning) -> Result<Option<Answer>> {
         let wording = self.wording(clauses, meaning);
         let Some(question) = meaning.question(&wording.whole, &wording.sentences) else {

@@ -20,7 +20,7 @@ const LONGEST_SNIPPET: usize = 200;
 /// Maximum number of parts of a text that are compared to find the best.
 const MOST_WINDOWS: usize = 100;
 
-/// The words that a query looked for, as the index has them.
+/// Words of a query, as index terms.
 #[derive(Debug, Default)]
 pub(super) struct Highlights {
     pub terms: HashSet<String>,
@@ -122,13 +122,13 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// A word of a text that was looked for.
+/// A matching word in a text.
 struct Match {
     term: String,
     place: Range<usize>,
 }
 
-/// The words of a text that match, in its order.
+/// Returns the matching words of a text, in order.
 fn matches(analyzer: &mut TextAnalyzer, text: &str, highlights: &Highlights) -> Vec<Match> {
     let mut found = Vec::new();
     analyzer.token_stream(text).process(&mut |token| {
@@ -227,7 +227,7 @@ fn window_from(text: &str, start: usize, longest: usize) -> Range<usize> {
     start..start + end.unwrap_or(length)
 }
 
-/// Matches in their order, overlapping ones as one.
+/// Merges overlapping matches.
 fn merged(found: &[Match]) -> Vec<Range<usize>> {
     let mut places: Vec<Range<usize>> = found.iter().map(|found| found.place.clone()).collect();
     places.sort_by_key(|place| (place.start, place.end));

@@ -19,15 +19,15 @@ use super::{
     text::{self, normalized},
 };
 
-/// The most words that one word is replaced by.
+/// Maximum number of replacements for a word.
 const MOST_ALIKE: usize = 8;
 /// Shorter words are like too many others.
 const SHORTEST_CORRECTED: usize = 5;
-/// From this length on there may be two edits, where no word is one edit away.
+/// Minimum length of words for which two edits are allowed if no word is a single edit away.
 const LONG_WORD: usize = 9;
 /// Longer words aren't corrected.
 const LONGEST_CORRECTED: usize = 32;
-/// The most suggestions of a response, and words for one that is corrected.
+/// Maximum number of suggestions in a response, and of words for each corrected word.
 const MOST_SUGGESTIONS: usize = 5;
 
 /// Terms of a field that begin so, at most `limit`.
@@ -57,7 +57,7 @@ pub(super) fn terms_with_prefix(
     Ok(terms)
 }
 
-/// A word of a field that is spelled like one of a query.
+/// A word of a field with a spelling similar to that of a query's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Alike {
     pub stem: String,
@@ -65,7 +65,7 @@ pub(super) struct Alike {
     pub distance: u8,
 }
 
-/// A word of a query that no description has, and those that took its place.
+/// A word of a query that occurs in no description, with its replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Corrected {
     /// Word as written in the query.
@@ -74,8 +74,8 @@ pub(super) struct Corrected {
     pub stems: Vec<String>,
 }
 
-/// The words of a field that are spelled like one that it doesn't have in any of these forms: the nearest, the most
-/// frequent first. `written` is the word in lower case: its letters are counted and edited, not those of its stem.
+/// Returns words of a field that are similar to a word not found in any of its forms, nearest and then most frequent
+/// first. `written` is the word in lower case: edits are counted in its letters rather than in those of its stem.
 pub(super) fn terms_alike(
     searcher: &Searcher,
     hidden: &Hidden,
@@ -104,7 +104,8 @@ pub(super) fn terms_alike(
     terms_within(searcher, hidden, field, stem, 2)
 }
 
-/// The terms of a field that are stems of a word with one edit: a letter more, less or another, or two exchanged.
+/// Returns terms of a field that are stems of a word with a single edit: an inserted, deleted, or replaced letter, or
+/// two letters exchanged.
 fn stems_of_edited(searcher: &Searcher, hidden: &Hidden, field: Field, word: &str) -> tantivy::Result<Vec<Alike>> {
     let mut edited = HashSet::new();
     for (at, _) in word.char_indices().chain([(word.len(), ' ')]) {
@@ -196,7 +197,7 @@ fn terms_within(
     Ok(most_frequent(frequencies, distance))
 }
 
-/// Corrections with the words as hits have them, the most frequent first; stems where no hit shows them.
+/// Returns the corrections as spelled in the hits, most frequent first, or as stems if they occur in no hit.
 pub(super) fn as_written<'s>(
     summaries: impl Iterator<Item = &'s Summary<'s>>,
     corrections: &[Corrected],

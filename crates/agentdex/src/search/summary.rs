@@ -11,9 +11,10 @@ use super::{
 use crate::{change::Timestamp, td};
 use serde::{Deserialize, Serialize};
 
-/// The longest description that is stored for display, in bytes.
+/// Maximum length of descriptions stored for display, in bytes.
 const LONGEST_DESCRIPTION: usize = 16 * 1024;
-/// The longest title, name or text of a capability that is shown and that snippets are cut from, in bytes.
+/// Maximum length, in bytes, of titles and of names and texts of capabilities that are displayed or used for
+/// snippets.
 const LONGEST_TEXT: usize = 1024;
 /// The longest vendor, protocol and version that is shown, in bytes.
 const LONGEST_FACT: usize = 256;

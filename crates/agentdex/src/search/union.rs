@@ -9,7 +9,7 @@ use tantivy::{
 
 use super::{cached::Cached, documents::Documents, hidden::Hidden};
 
-/// The terms of a union, and where each segment has them.
+/// Terms of a union, with their postings in each segment.
 pub(super) struct Union<'a> {
     searcher: &'a Searcher,
     terms: &'a [(Term, Score)],

@@ -8,7 +8,7 @@ use semver::{Prerelease, Version};
 
 /// The longest range in bytes, so that a lookup stays cheap.
 const LONGEST: usize = 1024;
-/// The highest number that has a place in npm's versions, 2^53 - 1.
+/// Maximum number in an npm version, 2^53 - 1.
 const HIGHEST_NUMBER: u64 = 9_007_199_254_740_991;
 
 /// Longer operators come before those that they begin with.
@@ -34,14 +34,14 @@ enum Operator {
     Caret,
 }
 
-/// A version that another is compared with.
+/// A comparison with a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Comparison {
     operator: Operator,
     version: Version,
 }
 
-/// All of these; none holds for any version.
+/// Comparisons that must all hold. Without a comparison, any version matches.
 type Alternative = Vec<Comparison>;
 
 /// A range of versions.
@@ -119,7 +119,7 @@ fn quoted(part: &str) -> String {
     format!("{:?}", part.chars().take(40).collect::<String>())
 }
 
-/// A version of which the last numbers may be left open: `1`, `1.x`, `1.2.*`, `1.2.3-beta`.
+/// A partial version, whose last numbers may be left open: `1`, `1.x`, `1.2.*`, `1.2.3-beta`.
 struct Partial {
     major: Option<u64>,
     minor: Option<u64>,
@@ -160,7 +160,7 @@ impl Partial {
         Some(Partial { major, minor, patch, pre })
     }
 
-    /// The comparisons that an operator makes of it.
+    /// Converts a partial version with an operator to comparisons.
     fn compared(self, operator: Operator) -> Alternative {
         let from = Version { pre: self.pre.clone(), ..self.lowest() };
         match (operator, self.end(operator)) {
@@ -181,7 +181,7 @@ impl Partial {
         Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0))
     }
 
-    /// The release before which what is meant ends; none where one version is meant.
+    /// Returns the release at which the range ends, exclusively, or `None` if the partial version is complete.
     fn end(&self, operator: Operator) -> Option<Version> {
         let (major, minor, patch) = (self.major?, self.minor, self.patch);
         match (operator, minor, patch) {
@@ -195,7 +195,7 @@ impl Partial {
     }
 }
 
-/// A number, or none where it is left open.
+/// Parses a number. The inner `None` is an open number.
 fn number(text: &str) -> Option<Option<u64>> {
     if matches!(text, "x" | "X" | "*") {
         return Some(None);
@@ -205,7 +205,7 @@ fn number(text: &str) -> Option<Option<u64>> {
     Some(Some(number))
 }
 
-/// At least this one; of the lowest release that is any version, and so no comparison.
+/// Returns the comparison for a minimum version, or no comparison for the lowest release.
 fn at_least(version: Version) -> Alternative {
     if version == Version::new(0, 0, 0) {
         return Vec::new();

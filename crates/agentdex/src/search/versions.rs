@@ -17,11 +17,11 @@ use crate::{
     td::internal::{semantic_version, thing_version},
 };
 
-/// The tenant of a Thing that names none.
+/// Tenant of a Thing that names no tenant.
 pub(super) const ANY_TENANT: &str = "*";
 /// Between name and version. After a name that has it itself, no version can be read.
 const SEPARATOR: char = '\u{0}';
-/// The most versions of one name that are read.
+/// Maximum number of versions of a name that are read.
 const MOST_VERSIONS: usize = 10_000;
 /// Beginning of the message about a value that is meant as a range of versions of a Thing and can't be read.
 const EXPECTED_OF_THING: &str = "a version is asked for alone or";
@@ -54,10 +54,10 @@ impl<'a> Ranged<'a> {
     }
 }
 
-/// The version among some that is meant: the one of that name, the highest of a range, or the `latest`.
+/// Chooses a version: the version with that name, the highest version in a range, or the `latest`.
 ///
 /// # Errors
-/// [`Error::InvalidQuery`] where it is meant as a range, but can't be read.
+/// [`Error::InvalidQuery`] if `asked` is meant as a range but is invalid.
 pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Option<&'v str>> {
     if let Some(named) = versions.iter().find(|version| **version == asked) {
         return Ok(Some(named));
@@ -73,10 +73,10 @@ pub(crate) fn choose_version<'v>(asked: &str, versions: &[&'v str]) -> Result<Op
     Ok(versions.iter().filter(is_in).max_by_key(|version| number(version)).copied())
 }
 
-/// Versions of Things that satisfy a range; none where a value isn't one.
+/// Returns the versions of Things in a range, or `None` if the value is not a range.
 ///
 /// # Errors
-/// [`Error::InvalidQuery`] where it is meant as a range, but can't be read.
+/// [`Error::InvalidQuery`] if the value is meant as a range but is invalid.
 pub(super) fn of_things(searcher: &Searcher, field: Field, value: &str) -> Result<Option<Versions>> {
     let Some(range) = read_range(value, EXPECTED_OF_THING)? else { return Ok(None) };
     let mut found = Versions::default();
@@ -84,7 +84,7 @@ pub(super) fn of_things(searcher: &Searcher, field: Field, value: &str) -> Resul
     Ok(Some(found))
 }
 
-/// Reads a range; none where the text isn't meant as one.
+/// Parses a range. Returns `None` if the text isn't meant as a range.
 fn read_range(text: &str, expected: &str) -> Result<Option<Range>> {
     match Range::parse(text) {
         Ok(range) => Ok(Some(range)),
@@ -97,7 +97,7 @@ fn read_range(text: &str, expected: &str) -> Result<Option<Range>> {
     }
 }
 
-/// Adds the terms that begin so and go on with a version that satisfies.
+/// Adds the terms with a prefix that continue with a version in the range.
 fn find(searcher: &Searcher, field: Field, from: &str, range: &Range, found: &mut Versions) -> tantivy::Result<()> {
     for segment in searcher.segment_readers() {
         let inverted_index = segment.inverted_index(field)?;
@@ -164,7 +164,7 @@ fn is_meant_as_range(text: &str) -> bool {
         || (!is_domain && is_number(text.strip_prefix('v').unwrap_or(text)))
 }
 
-/// Versions that satisfy what is asked for, each with its terms.
+/// Matching versions, each with its terms.
 #[derive(Default)]
 pub(super) struct Versions {
     terms: BTreeMap<Version, Vec<Term>>,

@@ -26,7 +26,7 @@ use crate::{Result, change::Position};
 /// Memory that is filled before a segment is written, in bytes.
 const MEMORY_BYTES: usize = 96 * 1024 * 1024;
 
-/// The searchable state that commits are published to.
+/// Publisher of the searchable state after commits.
 pub(super) struct Publisher {
     pub reader: IndexReader,
     pub current: Arc<RwLock<Snapshot>>,

@@ -102,7 +102,8 @@ impl ShapeIndex {
         Composed { chains: candidates.into_iter().filter_map(chain).collect(), complete }
     }
 
-    /// A plan with the most relevant capability for each step, and with the next one for one of them.
+    /// Returns variants of a plan: the most relevant capability for each step, and variants with the next best
+    /// capability for a single step.
     fn candidates_of<'i>(&'i self, request: &ComposeRequest<'_>, number: usize, plan: &Plan) -> Vec<Candidate<'i>> {
         let relevance = |capability: &Capability<'_>| request.relevance.get(capability.id).copied().unwrap_or_default();
         let choices = plan.steps.iter().map(|shape| {
@@ -194,7 +195,8 @@ impl ShapeIndex {
     }
 }
 
-/// The steps of a plan, each after those that it needs; of those that could come next the last that was chosen.
+/// Returns the steps of a plan in order of their dependencies. Among the steps possible next, the last chosen comes
+/// first.
 fn order(plan: &Plan) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::with_capacity(plan.steps.len());
     while order.len() < plan.steps.len() {

@@ -45,7 +45,7 @@ pub struct Found {
     pub hits: Vec<CompatibleHit>,
 }
 
-/// A capability that fits, before anything of it is written.
+/// A matching capability, before its texts are created.
 struct Candidate<'i> {
     shape: ShapeNo,
     capability: Capability<'i>,
@@ -105,7 +105,7 @@ impl ShapeIndex {
         Ok(Found { total, hits })
     }
 
-    /// Shapes among which are all that fit, each once.
+    /// Returns distinct candidate shapes, a superset of the matching shapes.
     fn candidates(&self, have: Option<&[Port]>, want: Option<&[Port]>, near_misses: bool) -> Vec<ShapeNo> {
         let wanted: Vec<&Port> = want.unwrap_or_default().iter().filter(|port| port.is_required).collect();
         // Where nothing has to be given, or the one thing may be missing, something else that is wanted is.
@@ -128,7 +128,8 @@ impl ShapeIndex {
         }
     }
 
-    /// Shapes of which all required inputs but `lacking` have the names of ports, and that take at least one.
+    /// Returns shapes that accept at least one of the ports, and whose required inputs are named like ports except
+    /// for `lacking` of them.
     fn usable(&self, have: &[Port], lacking: usize) -> Vec<ShapeNo> {
         let mut counts = vec![0u16; self.end() as usize];
         for shape in have.iter().flat_map(|port| port.names.all()).flat_map(|key| self.needing(key)) {
@@ -185,7 +186,7 @@ fn merged(shapes: impl IntoIterator<Item = ShapeNo>) -> Vec<ShapeNo> {
     shapes
 }
 
-/// Why a capability fits, and what may keep it from that.
+/// Explains why a capability matches, including doubts.
 fn why(have: Option<&[Port]>, input: &[Link], output: &[Link]) -> String {
     const SHOWN: usize = 8;
     let list = |links: &[Link]| {

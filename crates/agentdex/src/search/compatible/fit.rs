@@ -33,8 +33,8 @@ impl By {
     }
 }
 
-/// The share of a fit that is left by how sure it is: what fits or leaves something open is above one half of it, what may
-/// fail is below.
+/// Returns the factor for a certainty: above one half for a certain or unstated match, below one half for a match
+/// that may fail.
 pub(super) fn chance(certainty: Certainty) -> f32 {
     match certainty {
         Certainty::Fits => 1.0,
@@ -91,7 +91,7 @@ pub(super) struct Fit {
     pub missing: usize,
 }
 
-/// Two schemas, by where they are.
+/// Two schemas, identified by their addresses.
 type Pair = (*const Schema, *const Schema);
 
 /// Compares ports; remembers how schemas compare.
@@ -101,7 +101,7 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// The certainty that values of a schema satisfy another, and whether they are converted.
+    /// Returns the certainty that values of one schema satisfy the other, and whether they are converted.
     fn certainty(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> (Certainty, bool) {
         // Both are borrowed for longer than this lives, so that the addresses stay theirs.
         let pair = (Arc::as_ptr(from), Arc::as_ptr(to));
@@ -144,7 +144,7 @@ impl Matcher {
         self.best_of(from, to, is_by_type, |_| false)
     }
 
-    /// The best but for those that are meant for others, unless by name.
+    /// Returns the best match among ports that aren't meant for other targets, except for matches by name.
     fn best_of(
         &self,
         from: &[Port],
@@ -264,7 +264,7 @@ pub(super) fn rounded(fit: f32) -> f32 {
     (fit * 100.0).round() / 100.0
 }
 
-/// True if one that is demanded is only promised sometimes.
+/// True if a required port is not guaranteed by its source.
 fn may_be_absent(from: &Port, to: &Port) -> bool {
     to.is_certain && !from.is_certain
 }

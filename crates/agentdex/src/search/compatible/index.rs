@@ -37,13 +37,14 @@ pub struct ShapeIndex {
 
 /// Numbers of shapes by name, in their order.
 type Postings = HashMap<Arc<str>, Vec<ShapeNo>>;
-/// Fewer numbers are taken out of a list one by one: what is behind each moves up. More take one walk through it.
+/// Maximum number of entries removed from a list individually, which moves the following entries each time. More
+/// entries are removed in a single pass.
 const ONE_BY_ONE: usize = 16;
 
 /// A Thing: the texts that results show, and its capabilities.
 #[derive(Debug)]
 struct Entry {
-    /// Its id, its title and the keys of its capabilities, one after the other in one piece of memory.
+    /// Id, title, and keys of the capabilities, in a single allocation.
     text: Box<str>,
     id_end: u32,
     title_end: u32,
@@ -54,10 +55,10 @@ struct Entry {
 /// A capability of a Thing.
 #[derive(Debug)]
 struct Held {
-    /// End of its key in the text of the Thing, in bytes. The key begins where the one before ends.
+    /// End of the key in the text of the Thing, in bytes. The key begins at the end of the previous key.
     key_end: u32,
     shape: ShapeNo,
-    /// Its place among the members of the shape: it is taken out without a search, however many have that shape.
+    /// Index among the members of the shape, for removal without a search.
     place: u32,
 }
 
@@ -74,7 +75,7 @@ struct Member {
     nth: u32,
 }
 
-/// A capability that was found.
+/// A capability found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Capability<'i> {
     pub id: &'i str,
@@ -152,7 +153,7 @@ impl ShapeIndex {
         self.known.len()
     }
 
-    /// The numbers of all shapes are less than this one.
+    /// Returns an exclusive upper bound of the shape numbers.
     pub(super) fn end(&self) -> ShapeNo {
         self.shapes.end()
     }
@@ -161,7 +162,7 @@ impl ShapeIndex {
         self.shapes.get(shape).map(|known| &*known.shape)
     }
 
-    /// All shapes.
+    /// Returns all shapes.
     pub(super) fn all(&self) -> impl Iterator<Item = ShapeNo> {
         (0..self.end()).filter(|shape| self.shapes.get(*shape).is_some())
     }
@@ -175,12 +176,12 @@ impl ShapeIndex {
         })
     }
 
-    /// Shapes with a required input of that name, as often as they have one.
+    /// Returns the shapes with a required input of that name, repeated for each such input.
     pub(super) fn needing(&self, key: &str) -> &[ShapeNo] {
         self.needing.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Shapes with an input of that name that isn't required.
+    /// Returns the shapes with an optional input of that name.
     pub(super) fn taking(&self, key: &str) -> &[ShapeNo] {
         self.taking.get(key).map_or(&[], Vec::as_slice)
     }
@@ -230,7 +231,7 @@ impl ShapeIndex {
         shapes.into_iter().filter_map(|known| Arc::into_inner(known.shape)).for_each(|shape| self.release(shape));
     }
 
-    /// Gives up what a shape shares with others.
+    /// Releases the shared data of a shape.
     fn release(&mut self, shape: Shape) {
         for port in shape.inputs.into_iter().chain(shape.outputs) {
             let Port { name, pointer, names, schema, .. } = port;
@@ -282,7 +283,7 @@ impl ShapeIndex {
         text.clone()
     }
 
-    /// Gives up one use of a text.
+    /// Releases a use of a text.
     fn release_text(&mut self, text: Arc<str>) {
         if Arc::strong_count(&text) == 2 {
             self.texts.remove(&text);
@@ -290,8 +291,8 @@ impl ShapeIndex {
     }
 }
 
-/// The names of what a shape needs, for each input that has one, and of what it can take as well and gives, each once;
-/// and what these names mean.
+/// Returns the names of a shape's required inputs (one entry per input), of its optional inputs and outputs
+/// (distinct), and their meanings.
 fn keys(shape: &Shape) -> [Vec<&Arc<str>>; 3] {
     let needed: Vec<_> = shape.required().flat_map(|port| port.names.all()).collect();
     let optional = shape.inputs.iter().filter(|port| !port.is_required);
@@ -324,7 +325,7 @@ impl HasId for Entry {
 }
 
 impl Entry {
-    /// The title, if it has one.
+    /// Returns the title, if there is one.
     fn title(&self) -> Option<&str> {
         self.part(self.id_end, self.title_end).filter(|_| self.has_title)
     }

@@ -53,13 +53,13 @@ impl Names {
     }
 }
 
-/// A name without case and punctuation; as it is where it has nothing else.
+/// Normalizes a name by removing case and punctuation. A name consisting only of punctuation is unchanged.
 fn key_of(name: &str) -> Arc<str> {
     let key: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     if key.is_empty() { name.into() } else { key.into() }
 }
 
-/// The number of words of a name that means something.
+/// Maximum number of words of a name with a meaning.
 const MAX_WORDS: usize = 6;
 
 /// Abbreviations and spellings of words.
@@ -137,8 +137,8 @@ const WORDS: [(&str, &str); 71] = [
     ("vol", "volume"),
 ];
 
-/// Names for the same, in the words that abbreviations stand for. A name may be in several lines, as what it means
-/// depends on where it is.
+/// Synonyms, with abbreviations expanded. A name may occur in several lines, since its meaning depends on the
+/// context.
 const LINES: [&[&str]; 71] = [
     &["city", "town", "location", "place", "municipality", "city name", "place name", "location name"],
     &["address", "street address", "postal address", "mailing address", "full address"],
@@ -224,7 +224,7 @@ const LINES: [&[&str]; 71] = [
     &["deadline", "due date", "due", "due by"],
 ];
 
-/// The numbers of the lines that have a name.
+/// Line numbers of each name.
 static LINES_OF: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
     for (number, line) in LINES.iter().enumerate() {
@@ -294,7 +294,7 @@ fn of_time(whole: &str) -> Vec<String> {
     }
 }
 
-/// The word that an abbreviation stands for.
+/// Returns the word for an abbreviation.
 fn expanded(word: &str) -> &str {
     WORDS
         .binary_search_by(|(short, _)| short.cmp(&word))

@@ -17,7 +17,7 @@ use super::{
     reach::Reach,
 };
 
-/// Maximum number of shapes tried for one need.
+/// Maximum number of shapes tried per requirement.
 const MAX_PRODUCERS: usize = 48;
 /// Maximum number of plans that are compared.
 const MAX_PLANS: usize = 2_000;
@@ -62,7 +62,7 @@ struct Need {
     port: usize,
 }
 
-/// A shape that gives what is needed.
+/// A shape that produces the required data.
 #[derive(Debug, Clone, Copy)]
 struct Producer {
     shape: ShapeNo,
@@ -91,7 +91,7 @@ pub(super) struct Planner<'p> {
 struct Draft {
     plan: Plan,
     needs: Vec<Need>,
-    /// For each step, the bits of those that use what it gives, directly or through others.
+    /// For each step, the bits of steps that use its output directly or indirectly.
     users: Vec<u8>,
 }
 
@@ -193,7 +193,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// True if a plan leads to the same without one of its steps: what that gives, others give as well.
+    /// True if a step is redundant because its outputs are also available from other steps.
     fn has_detour(&self, draft: &Draft) -> bool {
         let is_needless = |step: usize| {
             let mut links = draft.plan.links.iter().filter(|link| link.source == Source::Step(step));
@@ -222,7 +222,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// True if data that the caller didn't name may be meant: by what is wanted, or by the only thing that a step needs.
+    /// True if unnamed data of the caller may be matched by type: for wanted data, or for the only input of a step.
     fn goes_by_type(&self, draft: &Draft, need: Need) -> bool {
         let is_only = |ports: &[Port]| ports.len() == 1 && ports.iter().all(Port::is_unnamed);
         match need.target {
@@ -234,7 +234,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// A step of the draft that gives what is needed, and doesn't need what it is needed for.
+    /// Returns a step of the draft that produces the required data without depending on the requirement.
     fn supply_of_step(&self, draft: &Draft, need: Need, port: &Port) -> Option<(usize, Supply)> {
         let steps = draft.plan.steps.iter().enumerate().filter(|(step, _)| match need.target {
             Target::Want => true,
@@ -250,7 +250,7 @@ impl<'p> Planner<'p> {
         supplies.reduce(|best, other| if other.1.score() > best.1.score() { other } else { best })
     }
 
-    /// True if what a shape needs can be there with the steps that are left. Steps that use it don't count.
+    /// True if the inputs of a shape are reachable with the remaining steps, ignoring steps that depend on it.
     fn is_near(&self, draft: &Draft, need: Need, shape: ShapeNo, steps: usize) -> bool {
         let used_by = match need.target {
             Target::Want => 0,
@@ -259,7 +259,7 @@ impl<'p> Planner<'p> {
         self.reach.steps(shape).is_some_and(|needed| needed + used_by <= steps)
     }
 
-    /// The shapes that give what is needed, the most promising first.
+    /// Returns the shapes that produce the required data, most promising first.
     fn producers(&mut self, draft: &Draft, need: Need, port: &Port) -> Rc<[Producer]> {
         let place = match need.target {
             Target::Want => (None, need.port),

@@ -12,7 +12,7 @@ use crate::{Error, Result, td::internal::push_token};
 
 /// Maximum number of ports of a schema, or of the variables of a URI.
 const MAX_PORTS: usize = 256;
-/// The number of references and parts that lead to the members of an object.
+/// Maximum number of references and parts followed to the members of an object.
 const MAX_PARTS: usize = 32;
 
 /// A named part of data.
@@ -91,7 +91,7 @@ impl Data {
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// The first type that there isn't, and where.
+/// Returns the first unknown type and its location.
 fn unknown_type(schema: &Value, pointer: String) -> Option<(String, Value)> {
     let is_known = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
     let unknown = match schema.get("type") {
@@ -167,12 +167,12 @@ fn port(name: &str, described: &Value, pointer: Arc<str>, schema: Schema, is_req
     Port { name: name.into(), pointer, names, schema: Arc::new(schema), is_required, is_certain }
 }
 
-/// The members of an object as its schema and the parts of that describe them.
+/// Members of an object as described by its schema and the parts of the schema.
 #[derive(Default)]
 struct Declared<'v> {
     /// Name, pointer and schema. The first description of a name counts.
     members: Vec<(&'v str, String, &'v Value)>,
-    /// True if something lists what is required.
+    /// True if a list of required members was found.
     says_required: bool,
 }
 

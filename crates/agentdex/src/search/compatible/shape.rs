@@ -43,7 +43,7 @@ impl Shapes {
     }
 }
 
-/// The members of a description that shapes are read from.
+/// Members of a description from which shapes are read.
 #[derive(Deserialize)]
 struct Described<'t> {
     #[serde(borrow, default)]

@@ -16,7 +16,7 @@ use super::{
 
 /// The maximum number of steps of a comparison.
 const MAX_STEPS: u32 = 20_000;
-/// The depth to which schemas are compared, also those that refer to themselves.
+/// Maximum depth of the comparison, which also bounds recursive schemas.
 const MAX_DEPTH: usize = 100;
 
 /// Decides, without words.
@@ -136,7 +136,7 @@ impl<'s> Comparison<'s> {
         outcome
     }
 
-    /// Compares the values of one type with a node of the taker.
+    /// Compares the giver's values of a type with a node of the taker.
     fn kind(&mut self, given: &'s Node, kind: Kinds, to: At) -> Outcome {
         if !self.spend(1) {
             return self.cannot(|| Note::new("it is too complex to be compared".into(), "is too complex".into()));
@@ -152,7 +152,7 @@ impl<'s> Comparison<'s> {
         outcome
     }
 
-    /// Adds the doubt about what of the taker isn't compared.
+    /// Adds a doubt about keywords of the taker that can't be compared.
     fn add_unknown(&self, outcome: &mut Outcome, taken: &Node) {
         if let Some(keyword) = taken.unknown_keyword() {
             outcome.and(self.unstated(|| format!("has to satisfy `{keyword}`, which isn't compared")));
@@ -285,7 +285,7 @@ impl<'s> Comparison<'s> {
         }
     }
 
-    /// The values that the giver lists.
+    /// Compares the values listed by the giver.
     fn values(&mut self, from: At, values: &'s [Value], to: At) -> Outcome {
         let (giver, given) = (self.giver, self.giver.node(from));
         // A number or text may have constraints beside its values, which make fewer of them.
@@ -353,7 +353,7 @@ impl<'s> Comparison<'s> {
         })
     }
 
-    /// Values that the taker lists, of which the giver may have others.
+    /// Compares the giver with the values listed by the taker. The giver may have other values.
     fn among_values(&mut self, given: &'s Node, kind: Kinds, taken: &'s Node, values: &[Value]) -> Outcome {
         let own: Vec<Value> = match kind {
             Kinds::NULL => vec![Value::Null],

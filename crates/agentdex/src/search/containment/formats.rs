@@ -3,11 +3,11 @@
 /// The relation of the values of a format to another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// All have it.
+    /// Every value of the format satisfies the other.
     Within,
-    /// None has it.
+    /// No value of the format satisfies the other.
     Apart,
-    /// Some may have it.
+    /// Some values of the format may satisfy the other.
     Open,
 }
 
@@ -27,7 +27,7 @@ const WITHIN: [(&str, &[&str]); 12] = [
     ("float", &["double"]),
 ];
 
-/// Formats of which no value has another one, but for those of `WITHIN`.
+/// Mutually exclusive formats, except for those in `WITHIN`.
 const APART: [&str; 12] = [
     "date-time",
     "date",
@@ -60,7 +60,7 @@ pub(super) fn is_telling(format: &str) -> bool {
     !SHOWN.contains(&format)
 }
 
-/// The name that is compared.
+/// Returns the canonical name of a format.
 fn canonical(format: &str) -> &str {
     match format {
         "url" => "uri",

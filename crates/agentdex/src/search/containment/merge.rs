@@ -69,7 +69,7 @@ fn with_branches(nodes: &mut Nodes<'_>, branches: &Branches, other: At, unknown:
     union(nodes, merged, branches.is_one, unknown)
 }
 
-/// Those branches that allow anything.
+/// Creates a union of the branches that allow at least one value.
 fn union(nodes: &mut Nodes<'_>, branches: Vec<At>, is_one: bool, unknown: Option<&'static str>) -> Node {
     let is_possible = |at: &At| nodes.get(*at).is_none_or(|node| !node.kinds.is_empty());
     let branches: Vec<At> = branches.into_iter().filter(is_possible).collect();

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::schema::{ANY, At, Branches, Kinds, NEVER, Node, Parts, Schema};
 
-/// The depth to which schemas are read and merged, through references as well.
+/// Maximum depth of reading and merging schemas, including references.
 const MAX_STACK: usize = 64;
-/// The maximum number of schemas that are read within one.
+/// Maximum number of schemas within a schema.
 const MAX_SCHEMAS: usize = 2_000;
 
-/// The limits for all schemas of one side of a capability, and the first one that was exceeded.
+/// Limits for all schemas of a capability's inputs or outputs, and the first exceeded limit.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Limits {
     schemas: usize,
@@ -126,7 +126,7 @@ fn children(node: &Node) -> Vec<At> {
     found
 }
 
-/// Changes what a node refers to.
+/// Visits the references of a node mutably.
 fn each_child(parts: &mut Parts, mut each: impl FnMut(&mut At)) {
     if let Some(branches) = &mut parts.branches {
         branches.at.iter_mut().for_each(&mut each);

@@ -7,7 +7,7 @@ use super::{
     values::multiple,
 };
 
-/// The number of integers of a range that are compared with values one by one.
+/// Maximum number of integers in a range that are compared individually.
 const MAX_RANGE: i128 = 64;
 
 /// Compares ends of ranges; of whole numbers an exclusive end is the next number.

@@ -1,15 +1,15 @@
 //! Outcomes of comparisons, and how they are combined.
 
-/// The certainty that values of a schema satisfy another.
+/// Certainty that the values of a schema satisfy another schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::search) enum Certainty {
-    /// All do.
+    /// All values do.
     Fits,
-    /// The giver leaves open what the taker demands.
+    /// The giver leaves a requirement of the taker open.
     Unstated,
-    /// Some don't, or have to be converted.
+    /// Some values don't, or have to be converted.
     MayFail,
-    /// None does.
+    /// No value does.
     Cannot,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Step {
     Others,
 }
 
-/// The maximum number of doubts that are stated.
+/// Maximum number of reported doubts.
 const MAX_NOTES: usize = 4;
 
 impl Note {

@@ -8,7 +8,7 @@ use super::schema::{
 
 /// The maximum number of required members of an object.
 const MAX_MEMBERS: usize = 2_000;
-/// The maximum number of values of an `enum` that are compared.
+/// Maximum number of values compared in an `enum`.
 const MAX_VALUES: usize = 1_000;
 /// Keywords that aren't compared.
 const UNKNOWN: [&str; 11] = [
@@ -24,7 +24,7 @@ const UNKNOWN: [&str; 11] = [
     "unevaluatedItems",
     "$dynamicRef",
 ];
-/// The keywords that a node is made of, beside those.
+/// Further keywords represented in a node.
 const OWN: [&str; 32] = [
     "type",
     "nullable",
@@ -60,7 +60,7 @@ const OWN: [&str; 32] = [
     "$recursiveRef",
 ];
 
-/// True if a schema says nothing but which other one it is.
+/// True if the schema is a bare `$ref`.
 pub(super) fn is_reference(keywords: &Map<String, Value>) -> bool {
     keywords.keys().filter(|name| is_compared(name)).all(|name| name == "$ref")
 }
@@ -70,7 +70,7 @@ fn is_compared(name: &str) -> bool {
     OWN.contains(&name) || UNKNOWN.contains(&name)
 }
 
-/// Reads a schema within another one.
+/// Reader for nested schemas.
 pub(super) type Inner<'r, 'v> = &'r mut dyn FnMut(&'v Value) -> At;
 
 /// The node of a schema's own keywords.
@@ -110,7 +110,7 @@ pub(super) fn own<'v>(keywords: &'v Map<String, Value>, inner: Inner<'_, 'v>) ->
     Node { kinds, is_typed, parts }
 }
 
-/// Without fractions, since multiples of a whole number have none.
+/// Removes fractions from the types, since multiples of an integer are integers.
 fn narrowed(kinds: Kinds) -> Kinds {
     match kinds.has(Kinds::FRACTION) {
         true => kinds
@@ -130,7 +130,7 @@ fn types(stated: &Value) -> Option<Kinds> {
     }
 }
 
-/// The values of `const` or `enum` that have one of those types, in order.
+/// Returns the sorted values of `const` or `enum` with one of the given types.
 fn values(keywords: &Map<String, Value>, kinds: Kinds) -> Option<Box<[Value]>> {
     let constant = keywords.get("const").map(std::slice::from_ref);
     let listed = constant.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice))?;

@@ -12,17 +12,17 @@ use super::{
 };
 use crate::td::internal::source_schema;
 
-/// The depth to which schemas are read.
+/// Maximum depth of schemas.
 const MAX_DEPTH: usize = 16;
-/// Maximum length of a chain of references to one schema.
+/// Maximum length of a chain of references.
 const MAX_REFERENCES: usize = 16;
-/// The members of a schema that others refer to.
+/// Members of a schema that contain definitions.
 const DEFINITIONS: [&str; 3] = ["$defs", "definitions", "schemaDefinitions"];
 
-/// The documents that `$ref` may point into: the innermost schema with definitions comes first.
+/// Documents in which `$ref` is resolved, starting with the innermost schema that has definitions.
 #[derive(Debug, Clone, Default)]
 pub(in crate::search) struct Bases<'v> {
-    /// The outermost first. The second one is the schema of the data, which `#` is.
+    /// Documents from the outermost inwards. The second one is the schema of the data, to which `#` refers.
     all: Vec<&'v Value>,
     root: Option<&'v Value>,
 }
@@ -68,12 +68,12 @@ fn anchored<'v>(base: &'v Value, anchor: &str) -> Option<&'v Value> {
     definitions.flat_map(|all| all.values()).find(|schema| schema.get("$anchor").is_some_and(|own| own == anchor))
 }
 
-/// The schema itself; where conversions keep the JSON Schema that it was made of, that one.
+/// Returns the schema itself or, if it was created by a conversion, the JSON Schema from which it was converted.
 pub(in crate::search) fn unwrapped(schema: &Value) -> &Value {
     source_schema(schema).filter(|own| own.is_object()).unwrap_or(schema)
 }
 
-/// A schema that is being read.
+/// Reader of a schema.
 pub(in crate::search) struct Read<'v, 'l> {
     nodes: Nodes<'l>,
     known: HashMap<*const Value, At>,
@@ -159,7 +159,7 @@ impl<'v, 'l> Read<'v, 'l> {
         at
     }
 
-    /// The node of what a reference points at.
+    /// Returns the node for the target of a reference.
     fn referred(&mut self, reference: &'v str) -> At {
         let mut target = self.bases.target(reference);
         for _ in 0..MAX_REFERENCES {

@@ -82,13 +82,13 @@ impl Kinds {
     }
 }
 
-/// A schema that can be compared. The first node is the whole.
+/// A comparable schema. The first node is the root.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::search) struct Schema {
     pub(super) nodes: Box<[Node]>,
 }
 
-/// A schema within one.
+/// A nested schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Node {
     pub kinds: Kinds,
@@ -342,7 +342,7 @@ pub(super) fn compare(one: &Number, two: &Number) -> Ordering {
     }
 }
 
-/// A number that has no fraction.
+/// Returns the number as an integer if it has no fraction.
 pub(super) fn whole(number: &Number) -> Option<i128> {
     let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     integer.or_else(|| {
@@ -351,7 +351,7 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
     })
 }
 
-/// A value whose numbers are integers where they have no fraction, as JSON Schema compares them.
+/// Normalizes numbers without a fraction to integers, since JSON Schema considers them equal.
 pub(super) fn normalized(value: &Value) -> Value {
     match value {
         Value::Number(number) => match whole(number).and_then(|whole| i64::try_from(whole).ok()) {
@@ -377,7 +377,7 @@ pub(super) fn order(one: &Value, two: &Value) -> Ordering {
     }
 }
 
-/// True if a list of values in order has one.
+/// True if a sorted list of values contains a value.
 pub(super) fn has_value(values: &[Value], value: &Value) -> bool {
     values.binary_search_by(|other| order(other, value)).is_ok()
 }

@@ -134,7 +134,7 @@ fn with(mut schema: Value, more: Vec<(&str, Value)>) -> Value {
     schema
 }
 
-/// Schemas of all keywords that are compared, but for those that a validator doesn't assert.
+/// Schemas with all compared keywords, except for those not asserted by a validator.
 fn schema() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(&["string", "integer", "number", "boolean", "null", "array", "object"][..]);
     let keyword = |name: &'static str, values: Vec<Value>| {
@@ -220,13 +220,13 @@ fn leaked(name: &str) -> &'static str {
     name.to_owned().leak()
 }
 
-/// The schema with what `#/$defs/d` is.
+/// Adds the definition for `#/$defs/d` to the schema.
 fn rooted((schema, definition): (Value, Value)) -> Value {
     let definition = json!({"type": "object", "properties": {"a": definition}});
     with(json!({"allOf": [schema]}), vec![("$defs", json!({"d": definition}))])
 }
 
-/// The schema without members that it doesn't list.
+/// Closes the schema against members it doesn't list.
 fn closed(schema: &Value, is_part: bool) -> Value {
     let Some(members) = schema.as_object() else { return schema.clone() };
     let has = |name: &str| members.contains_key(name);

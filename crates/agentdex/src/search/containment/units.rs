@@ -4,15 +4,15 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     Same,
-    /// They measure the same, so that values can be converted.
+    /// Units of the same quantity, which can be converted.
     Convertible,
-    /// They measure something else.
+    /// Units of different quantities.
     Apart,
     /// One of them isn't known.
     Unknown,
 }
 
-/// Units by what they measure; those of a line are one unit. Lower case, apart from the symbols.
+/// Units by quantity, with synonyms in a line. In lower case, except for symbols.
 const UNITS: [(&str, &[&[&str]]); 19] = [
     (
         "length",

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::schema::{At, Kinds, Node, Schema, compare, has_value, whole};
 
-/// The depth to which values are judged.
+/// Maximum depth of values.
 const MAX_DEPTH: usize = 16;
 /// Maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN: usize = 1 << 16;
@@ -147,7 +147,7 @@ fn known(node: &Node) -> Admits {
     if node.unknown_keyword().is_some() { Admits::Unknown } else { Admits::Yes }
 }
 
-/// True if a number is a multiple of another; none where that can't be told exactly.
+/// True if a number is a multiple of another. Returns `None` if that can't be determined exactly.
 pub(super) fn multiple(number: &serde_json::Number, of: &serde_json::Number) -> Option<bool> {
     let (one, two) = (decimal(number)?, decimal(of)?);
     let scale = one.1.max(two.1);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::guard::Outline;
 use crate::{Error, Result};
 
-/// The most nodes that a query may visit in one description.
+/// Maximum number of nodes visited by a query in a description.
 const MAX_VISITS: usize = 4_000_000;
 
 /// Refuses a description in which the query would visit too many nodes.

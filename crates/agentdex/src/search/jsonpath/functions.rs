@@ -10,7 +10,7 @@ use serde_json_path::functions::{LogicalType, ValueType};
 /// The largest compiled pattern in bytes.
 const MAX_COMPILED_BYTES: usize = 512 * 1024;
 
-/// The most patterns that a thread keeps compiled.
+/// Maximum number of compiled patterns cached per thread.
 const MAX_PATTERNS: usize = 16;
 
 thread_local! {

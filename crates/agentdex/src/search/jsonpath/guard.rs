@@ -16,10 +16,10 @@ const MAX_NESTING: usize = 32;
 const MAX_FILTERS: usize = 6;
 /// The most `..`.
 const MAX_DESCENTS: u32 = 2;
-/// The most selectors, those in one pair of brackets multiplied with those in all others.
+/// Maximum product of the numbers of selectors in brackets.
 const MAX_SELECTORS: usize = 16;
 
-/// The properties of a query that its cost depends on.
+/// Properties of a query that determine its cost.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     /// Number of `..` segments.
@@ -35,7 +35,7 @@ pub(super) struct Outline {
     pub members: Option<BTreeSet<String>>,
 }
 
-/// True if the text of a description has letters as escape sequences, so that what it says can't be found in it.
+/// True if the text of a description contains escaped letters, so that its content can't be found in the text.
 pub(super) fn has_escaped_letters(description: &str) -> bool {
     ["\\u", "\\/"].iter().any(|escape| memchr::memmem::find(description.as_bytes(), escape.as_bytes()).is_some())
 }
@@ -62,7 +62,7 @@ pub(super) fn check(text: &str) -> Result<Outline> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token<'a> {
     kind: Kind<'a>,
-    /// Its first character, counted from 1.
+    /// Position of the first character, starting at 1.
     at: usize,
 }
 
@@ -229,8 +229,8 @@ fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
     Ok(outline)
 }
 
-/// A pattern is given in the query: one from a description could be made to take long. A number or keyword there
-/// matches nothing.
+/// Checks that a pattern is a literal of the query, since a pattern from a description could be crafted to take long.
+/// A number or keyword in its place matches nothing.
 fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
     let (pattern, at) = match pattern {
         Some(Token { kind: Kind::Text(pattern), at }) => (pattern, at),
@@ -266,7 +266,7 @@ fn unescaped(text: &str) -> Option<String> {
     serde_json::from_str(&json).ok()
 }
 
-/// True if not all of a query must hold: there are alternatives, a negation, or something that counts what isn't there.
+/// True if parts of the query are optional: alternatives, a negation, or a function that counts missing nodes.
 fn has_alternatives(tokens: &[Token<'_>]) -> bool {
     tokens.iter().any(|token| {
         matches!(
@@ -276,7 +276,7 @@ fn has_alternatives(tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// The first member of a description that is compared by `==` with a text, `$[?@.title=='x']`, in a filter of the root.
+/// Returns the first member compared by `==` with a text in a filter of the root, as in `$[?@.title=='x']`.
 fn equality(tokens: &[Token<'_>]) -> Option<(String, String)> {
     // After `$`, `[` and `?` the filter begins, which ends with the bracket of its own.
     let [dollar, open, filter, rest @ ..] = tokens else { return None };
@@ -307,7 +307,7 @@ fn equality(tokens: &[Token<'_>]) -> Option<(String, String)> {
     None
 }
 
-/// The texts that are compared by `==`.
+/// Returns the texts compared by `==`.
 fn required(tokens: &[Token<'_>]) -> Vec<String> {
     let is_equality = |index: Option<usize>| {
         index.and_then(|index| tokens.get(index)).is_some_and(|token| token.kind == Kind::Pair("=="))
@@ -321,8 +321,8 @@ fn required(tokens: &[Token<'_>]) -> Vec<String> {
     compared.filter(is_plain).map(str::to_owned).collect()
 }
 
-/// The members of a description that are named wherever the query goes into one: after the first segment, and after
-/// the `@` of filters in it.
+/// Returns the members named wherever the query enters a description: after the first segment, and after the `@` of
+/// filters in it. Returns `None` if the query may enter by other ways.
 fn members(tokens: &[Token<'_>]) -> Option<BTreeSet<String>> {
     let mut members = BTreeSet::new();
     let mut open: Vec<bool> = Vec::new();
@@ -348,7 +348,7 @@ fn members(tokens: &[Token<'_>]) -> Option<BTreeSet<String>> {
     Some(members)
 }
 
-/// The one member that a segment names.
+/// Returns the only member named by a segment.
 fn member(segment: &[Token<'_>]) -> Option<String> {
     let kinds: Vec<&Kind<'_>> = segment.iter().take(3).map(|token| &token.kind).collect();
     match kinds.as_slice() {

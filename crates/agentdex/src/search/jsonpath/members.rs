@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// A description with these of its members; with all, where none are given.
+/// Parses a description with only the given members, or with all members if `members` is `None`.
 pub(super) fn read(description: &str, members: Option<&BTreeSet<String>>) -> serde_json::Result<Value> {
     let Some(members) = members else { return serde_json::from_str(description) };
     let mut deserializer = serde_json::Deserializer::from_str(description);

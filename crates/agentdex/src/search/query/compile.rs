@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// A query that can be searched.
+/// A compiled query.
 pub(in crate::search) struct Compiled {
     pub query: Box<dyn Query>,
     /// Distinct terms, if the query is just a union of terms.
@@ -161,7 +161,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A filter of the request, apart from what the query says about that field.
+    /// Adds a filter of the request, independently of fields in the query.
     fn restrict(&mut self, condition: Condition, field: FilterField, values: &[String]) -> Result<()> {
         let exact = self.fields.exact(exact_field(field));
         match condition {
@@ -231,7 +231,7 @@ impl<'a> Compiler<'a> {
         self.wants_text && self.any.is_empty() && self.musts.is_empty()
     }
 
-    /// Stop words alone are looked for where they are kept: in titles.
+    /// Adds a search in titles for a query that consists only of stop words, since other fields don't contain them.
     fn add_stop_words(&mut self, clauses: &[Clause]) {
         for clause in clauses.iter().filter(|clause| clause.occur != Occur::Not) {
             if matches!(clause.target, Target::Text | Target::Title) {
@@ -273,7 +273,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Combines what must match, what restricts, what adds to the score and what must not match.
+    /// Combines required, restricting, scored, and excluded parts.
     fn combine(&mut self, is_restricted: bool) -> Box<dyn Query> {
         let mut parts: Vec<(Occurrence, Box<dyn Query>)> = Vec::new();
         let any = scored(&self.any, &self.sentences);
@@ -301,7 +301,7 @@ fn exact_query(field: Field, value: &str) -> Box<dyn Query> {
     Box::new(TermQuery::new(Term::from_field_text(field, value), IndexRecordOption::Basic))
 }
 
-/// The field of exact values that a filter asks.
+/// Returns the field of exact values for a filter.
 pub(in crate::search) fn exact_field(field: FilterField) -> ExactField {
     match field {
         FilterField::Capability => ExactField::Facet(FacetField::Capability),
@@ -324,8 +324,8 @@ fn union_of(parts: &[Part]) -> Option<Box<dyn Query>> {
     union(parts.iter().map(Part::to_query).collect())
 }
 
-/// Any of the parts. In a request of several sentences, which often names several needs, half of the score is
-/// that of the best sentence.
+/// Creates a query for any of the parts. For a request of several sentences, which often states several needs, half
+/// of the score is that of the best sentence.
 fn scored(parts: &[Part], sentences: &[usize]) -> Option<Box<dyn Query>> {
     let whole = any_of(parts)?;
     let ends = sentences.iter().skip(1).copied().chain([parts.len()]);
@@ -347,7 +347,7 @@ fn any_of(parts: &[Part]) -> Option<Box<dyn Query>> {
     union(terms.chain(others.map(|(_, part)| part.to_query())).collect())
 }
 
-/// Each word that is one term, once, with the largest of its boosts.
+/// Returns the distinct single terms with their largest boosts.
 fn distinct_terms(parts: &[Part]) -> Vec<(Term, Score)> {
     let mut distinct: Vec<(Term, Score)> = Vec::with_capacity(parts.len());
     for part in parts {

@@ -8,7 +8,7 @@ use tantivy::{
     query::{EnableScoring, Explanation, Query, Scorer, Weight},
 };
 
-/// A query that only takes documents out.
+/// A query that is only used to exclude documents.
 #[derive(Debug)]
 pub(super) struct Excluded(pub Box<dyn Query>);
 

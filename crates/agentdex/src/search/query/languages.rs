@@ -18,9 +18,9 @@ const FEWEST_STOP_WORDS: usize = 2;
 
 /// The languages of an index, as far as they matter to a query.
 pub(super) struct Languages {
-    /// Those that descriptions declare.
+    /// Languages declared by descriptions.
     present: Vec<Language>,
-    /// Those that the query seems to be in, whether or not descriptions are in them.
+    /// Probable languages of the query, independent of descriptions.
     spoken: Vec<Language>,
 }
 
@@ -48,7 +48,7 @@ impl Languages {
     }
 }
 
-/// The languages other than English that descriptions in an index declare.
+/// Returns the languages other than English declared by descriptions in an index.
 fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Language>> {
     let mut present = Vec::new();
     for segment in searcher.segment_readers() {
@@ -72,7 +72,7 @@ fn languages_of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Vec<Lan
     Ok(present)
 }
 
-/// The languages other than English among the tags of one description, which are sorted.
+/// Returns the languages other than English among the sorted tags of a description.
 pub(in crate::search) fn present_languages<'t>(tags: &[impl AsRef<str> + 't]) -> Vec<Language> {
     let mut present: Vec<Language> = if tags.len() <= MOST_TAGS {
         tags.iter().filter_map(|tag| Language::of_tag(tag.as_ref())).collect()
@@ -85,7 +85,7 @@ pub(in crate::search) fn present_languages<'t>(tags: &[impl AsRef<str> + 't]) ->
     present
 }
 
-/// The languages of which a query has several stop words, and more of them than of English.
+/// Returns the languages with several stop words in the query, and more than English.
 fn spoken(present: &[Language], clauses: &[Clause]) -> Vec<Language> {
     let words: Vec<&str> = clauses
         .iter()

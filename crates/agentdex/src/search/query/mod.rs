@@ -39,7 +39,7 @@ pub(super) use words::{MOST_PAIRS, Part, Spelling, completed, may_be_id};
 
 use super::schema::ExactField;
 
-/// One part of a query.
+/// A part of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clause {
     pub occur: Occur,
@@ -76,6 +76,6 @@ pub(super) enum Pattern {
     Word(String),
     Phrase(String),
     Prefix(String),
-    /// A word that is being typed: itself, or the beginning of another one.
+    /// A word that is still being typed: the word itself, or a prefix of another word.
     Begun(String),
 }

@@ -13,8 +13,8 @@ pub(in crate::search) fn parse(text: &str) -> Vec<Clause> {
     clauses
 }
 
-/// The clauses of a text that is still being typed: its last word may be the beginning of another one, unless something
-/// ends it. Beside others, a letter says nothing yet, and a word that any request may have is itself.
+/// Parses a text that is still being typed. Its last word may be a prefix, unless it is followed by a delimiter. Next
+/// to other words, a single letter is ignored, and a common word is considered complete.
 pub(in crate::search) fn parse_typed(text: &str) -> Vec<Clause> {
     let mut clauses = parse(text);
     let is_alone = clauses.len() == 1;
@@ -37,7 +37,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next clause; an inner none is text that says nothing, such as a lone `*`.
+    /// Returns the next clause, or `None` at the end. The inner `None` is text without meaning, such as a lone `*`.
     fn next_clause(&mut self) -> Option<Option<Clause>> {
         self.rest = self.rest.trim_start();
         if self.rest.is_empty() {
@@ -74,14 +74,14 @@ impl<'a> Parser<'a> {
         occur
     }
 
-    /// A quoted text that is closed.
+    /// Reads a quoted text with a closing quote.
     fn phrase(&mut self) -> Option<&'a str> {
         let (phrase, rest) = self.rest.strip_prefix('"')?.split_once('"')?;
         self.rest = rest;
         Some(phrase)
     }
 
-    /// Everything up to white space.
+    /// Reads up to white space.
     fn word(&mut self) -> &'a str {
         let (word, rest) = self.rest.split_at(self.rest.find(char::is_whitespace).unwrap_or(self.rest.len()));
         self.rest = rest;
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The fields that no filter has the name of.
+/// Fields without a filter of the same name.
 pub(super) const FIELDS: [&str; 4] = ["title", "description", "id", "language"];
 
 /// True if a field has this name.
@@ -97,7 +97,7 @@ pub(super) fn is_field(name: &str) -> bool {
     target(name).is_some()
 }
 
-/// The known field that a text begins with, if a value follows its colon.
+/// Returns the known field at the beginning of a text, if its colon is followed by a value.
 fn field(text: &str) -> Option<(Target, &str)> {
     let (name, after) = text.split_once(':')?;
     if !after.starts_with(|next: char| !next.is_whitespace()) || after == "\"" {

@@ -2,13 +2,13 @@
 
 use super::{Clause, Occur, Pattern, Target};
 
-/// The minimum number of words of a sentence; a shorter one goes with the next.
+/// Minimum number of words in a sentence. A shorter sentence is joined with the next.
 const FEWEST_WORDS: usize = 3;
-/// The maximum number of sentences; what comes after belongs to the last.
+/// Maximum number of sentences. The rest belongs to the last one.
 const MOST_SENTENCES: usize = 8;
 
-/// The indexes of the clauses that begin a sentence, or a part of one that says what is to be done then. Empty for fewer
-/// than two, and where something else than words is asked for.
+/// Returns the indexes of clauses that begin a sentence, or a part of a sentence with a further step. Empty for fewer
+/// than two sentences, and for queries with anything other than words.
 pub(super) fn starts(clauses: &[Clause]) -> Vec<usize> {
     let mut starts = vec![0];
     let (mut start, mut is_prose) = (0, true);

@@ -2,7 +2,7 @@
 
 use tantivy::{Term, schema::Field};
 
-/// A word of a query that is neither common, nor a number, nor a single letter.
+/// A telling word of a query: neither common, nor a number, nor a single letter.
 #[derive(Debug, Clone)]
 pub(in crate::search) struct Telling {
     /// English stem of the word as written.

@@ -31,23 +31,23 @@ use crate::{
     },
 };
 
-/// The most terms that a prefix is taken apart into, so that matches are ranked; beyond, they are alike.
+/// Maximum number of terms into which a prefix is expanded for ranking. Beyond that, all matches have the same score.
 const MOST_PREFIX_TERMS: usize = 64;
 /// Maximum number of different pairs of neighbouring characters that a word is taken apart into.
 pub(in crate::search) const MOST_PAIRS: usize = 64;
 /// Maximum number of words of a query that are corrected: each is looked up in many spellings.
 const MOST_CORRECTIONS: usize = 8;
-/// Score of an id that is typed as text: it is what is meant.
+/// Score of an id typed as text, since it is certainly what was meant.
 const ID_SCORE: Score = 100.0;
-/// Weight of a word that begins with the one that is being typed, relative to this one.
+/// Weight of a completion relative to the word being typed.
 const END_WEIGHT: Score = 0.7;
 /// Weight of the parts of a word that descriptions have whole, relative to it: the `link` of `LinkedIn`.
 const KNOWN_PART_WEIGHT: Score = 0.2;
 /// Weight of words that any request may have, relative to others.
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
-/// Words that say how something is asked rather than what. They match like others, but count little:
-/// "can you find me a hotel" is about hotels.
+/// Words about the manner of asking rather than the topic. They match like other words but have little weight: "can
+/// you find me a hotel" is about hotels.
 static COMMON_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     const PRONOUNS: &str = "i me my mine we us our ours you your yours he him his she her hers they them it its one \
         myself yourself itself someone something anyone anything everything some any all both each few more most other \
@@ -71,19 +71,19 @@ fn says_little(word: &str) -> bool {
     COMMON_WORDS.contains(word) || word.len() == 1 || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// True for a word that says nothing of what a request is about.
+/// True for a word without information about the topic of a request.
 pub(super) fn is_filler(word: &str) -> bool {
     tokens(&mut text::prose(), word).iter().all(|token| says_little(&token.text))
 }
 
-/// The reading of words; what is hidden ends no prefix and corrects no word.
+/// Spelling correction of words. Hidden documents don't contribute completions or corrections.
 #[derive(Clone, Copy)]
 pub(in crate::search) enum Spelling<'h> {
     /// Words as they are written.
     Exact(&'h Hidden),
-    /// A word that no description has as others that are spelled alike.
+    /// Words that occur in no description are replaced by similar words.
     Corrected(&'h Hidden),
-    /// The same, but for a word that the model knows: it isn't misspelled, and its meaning counts.
+    /// Like `Corrected`, except for words known to the model, which aren't misspelled and count by their meaning.
     CorrectedUnlessKnown(&'h Hidden, &'h Meaning),
 }
 
@@ -94,7 +94,7 @@ impl<'h> Spelling<'h> {
     }
 }
 
-/// A part of what is scored, with the word of the query that it stands for.
+/// A scored part of a query, with its word.
 pub(in crate::search) enum Part {
     /// A word, as terms of which the best counts: its form in English, and those in other languages of the index. A
     /// common word counts less than others.
@@ -105,11 +105,11 @@ pub(in crate::search) enum Part {
 
 /// The best score of a part.
 pub(in crate::search) enum Best {
-    /// The same for all that match.
+    /// The same score for all matches.
     Constant(Score),
-    /// The sum of those of terms that must all be there.
+    /// Sum of the scores of required terms.
     Sum(Vec<Term>),
-    /// The best of those of terms of which one must be there, each with its weight.
+    /// Best score among alternative terms with weights.
     Max(Vec<(Term, Score)>),
 }
 
@@ -183,18 +183,18 @@ impl Part {
     }
 }
 
-/// A term that scores by its frequency, so that tantivy can prune.
+/// Creates a query for a term that is scored by frequency, so that tantivy can prune.
 pub(super) fn term_query(term: Term, boost: Score) -> Box<dyn Query> {
     let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
     if boost == 1.0 { query } else { Box::new(BoostQuery::new(query, boost)) }
 }
 
-/// True if a word may be an id: one that only ends with a colon introduces what follows.
+/// True if the word may be an id. A word whose only colon is at its end introduces the following text.
 pub(in crate::search) fn may_be_id(word: &str) -> bool {
     word.trim_end_matches(':').contains(':')
 }
 
-/// One query for any of several.
+/// Combines alternative queries.
 pub(super) fn union(mut queries: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> {
     match queries.len() {
         0 => None,
@@ -203,14 +203,14 @@ pub(super) fn union(mut queries: Vec<Box<dyn Query>>) -> Option<Box<dyn Query>> 
     }
 }
 
-/// All terms that begin so, alike in rank.
+/// Creates a query for all terms with a prefix, with the same score.
 pub(super) fn prefix_query(field: Field, prefix: &str) -> Box<dyn Query> {
     let mut query = PhrasePrefixQuery::new(vec![Term::from_field_text(field, prefix)]);
     query.set_max_expansions(u32::MAX);
     Box::new(query)
 }
 
-/// Lets words count less where there are others that say more.
+/// Reduces the weight of common words if there are telling words.
 pub(super) fn weigh_common_words(parts: &mut [Part]) {
     if parts.iter().all(|part| matches!(part, Part::Word { is_common: true, .. })) {
         return;
@@ -222,7 +222,7 @@ pub(super) fn weigh_common_words(parts: &mut [Part]) {
     }
 }
 
-/// Reads text patterns of one query.
+/// Reader of a query's text patterns.
 pub(super) struct Words<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
@@ -230,7 +230,7 @@ pub(super) struct Words<'a> {
     languages: Languages,
     analyzer: TextAnalyzer,
     highlights: Highlights,
-    /// Common words that were looked for: to be marked only where there are no others.
+    /// Common words in the query, which are only highlighted if there are no other words.
     common: HashSet<String>,
     /// Distinct telling words.
     pub telling: Vec<Telling>,
@@ -283,9 +283,9 @@ impl<'a> Words<'a> {
         tokens.iter().map(|token| Part::term(&token.word(), self.fields.title, &token.text)).collect()
     }
 
-    /// A word; one that is a name stands for its parts and its wholes, or, where it must or must not be
-    /// there, for the whole of all parts or these side by side. A run of characters that are words each stands for its pairs of
-    /// neighbours.
+    /// Returns the parts for a word. A compound name stands for its parts and its whole; if it is required or
+    /// excluded, for the whole or for the sequence of its parts. A run of characters that are words each stands for
+    /// its pairs of neighbors.
     fn word(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
         let (parts, mut wholes): (Vec<Token>, Vec<Token>) =
             self.tokens(word).into_iter().partition(|token| !token.is_whole());
@@ -350,7 +350,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Words side by side; one that no description has as the one that it is most like.
+    /// Returns the part for a phrase. A word that occurs in no description is replaced by the most similar word.
     fn side_by_side(&mut self, field: Field, parts: &[Token], occur: Occur) -> Result<Part> {
         let mut terms = Vec::with_capacity(parts.len());
         let word = parts.iter().map(Token::word).collect::<Vec<_>>().join(" ").into();
@@ -366,7 +366,8 @@ impl<'a> Words<'a> {
         Ok(Part::Other { word, query: Box::new(PhraseQuery::new_with_offset(terms)), best })
     }
 
-    /// The terms that begin so, and the stem that the beginning may be cut to; of a name its whole.
+    /// Returns the parts for a prefix: the terms with this prefix, and the stem to which it may be cut; for a
+    /// compound name, its whole.
     fn prefix(&mut self, field: Field, prefix: &str, occur: Occur) -> Result<Vec<Part>> {
         let (before, begin) = split_prefix(prefix);
         if begin.is_empty() {
@@ -397,8 +398,8 @@ impl<'a> Words<'a> {
         Ok(parts)
     }
 
-    /// A word that is being typed: itself, or one that begins so, of which the best counts. Where neither is anywhere, it
-    /// is a word like others, and perhaps misspelled.
+    /// Returns the parts for a word that is still being typed: the word itself or its completions, of which the best
+    /// counts. If there are none, it is treated like other words, and may be misspelled.
     fn begun(&mut self, field: Field, word: &str, occur: Occur) -> Result<Vec<Part>> {
         let (mut tokens, wholes): (Vec<Token>, Vec<Token>) =
             self.tokens(word).into_iter().partition(|token| !token.is_whole());
@@ -474,7 +475,7 @@ impl<'a> Words<'a> {
         Ok(parts)
     }
 
-    /// A word, or those that are spelled like it where no description has it.
+    /// Returns the parts for a word, or for similar words if it occurs in no description.
     fn terms(&mut self, field: Field, token: &Token, occur: Occur) -> Result<Vec<Part>> {
         let forms = self.forms(token);
         let is_common =
@@ -499,7 +500,7 @@ impl<'a> Words<'a> {
         Ok(alike.iter().map(|alike| part(std::slice::from_ref(&alike.stem), boost(alike))).collect())
     }
 
-    /// The words that are spelled like one that no description has in any of its forms.
+    /// Returns similar words for a word that occurs in no description in any of its forms.
     fn correct(&mut self, field: Field, token: &Token, forms: &[String], occur: Occur) -> Result<Vec<Alike>> {
         let (hidden, model) = match self.spelling {
             Spelling::Exact(_) => return Ok(Vec::new()),
@@ -524,7 +525,7 @@ impl<'a> Words<'a> {
         Ok(alike)
     }
 
-    /// The forms that a word has in the languages of the index.
+    /// Returns the forms of a word in the languages of the index.
     fn forms(&self, token: &Token) -> Vec<String> {
         let mut forms = vec![token.text.clone()];
         if !token.is_whole() {
@@ -533,7 +534,7 @@ impl<'a> Words<'a> {
         forms
     }
 
-    /// Notes a word that says something, with the forms that are looked for.
+    /// Records a telling word with its forms.
     fn tell(&mut self, occur: Occur, token: &Token, forms: Vec<String>) {
         if occur == Occur::Not || says_little(&token.text) {
             return;
@@ -562,7 +563,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The terms of visible descriptions that are stems of words that begin so, some more than [`MOST_PREFIX_TERMS`] at most.
+/// Returns the terms of visible descriptions that are stems of words with this prefix, at most slightly more than
+/// [`MOST_PREFIX_TERMS`].
 pub(in crate::search) fn completed(
     searcher: &Searcher,
     hidden: &Hidden,
@@ -579,7 +581,8 @@ pub(in crate::search) fn completed(
     Ok(terms)
 }
 
-/// True if a model knows a word, or what it is a comparative or superlative of: stems keep these endings.
+/// True if the model knows the word, or the word of which it is a comparative or superlative, since stems keep these
+/// endings.
 fn is_word(model: &Model, token: &Token) -> bool {
     let positive = ["er", "est"].into_iter().find_map(|ending| token.text.strip_suffix(ending));
     model.has_word(&token.text, &text::normalized(&token.written))

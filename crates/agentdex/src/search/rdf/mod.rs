@@ -10,7 +10,7 @@ use crate::{
     td::json_ld::{self as statement, Statements},
 };
 
-/// The prefixes that Turtle is written with.
+/// Prefixes for Turtle.
 pub(super) const PREFIXES: [(&str, &str); 12] = [
     ("td", "https://www.w3.org/2019/wot/td#"),
     ("jsonschema", "https://www.w3.org/2019/wot/json-schema#"),
@@ -96,7 +96,7 @@ fn with_sorted_prefixes(turtle: &[u8]) -> Vec<u8> {
     sorted
 }
 
-/// A statement as the RDF crates have it; `scope` is what the names of its blank nodes start with.
+/// Converts a statement to the types of the RDF crates. `scope` is the prefix for the names of blank nodes.
 pub(super) fn to_quad(quad: &statement::Quad, scope: &str) -> Option<Quad> {
     let subject = to_node(&quad.subject, scope)?;
     let graph = match &quad.graph {

@@ -45,7 +45,7 @@ struct Compiler {
     analyzer: TextAnalyzer,
     /// True if some clause is text that should be found.
     wants_text: bool,
-    /// Exact values by field, of each list one.
+    /// Exact values by field; at least one of each list is required.
     exact: Vec<(Field, Vec<Part>)>,
     predicate: Predicate,
 }
@@ -119,7 +119,8 @@ impl Compiler {
         }
     }
 
-    /// A term with that beginning, the stem that the beginning may be cut to, or a word before the name.
+    /// Returns the parts for a prefix: terms with this prefix, the stem to which it may be cut, or a word before the
+    /// name.
     fn prefix(&mut self, field: Field, prefix: &str, occur: Occur) -> Vec<Part> {
         let (before, beginning) = split_prefix(prefix);
         if beginning.is_empty() {
@@ -177,7 +178,7 @@ impl Compiler {
         self.wants_text && self.predicate.any.is_empty() && self.predicate.musts.is_empty()
     }
 
-    /// Stop words alone are looked for where they are kept: in titles.
+    /// Adds a search in titles for a query that consists only of stop words, since other fields don't contain them.
     fn add_stop_words(&mut self, clauses: &[Clause]) {
         for clause in clauses.iter().filter(|clause| clause.occur != Occur::Not) {
             if matches!(clause.target, Target::Text | Target::Title) {

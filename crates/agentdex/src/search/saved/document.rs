@@ -40,12 +40,12 @@ impl Document {
         Ok(Document { vectors: meaning.vectors_of(entry.id, entry.text)?, ..self })
     }
 
-    /// Its terms in all fields, as an index of it has them.
+    /// Returns the terms of all fields, as in an index of this description.
     pub(super) fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The languages other than English that its texts are declared to be in.
+    /// Returns the declared languages of its texts, other than English.
     pub(super) fn languages(&self) -> &[Language] {
         &self.languages
     }

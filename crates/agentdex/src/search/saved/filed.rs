@@ -20,11 +20,11 @@ pub struct QueryIndex {
     by_term: Filed,
     /// By the beginning of a term of a field of words, which are short; beginnings by their length.
     by_beginning: HashMap<Field, BTreeMap<usize, Filed>>,
-    /// The languages that queries are also filed in: those of descriptions that came so far.
+    /// Languages in which queries are filed in addition: those of previous descriptions.
     languages: BTreeSet<Language>,
-    /// Those that are asked about every description.
+    /// Queries evaluated for every description.
     always: BTreeSet<u32>,
-    /// Those whose meaning is compared with every description.
+    /// Queries whose meaning is compared with every description.
     by_meaning: BTreeSet<u32>,
 }
 

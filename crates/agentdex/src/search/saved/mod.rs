@@ -36,9 +36,9 @@ use crate::Result;
 #[derive(Debug)]
 pub struct SavedQuery {
     filters: Filters,
-    /// The words, where they count.
+    /// Words, if they are used.
     words: Option<Words>,
-    /// The meaning, where it counts.
+    /// Meaning, if it is used.
     meaning: Option<ByMeaning>,
 }
 
@@ -54,9 +54,9 @@ struct Words {
 #[derive(Debug)]
 struct ByMeaning {
     nearness: Nearness,
-    /// Fields of exact values, what must be there and what must not.
+    /// Restricting clauses: fields with exact values, required and excluded clauses.
     restriction: Vec<Clause>,
-    /// The same, with the filters.
+    /// Predicate for the restricting clauses and the filters.
     predicate: Predicate,
 }
 
@@ -113,7 +113,7 @@ impl SavedQuery {
         self.meaning.is_some()
     }
 
-    /// The terms that a description must have for the words to match it; none where words don't count.
+    /// Returns the terms required for the words to match, or `None` if the query doesn't use words.
     fn trigger(&self) -> Option<&Trigger> {
         self.words.as_ref().map(|words| &words.trigger)
     }

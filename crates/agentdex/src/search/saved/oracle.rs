@@ -46,7 +46,7 @@ fn entry_of(text: &str) -> Entry<'_> {
     Entry { id: "urn:t:1", text, format: None, terms: Format::search_terms(), access: None, moments: None }
 }
 
-/// An index of one description.
+/// Creates an index of a single description.
 fn index_of(text: &str) -> Index {
     let (schema, fields) = schema::build();
     let builder = Index::builder().schema(schema).tokenizers(text::analyzers());
@@ -199,7 +199,7 @@ fn terms_are_those_of_an_index() {
     assert_eq!(terms, indexed);
 }
 
-/// Some 700 negated beginnings of a letter that no word of the description has.
+/// Some 700 negated prefixes of a letter that begins no word of the description.
 fn negated_beginnings() -> String {
     let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
     (0..680).map(|number| format!("-q{}{}* ", letter(number / 26), letter(number))).collect()

@@ -36,7 +36,7 @@ pub(super) enum Part {
     Term(Field, Box<str>),
     /// A word: its term in English, or the form of the word as written in a language of the description.
     Word { field: Field, term: Box<str>, written: Box<str> },
-    /// Words at these distances from the first one.
+    /// Words at given distances from the first one.
     Phrase(Field, Box<[PhraseWord]>),
     /// A term with this beginning.
     Beginning(Field, Box<str>),

@@ -19,7 +19,7 @@ pub(super) struct Terms {
     by_field: BTreeMap<Field, FieldTerms>,
 }
 
-/// The terms of one field, ascending.
+/// Terms of a field, ascending.
 #[derive(Debug, Default)]
 struct FieldTerms {
     texts: Vec<Box<str>>,
@@ -28,7 +28,7 @@ struct FieldTerms {
     positions: Vec<u32>,
 }
 
-/// A word of a phrase, with its distance from the first one.
+/// A word of a phrase with its distance from the first word.
 pub(super) type PhraseWord = (u32, Box<str>);
 
 impl Terms {

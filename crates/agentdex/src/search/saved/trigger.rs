@@ -13,13 +13,13 @@ use crate::{
     },
 };
 
-/// Terms of which one must be there.
+/// Terms required in a matching description.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
-    /// Nothing that single terms tell.
+    /// No requirement that single terms can express.
     Always,
-    /// One of these terms, one with one of these beginnings, or one of the forms of these words in the languages of the
-    /// description; where that suffices, the query says no more.
+    /// Any of these terms, a term with any of these prefixes, or any form of these words in the languages of the
+    /// description. With `suffices`, such a term is also sufficient for a match.
     Terms { terms: Vec<Term>, beginnings: Vec<Term>, words: Vec<(Field, String)>, suffices: bool },
 }
 
@@ -61,7 +61,7 @@ impl Trigger {
     }
 }
 
-/// Terms of which a filter needs one.
+/// Terms required by a filter.
 struct Filtered {
     terms: Vec<Term>,
     /// True if there is no other filter.
@@ -69,7 +69,7 @@ struct Filtered {
     is_capability: bool,
 }
 
-/// The first filter that single terms tell.
+/// Returns the first filter that single terms can express.
 fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
     let mut by_field: Vec<(ExactField, &[String])> =
         FacetField::ALL.map(|facet| (ExactField::Facet(facet), filters.values(facet))).into();
@@ -91,13 +91,13 @@ fn filtered(fields: &Fields, filters: &Filters) -> Result<Option<Filtered>> {
     Ok(None)
 }
 
-/// Terms of which the words of a query need one.
+/// Terms required by the words of a query.
 #[derive(Default)]
 struct Words {
     terms: Vec<Term>,
     /// Beginnings of others.
     beginnings: Vec<Term>,
-    /// Those that have forms in other languages, as the query has them.
+    /// Words with forms in other languages, as written in the query.
     written: Vec<(Field, String)>,
     /// True if one of them is also enough.
     suffices: bool,
@@ -172,7 +172,7 @@ fn words(fields: &Fields, clauses: &[Clause]) -> Option<Words> {
     (!words.terms.is_empty() || !words.beginnings.is_empty()).then_some(words)
 }
 
-/// The terms that begin as a prefix, and the stem that it may be cut to; none for a prefix of more than one word.
+/// Returns the terms for a prefix, and the stem to which it may be cut, or `None` for a prefix of several words.
 fn beginning(field: Field, prefix: &str) -> Option<Words> {
     let begun = text::normalized(prefix);
     if begun.is_empty() || ![prefix, begun.as_str()].iter().all(|text| text.chars().all(text::is_of_word)) {

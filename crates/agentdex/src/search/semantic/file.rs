@@ -29,7 +29,7 @@ const MAGIC: [u8; 8] = *b"ADXVEC01";
 const LONGEST_RECORD: usize = 16 * 1024 * 1024;
 /// The length and the checksum before each record.
 const HEAD_OF_RECORD: u64 = 12;
-/// A file with fewer bytes that are out of date isn't written again.
+/// Minimum number of obsolete bytes for rewriting a file.
 const FEWEST_OUTDATED: u64 = 4 * 1024 * 1024;
 
 const PUT: u8 = 0;
@@ -46,7 +46,7 @@ pub(super) struct VectorFile {
     model: ModelKey,
     file: BufWriter<File>,
     length: u64,
-    /// The bytes of it that were written to the system for certain.
+    /// Number of bytes that were certainly flushed to the operating system.
     flushed: u64,
 }
 
@@ -168,7 +168,7 @@ impl VectorFile {
     }
 }
 
-/// Options of a file that is its owner's alone, also in a directory that isn't.
+/// Returns options for creating a file accessible only to its owner, even in a directory with wider access.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -238,7 +238,7 @@ fn write_record(file: &mut impl Write, record: &[u8]) -> io::Result<u64> {
     Ok(record.len() as u64 + HEAD_OF_RECORD)
 }
 
-/// The next whole record of the bytes, and what follows it; none where there is none.
+/// Returns the next complete record and the bytes after it, or `None` if there is no complete record.
 fn next_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
@@ -251,7 +251,7 @@ fn next_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 struct Contents {
     vectors: Vectors,
     position: Option<Position>,
-    /// The end of the last whole record; 0 where the file is of another model.
+    /// End of the last complete record; 0 for a file of another model.
     length: u64,
 }
 
@@ -272,7 +272,7 @@ impl Contents {
         contents
     }
 
-    /// Takes in the record at [`Contents::length`]; none where it can't be read.
+    /// Applies the record at [`Contents::length`]. Returns `None` if it is invalid.
     fn apply(&mut self, record: &[u8], dimensions: usize) -> Option<()> {
         let (kind, rest) = record.split_first()?;
         match *kind {
@@ -298,7 +298,7 @@ impl Contents {
     }
 }
 
-/// Differs where a record was not written to its end.
+/// Computes a checksum, by which incompletely written records are detected.
 fn checksum(record: &[u8]) -> u64 {
     record.chunks(8).fold(record.len() as u64, |sum, chunk| {
         let mut word = [0; 8];

@@ -9,7 +9,7 @@ pub(super) struct Lexicon {
     /// End of each text in `texts`, in bytes.
     ends: &'static [[u8; 4]],
     texts: &'static [u8],
-    /// Numbers of texts by their hashes, the next empty place for one that is taken. A power of two of them.
+    /// Hash table of text indexes, with linear probing. Its size is a power of two.
     places: Vec<u16>,
     /// The bytes of the longest text.
     longest: usize,
@@ -60,7 +60,7 @@ impl Lexicon {
         self.texts.get(start..end(number)?)
     }
 
-    /// The number of a text, or the empty place where its number would be.
+    /// Returns the index of a text, or the free slot for it.
     fn look_up(&self, hash: u64, text: &[u8]) -> Result<usize, usize> {
         let mask = self.places.len().wrapping_sub(1);
         let mut place = (hash ^ (hash >> 32)) as usize & mask;

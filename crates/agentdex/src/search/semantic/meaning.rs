@@ -65,7 +65,7 @@ impl Meaning {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request as vectors: the whole, and its sentences if there are several; none where it says nothing.
+    /// Embeds a request: the whole and, if there are several, its sentences. Returns `None` if it has no meaning.
     pub(in crate::search) fn question(&self, whole: &str, sentences: &[String]) -> Option<Question> {
         let texts: Vec<&str> = [whole].into_iter().chain(sentences.iter().map(String::as_str)).collect();
         let vectors = self.model.embed(&texts, &mut UnknownWords::default());
@@ -74,7 +74,7 @@ impl Meaning {
         Some(Question { whole, sentences: vectors.collect() })
     }
 
-    /// The vectors of a Thing in its stored form: those that there are, where they were made of the same texts.
+    /// Returns the vectors of a Thing from its stored text, using existing vectors of the same texts.
     pub(in crate::search) fn vectors_of(&self, id: &str, thing: &str) -> Result<Vec<Quantized>> {
         let described = described(thing)?;
         let known = self.read().find(id).filter(|rows| rows.source == source_of(&described));
@@ -82,7 +82,7 @@ impl Meaning {
             .map_or_else(|| self.model.embed_described(&described, &mut UnknownWords::default()), |known| known.rows))
     }
 
-    /// The Things that are at least so much alike a request.
+    /// Returns the Things with at least this similarity to a request.
     pub(in crate::search) fn at_least(&self, question: &Question, threshold: f32) -> HashSet<Box<str>> {
         let vectors = self.read();
         let likeness = question.likeness(&vectors).whole;
@@ -94,7 +94,7 @@ impl Meaning {
     }
 }
 
-/// A hash of the texts that vectors are made of.
+/// Computes a hash of the texts to be embedded.
 fn source_of(described: &[Described]) -> u64 {
     let mut hasher = DefaultHasher::new();
     described.hash(&mut hasher);
@@ -105,7 +105,7 @@ fn source_of(described: &[Described]) -> u64 {
 #[derive(Debug)]
 pub(in crate::search) struct Question {
     whole: Quantized,
-    /// None for a sentence that says nothing.
+    /// Vectors of the sentences; `None` for a sentence without meaning.
     sentences: Vec<Option<Quantized>>,
 }
 

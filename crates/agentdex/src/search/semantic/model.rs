@@ -47,8 +47,8 @@ impl Model {
         matches!(self, Model::BuiltIn)
     }
 
-    /// True if it has the meaning of a word, given its English stem and the word in lower case and ASCII: the table has that
-    /// of no word that `is_foreign` to it, an encoder that of any.
+    /// True if the model knows the meaning of a word, given by its English stem and by its form in lower case and
+    /// ASCII. The table knows no word that `is_foreign` to it; an encoder knows any word.
     pub(in crate::search) fn knows(&self, stem: &str, written: &str, is_foreign: bool) -> bool {
         match self {
             Model::BuiltIn => !is_foreign && Table::built_in().knows(stem, written),
@@ -56,8 +56,8 @@ impl Model {
         }
     }
 
-    /// True if it knows a word as a whole, and not only the pieces of one: it is spelled right then, and finished. An encoder
-    /// says so of any word.
+    /// True if the model knows the word as a whole rather than only its pieces, so the word is complete and correctly
+    /// spelled. Always true for an encoder.
     pub(in crate::search) fn has_word(&self, stem: &str, written: &str) -> bool {
         match self {
             Model::BuiltIn => Table::built_in().has_word(stem, written),
@@ -114,7 +114,7 @@ impl Model {
         }
     }
 
-    /// The vectors of texts, each of length one; none where a text says nothing.
+    /// Embeds texts as vectors of length one, with `None` for texts without meaning.
     pub(super) fn embed(&self, texts: &[&str], unknown: &mut UnknownWords) -> Vec<Option<Vec<f32>>> {
         match self {
             Model::BuiltIn => texts.iter().map(|text| Table::built_in().embed(text, unknown)).collect(),
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// The vector of each of the descriptions that say something.
+    /// Embeds those descriptions that have a meaning.
     pub(super) fn embed_described(&self, described: &[Described], unknown: &mut UnknownWords) -> Vec<Quantized> {
         let texts: Vec<&str> = described.iter().flat_map(|one| [one.name.as_str(), one.description.as_str()]).collect();
         let vectors = self.embed(&texts, unknown);

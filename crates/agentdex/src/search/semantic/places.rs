@@ -14,10 +14,10 @@ use super::vectors::{SlotNumber, Vectors};
 
 /// A document without vectors.
 const NONE: SlotNumber = SlotNumber::MAX;
-/// The maximum number of segments that are cached; an index has fewer.
+/// Maximum number of cached segments; an index has fewer.
 const MOST_SEGMENTS: usize = 64;
 
-/// The slots of documents that were looked up.
+/// Cache of the slots of documents.
 #[derive(Default)]
 pub(in crate::search) struct Places(Mutex<HashMap<SegmentId, Arc<Segment>>>);
 
@@ -25,7 +25,7 @@ pub(in crate::search) struct Places(Mutex<HashMap<SegmentId, Arc<Segment>>>);
 #[derive(Clone)]
 pub(in crate::search) struct Segment {
     slots: Vec<SlotNumber>,
-    /// Documents without one.
+    /// Documents without a slot.
     missing: Vec<DocId>,
     moves: u64,
     /// Number of slots at the last lookup.

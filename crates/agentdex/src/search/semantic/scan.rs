@@ -2,7 +2,7 @@
 
 use simsimd::SpatialSimilarity;
 
-/// A vector of length one in 8-bit integers: each value is to be multiplied with `scale`.
+/// A vector of length one in 8-bit integers. Each value is to be multiplied by `scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::search) struct Quantized {
     pub values: Vec<i8>,
@@ -25,7 +25,7 @@ impl Quantized {
     }
 }
 
-/// The vector scaled to length one; none where it has no length.
+/// Scales the vector to length one. Returns `None` for a zero vector.
 pub(super) fn unit(vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     (length > f32::EPSILON).then(|| vector.into_iter().map(|value| value / length).collect())

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::search::text;
 
-/// Another number for each way to read texts: vectors that were made in another way are made again.
+/// Version of the tokenization. Vectors computed with another version are recomputed.
 const READING: u64 = 2;
 /// Magic bytes at the beginning of a table.
 pub const MAGIC: [u8; 8] = *b"ADXTAB02";
@@ -46,9 +46,9 @@ pub const COST_STEP: f64 = 1.0 / 1024.0;
 pub const ODDS_STEP: f64 = 1.0 / 16.0;
 /// Cost of a character that no piece has, in [`COST_STEP`]s.
 const NO_PIECE: u32 = 32 * 1024;
-/// The fewest letters of each piece of a word that is known by them.
+/// Minimum number of letters in each piece of a word with a known meaning.
 const FEWEST_LETTERS: usize = 4;
-/// The endings of English words that their stems keep.
+/// Endings of English words not removed by stemming.
 const ENDINGS: [&str; 2] = ["er", "est"];
 /// The maximum number of words in [`UnknownWords`], each with a byte a dimension.
 const MOST_CACHED: usize = 8192;
@@ -87,7 +87,7 @@ struct Read {
     written: String,
 }
 
-/// A word that is neither one of English nor a piece.
+/// A word that is neither an English word nor a piece.
 struct Unknown<'a> {
     written: &'a str,
     /// In an English text, the word without its ending.
@@ -154,7 +154,7 @@ impl Table {
         self.words.find(stem.as_bytes())
     }
 
-    /// The number of a word of English without an ending that its stem keeps: that of `cheap` for `cheapest`, of `thrill` for
+    /// Returns the index of an English word without an ending kept by its stem: `cheap` for `cheapest`, `thrill` for
     /// `thriller`.
     fn find_without_ending(&self, stem: &str) -> Option<usize> {
         let shorter = ENDINGS.into_iter().find_map(|ending| stem.strip_suffix(ending))?;
@@ -212,7 +212,7 @@ impl Table {
         });
     }
 
-    /// Calls with the part that each word of a text is, or with the word where it is none.
+    /// Calls `each` with the part for each word of a text, or with the word if it is unknown.
     fn for_each_word(&self, text: &str, mut each: impl FnMut(Result<Part, Unknown<'_>>)) {
         let mut words = Vec::new();
         for_each_word(text, |stem, written, is_whole| {
@@ -242,8 +242,9 @@ impl Table {
         }
     }
 
-    /// Calls with the pieces of a word, those that cost least together. True if they say what it means: each has many letters,
-    /// or half of the word is of ideographs that pieces have. A character that no piece has is left out.
+    /// Calls `each` with the pieces of a word with the lowest total cost. Returns true if they convey its meaning:
+    /// each piece has many letters, or half of the word consists of ideographs covered by pieces. Characters not
+    /// covered by any piece are skipped.
     fn cut(&self, word: &str, each: impl FnMut(usize)) -> bool {
         // By the byte where it ends, the cheapest way there: its cost, where its last piece starts, and that piece.
         let mut ways = vec![(u32::MAX, 0, None); word.len() + 1];
@@ -307,7 +308,7 @@ impl Table {
 pub struct UnknownWords(HashMap<Box<str>, (Quantized, bool)>);
 
 impl UnknownWords {
-    /// Adds the pieces of a word. True if they say what it means.
+    /// Adds the pieces of a word. Returns true if they convey its meaning.
     fn add(&mut self, word: &str, table: &Table, sum: &mut [f32]) -> bool {
         if !self.0.contains_key(word) {
             if self.0.len() >= MOST_CACHED {

@@ -11,10 +11,10 @@ use crate::{
 
 /// Number of characters of a description that count.
 const LONGEST_DESCRIPTION: usize = 400;
-/// The maximum number of vectors of a Thing; capabilities beyond have none.
+/// Maximum number of vectors per Thing. Further capabilities have no vector.
 pub(super) const MOST_VECTORS: usize = 256;
 
-/// A name with what describes it. Either can be empty.
+/// A name with its description. Either can be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Described {
     /// Name in words: `getWeather` becomes "get Weather".
@@ -29,15 +29,14 @@ impl Described {
         (!name.is_empty() || !description.is_empty()).then_some(Described { name, description })
     }
 
-    /// True if another one says nothing beside this one.
+    /// True if the other text adds nothing to this one.
     fn includes(&self, other: &Described) -> bool {
         let says_nothing = other.description.is_empty() && other.name.eq_ignore_ascii_case(&self.name);
         says_nothing || (!other.description.is_empty() && other.description == self.description)
     }
 }
 
-/// Lists the texts of a Thing in its stored form that have a vector: itself first, then capabilities that say something
-/// else.
+/// Returns the texts of a Thing to be embedded: the Thing itself first, then capabilities with different texts.
 pub(super) fn described(thing: &str) -> Result<Vec<Described>> {
     let node: Node<'_> = serde_json::from_str(thing)
         .map_err(|source| Error::Index { doing: "reading a stored description", source: source.into() })?;
@@ -60,7 +59,8 @@ pub(super) fn described(thing: &str) -> Result<Vec<Described>> {
     Ok(found)
 }
 
-/// A text in English, where there is a translation into it, or in the default language, or in any.
+/// Returns a text in English if there is such a translation, or else in the default language, or else in any
+/// language.
 fn translated<'a>(owner: &'a Object<'a>, one: &str, many: &str) -> Option<&'a str> {
     let translations = owner.get(many).and_then(Node::as_object);
     let is_english = |tag: &str| tag.split('-').next().is_some_and(|language| language.eq_ignore_ascii_case("en"));

@@ -15,20 +15,20 @@ use zerocopy::FromBytes;
 
 use super::scan::{Quantized, product};
 
-/// Rows of one allocation.
+/// Number of rows per allocation.
 const ROWS_IN_A_BLOCK: usize = 4096;
 /// The maximum number of unused rows before the others are moved together.
 const FEWEST_UNUSED: usize = 4096;
-/// The number of rows from which on two threads share a scan.
+/// Minimum number of rows for sharing a scan between two threads.
 const ROWS_FOR_TWO_THREADS: usize = 16 * 1024;
-/// The number of full blocks in memory from which on the file is mapped again.
+/// Number of full blocks in memory at which the file is mapped again.
 const BLOCKS_IN_MEMORY: usize = 8;
 /// A row in the file: its scale in four bytes, then its values.
 const BYTES_OF_SCALE: u64 = 4;
-/// A row that no Thing has any more.
+/// Marker for an unused row.
 const UNUSED: u32 = u32::MAX;
 
-/// The vectors of one Thing.
+/// Vectors of a Thing.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::search) struct Rows {
     /// Hash of the texts from which the vectors were computed.
@@ -58,14 +58,14 @@ struct Mapped(Option<OwnedBytes>);
 struct Block {
     values: Values,
     scales: Vec<f32>,
-    /// The slot that each row belongs to.
+    /// Slot of each row.
     slots: Vec<u32>,
 }
 
 /// The values of a block's rows.
 #[derive(Debug)]
 enum Values {
-    /// One row after the other.
+    /// Rows in memory, one after the other.
     InMemory(Vec<i8>),
     /// In the file, at the place that the slot of each row says.
     InFile,
@@ -76,7 +76,7 @@ struct Slot {
     source: u64,
     first: u32,
     count: u32,
-    /// The byte of the file at which its rows begin; none where no file has them.
+    /// Offset of the rows in the file, or `None` if they are not in a file.
     place: Option<u64>,
 }
 
@@ -182,7 +182,7 @@ impl Vectors {
         full.iter().filter(|block| matches!(block.values, Values::InMemory(_))).count() >= BLOCKS_IN_MEMORY
     }
 
-    /// Lets the values of a full block go, where the file has all that are of use.
+    /// Releases the values of a full block if the file contains all rows in use.
     fn leave_memory(&mut self, block: usize) {
         let Some(found) = self.blocks.get(block) else { return };
         if let Values::InFile = found.values {
@@ -309,7 +309,7 @@ impl Slot {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// The byte of the file at which the values of one of its rows begin.
+    /// Returns the offset in the file of the values of a row.
     fn start_of(self, row: usize, dimensions: usize) -> Option<u64> {
         let before = row.checked_sub(self.first as usize)? as u64;
         Some(self.place? + before * (BYTES_OF_SCALE + dimensions as u64) + BYTES_OF_SCALE)

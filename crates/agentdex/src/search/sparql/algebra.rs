@@ -14,11 +14,11 @@ use spargebra::{
 
 use crate::{Error, Result};
 
-/// The most results that a query may have without reading any statement: those of `VALUES` and `UNION`, multiplied.
+/// Maximum number of results without reading statements: those of `VALUES` and `UNION`, multiplied.
 const MAX_GIVEN_RESULTS: u64 = 10_000;
 /// The most variables.
 const MAX_VARIABLES: usize = 32;
-/// The longest text in bytes that an expression may make of texts of 64 KiB.
+/// Maximum length in bytes of a text that an expression may create from texts of 64 KiB.
 const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
 const VARIABLE_BYTES: u64 = 64 * 1024;
 
@@ -155,7 +155,7 @@ impl Check {
         Ok(shape)
     }
 
-    /// A part whose results may bind nothing could have any number of them without a term.
+    /// Checks a part whose results may bind no variable: it could have any number of results without terms.
     fn projection(&mut self, inner: &GraphPattern, variables: &[Variable], is_outermost: bool) -> Result<Shape> {
         let shape = self.pattern(inner, is_outermost)?;
         self.variables.extend(variables.iter().cloned());
@@ -238,7 +238,7 @@ impl Check {
     }
 }
 
-/// In how many ways a path can lead from one place to another at most, as far as it says so itself.
+/// Returns the maximum number of ways by which a path can lead from one place to another, according to its structure.
 fn ways(path: &PropertyPathExpression) -> u64 {
     match path {
         PropertyPathExpression::Alternative(left, right) => ways(left).saturating_add(ways(right)),

@@ -18,10 +18,10 @@ use super::{
     terms::{FIRST_BLANK, FIRST_COMPUTED, Terms, entry, iri_entry},
 };
 
-/// The longest text that is computed with.
+/// Maximum length of texts used in expressions.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// The data that a query sees.
+/// Data visible to a query.
 #[derive(Clone)]
 pub(super) struct View(Rc<Visible>);
 
@@ -59,7 +59,7 @@ impl Visible {
         !is_hidden && self.snapshot.parts.get(part).is_some_and(|part| part.is_live(row))
     }
 
-    /// True if a segment before this one has the statement, in whichever graph.
+    /// True if an earlier segment contains the statement in any graph.
     fn is_in_part_before(&self, part: usize, row: &Row) -> bool {
         let [_, subject, predicate, object] = *row;
         self.snapshot.parts.iter().enumerate().take(part).any(|(number, part)| {
@@ -73,11 +73,11 @@ impl Visible {
 struct Matches {
     visible: Rc<Visible>,
     order: Order,
-    /// Values that rows start with in that order. Such rows are at `places` in the current segment.
+    /// Prefix of rows in the sort order. These rows are at `places` of the current segment.
     start: Vec<u32>,
     part: usize,
     places: Range<usize>,
-    /// Values that a row must have, by place; none: any value.
+    /// Required values by column; `None` matches any value.
     wanted: [Option<u32>; 4],
     /// True if a statement in several graphs counts once.
     is_union: bool,
@@ -108,7 +108,7 @@ impl Matches {
         };
     }
 
-    /// The next row that matches; none at the end.
+    /// Returns the next matching row, or `None` at the end.
     fn next_row(&mut self) -> Result<Option<Row>, Exceeded> {
         loop {
             meter::step()?;

@@ -8,7 +8,7 @@ const MAX_BYTES: usize = 8 * 1024;
 const MAX_NESTING: usize = 24;
 /// The most words, names, values and signs together.
 const MAX_TOKENS: usize = 2000;
-/// The most signs in a row that stand before a value: `!`, `-`, `+`, `^`.
+/// Maximum number of consecutive prefix operators: `!`, `-`, `+`, `^`.
 const MAX_SIGNS: usize = 8;
 
 /// Keywords of SPARQL Update.
@@ -77,7 +77,7 @@ pub(super) fn check(text: &str) -> Result<()> {
     }
 }
 
-/// Finds the word that says what a query is, behind declarations of prefixes.
+/// Finder for the keyword of a query after its prefix declarations.
 #[derive(Default)]
 struct Prologue {
     /// True if the IRI of a declaration is still to come.
@@ -100,7 +100,7 @@ impl Prologue {
     }
 }
 
-/// The length of the token that a text starts with; none where it doesn't end.
+/// Returns the length of the token at the beginning of a text, or `None` if the token is not terminated.
 fn token_length(rest: &str) -> Option<usize> {
     let first = rest.chars().next()?;
     Some(match first {
@@ -117,7 +117,7 @@ fn is_in_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | ':' | '.' | '?' | '$' | '@' | '%' | '\\')
 }
 
-/// `<…>` where it is an IRI, and not the sign for less.
+/// Returns the length of an IRI `<…>`, or `None` if `<` is an operator.
 fn iri_length(rest: &str) -> Option<usize> {
     let end = rest.find('>')?;
     let inside = rest.get(1..end)?;

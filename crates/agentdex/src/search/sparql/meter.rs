@@ -16,12 +16,12 @@ use crate::Error;
 pub(super) const TIME_BUDGET: Duration = Duration::from_secs(5);
 /// The most terms of intermediate results at a time. With their containers they take 16 to 300 bytes each.
 const MAX_TERMS: u64 = 2_000_000;
-/// The most bytes of texts that are compared, concatenated or sorted by.
+/// Maximum total size of compared, concatenated, and sorted texts in bytes.
 const MAX_TEXT_BYTES: u64 = 256 * 1024 * 1024;
 /// Number of steps between readings of the clock.
 const STEPS: u32 = 1024;
 
-/// The limit that a query exceeds.
+/// Exceeded limit of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the query exceeds a bound")]
 pub(super) enum Exceeded {
@@ -62,7 +62,7 @@ thread_local! {
     static METER: Meter = Meter::default();
 }
 
-/// Starts to count, on a thread that evaluates one query.
+/// Starts counting on a thread that evaluates a query.
 pub(super) fn start() {
     METER.with(|meter| {
         meter.deadline.set(Some(Instant::now() + TIME_BUDGET));
@@ -91,7 +91,7 @@ pub(super) fn text(bytes: usize) -> Result<(), Exceeded> {
     })
 }
 
-/// A term by its number. The numbers of a query are equal where the terms are.
+/// A term by its number. Within a query, equal terms have equal numbers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TermId(u32);
 

@@ -30,7 +30,7 @@ pub use self::{
 };
 use crate::{Error, Result};
 
-/// The stack of the thread that parses and evaluates a query; what isn't used takes no memory.
+/// Stack size of the thread that parses and evaluates a query. Unused stack takes no memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
 /// A parsed query.

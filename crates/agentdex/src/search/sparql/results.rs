@@ -12,7 +12,7 @@ use crate::{Error, Result, search::rdf::PREFIXES};
 
 /// The most results.
 const MAX_RESULTS: usize = 100_000;
-/// The most bytes that are written.
+/// Maximum size of the results in bytes.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Kind of the results of a query.
@@ -45,7 +45,7 @@ pub enum Format {
     NQuads,
 }
 
-/// Each format with its media type, the first for its kind before the others.
+/// Formats with their media types and kinds, the default of each kind first.
 const FORMATS: [(Format, &str, Kind); 8] = [
     (Format::Json, "application/sparql-results+json", Kind::Solutions),
     (Format::Xml, "application/sparql-results+xml", Kind::Solutions),

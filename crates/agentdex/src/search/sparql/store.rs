@@ -19,7 +19,7 @@ use crate::{
     td::json_ld::{Quad, Term},
 };
 
-/// With fewer terms than this what nobody uses any more stays.
+/// Minimum number of terms for removing unused terms.
 const TERMS_TO_KEEP: usize = 100_000;
 
 /// Writer of statements.
@@ -27,13 +27,13 @@ const TERMS_TO_KEEP: usize = 100_000;
 pub struct QuadStore {
     terms: Arc<RwLock<Terms>>,
     segments: Vec<Part>,
-    /// Changes since the last commit: the rows that each changed graph has now. A removed graph has none.
+    /// Uncommitted changes: the new rows of each changed graph. A removed graph has no rows.
     changed: HashMap<u32, Vec<Row>>,
     blank_nodes: u32,
     terms_when_compacted: usize,
 }
 
-/// A segment and the graphs of it that are dead.
+/// A segment with its dead graphs.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub segment: Arc<Segment>,
@@ -175,7 +175,7 @@ fn graph_of(row: &Row) -> u32 {
     row.get(GRAPH).copied().unwrap_or_default()
 }
 
-/// True if a row can be in one graph only: its blank nodes are.
+/// True if a row contains a blank node, so it can only be in a single graph.
 pub(super) fn has_blank_node(row: &Row) -> bool {
     [SUBJECT, OBJECT].iter().any(|&place| row.get(place).is_some_and(|number| *number >= FIRST_BLANK))
 }

@@ -86,7 +86,7 @@ pub(super) fn iri_entry(iri: &str) -> Vec<u8> {
     joined(IRI, "", iri)
 }
 
-/// The entry of a term of a description; none for a blank node.
+/// Returns the entry for a term of a description, or `None` for a blank node.
 pub(super) fn described_entry(term: &Described) -> Option<Vec<u8>> {
     Some(match term {
         Described::Iri(iri) => iri_entry(iri),
@@ -97,7 +97,7 @@ pub(super) fn described_entry(term: &Described) -> Option<Vec<u8>> {
     })
 }
 
-/// The entry of a term of a query; none for a blank node.
+/// Returns the entry for a term of a query, or `None` for a blank node.
 pub(super) fn entry(term: &Term) -> Option<Vec<u8>> {
     Some(match term {
         Term::NamedNode(node) => iri_entry(node.as_str()),

@@ -6,13 +6,13 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Between texts, so that no phrase goes from one to the next.
+/// Gap between texts, so that no phrase matches across two texts.
 const GAP: usize = 1;
 
-/// The words of one text.
+/// Words of a text.
 #[derive(Default)]
 pub(in crate::search) struct Words {
-    /// The position of the first word, those of the others are relative to the one before.
+    /// Position of the first word. Other positions are relative to the previous word.
     first: usize,
     /// The first word without its distance, and the records of the others.
     records: String,
@@ -73,8 +73,8 @@ impl Encoded {
     }
 }
 
-/// A number as a character. Words are shorter than the largest one; where a distance is longer, phrases end there all
-/// the same.
+/// Encodes a number as a character. Words are shorter than the maximum; a longer distance is truncated, which breaks
+/// phrases all the same.
 fn number(number: usize) -> char {
     const LARGEST: u32 = 0xD7FF;
     char::from_u32(u32::try_from(number).unwrap_or(LARGEST).min(LARGEST)).unwrap_or_default()

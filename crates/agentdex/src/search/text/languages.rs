@@ -31,12 +31,12 @@ const LANGUAGES: [(&str, tokenizer::Language); 17] = [
     ("ta", tokenizer::Language::Tamil),
     ("tr", tokenizer::Language::Turkish),
 ];
-/// Those of them that the built-in table of word vectors knows; it knows Chinese and Japanese too, which have no stems.
+/// Languages known to the built-in table of word vectors. It also knows Chinese and Japanese, which have no stemmer.
 const IN_TABLE: [&str; 3] = ["de", "es", "fr"];
 /// Begins the form of a word in a language; no word that is written has it.
 const MARK: char = '\u{1}';
 
-/// A language other than English that has stems here.
+/// A language other than English with a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::search) struct Language(usize);
 
@@ -127,7 +127,7 @@ impl Analyzers {
     }
 }
 
-/// Each thread has the analyzers of the languages that it met.
+/// Calls `then` with this thread's analyzers for a language.
 fn with_analyzers(language: Language, then: impl FnOnce(&mut Analyzers)) {
     thread_local!(static ANALYZERS: RefCell<[Option<Analyzers>; LANGUAGES.len()]> = RefCell::default());
     ANALYZERS.with_borrow_mut(|analyzers| {

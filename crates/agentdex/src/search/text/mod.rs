@@ -23,7 +23,7 @@ use split::{Name, Names};
 pub(super) use split::{is_hyphen, is_ideographic, is_of_word};
 pub(super) use stems::{fold_case, normalized, stemmer, stems_of_words_beginning_with};
 
-/// Name of the tokenizer that reads the words of a field that were taken from its texts before.
+/// Name of the tokenizer for preprocessed words.
 pub(super) const ENCODED: &str = "encoded";
 
 /// Longer words are no words, but encoded data.
@@ -58,7 +58,7 @@ pub(super) fn names() -> TextAnalyzer {
     TextAnalyzer::from(WordTokenizer::names())
 }
 
-/// Calls with each word of a text or a name, where stop words count, and with the word before it was stemmed.
+/// Calls `each` with each word of a text or name, including stop words, and with the word before stemming.
 #[cfg(feature = "semantic")]
 pub(super) fn for_each_name(text: &str, mut each: impl FnMut(&Token, &str)) {
     let mut tokenizer = WordTokenizer::names();
@@ -84,14 +84,14 @@ pub(super) struct WordTokenizer {
     /// Language of the text, if it is not English.
     pub language: Option<Language>,
     keeps_stop_words: bool,
-    /// By first byte, whether a word is wanted; none: all are.
+    /// For each first byte, whether words are wanted; `None` if all are.
     beginnings: Option<[bool; 256]>,
     token: Token,
     /// The current name.
     name: Name,
     /// The current word, normalized.
     word: String,
-    /// Its form in the language of the text; empty: it has none.
+    /// Form in the language of the text, or empty if there is none.
     form: String,
 }
 
@@ -175,7 +175,7 @@ impl WordStream<'_> {
         self.names.read(&mut self.tokenizer.name)
     }
 
-    /// The next of the wholes that begin with the part that was read last.
+    /// Returns the next compound that begins with the part read last.
     fn whole_of_last_part(&self) -> Option<Range<usize>> {
         let whole = self.tokenizer.name.wholes.get(self.next_whole)?;
         (whole.start + 1 == self.next_part).then(|| whole.clone())

@@ -67,7 +67,7 @@ impl<'a> Names<'a> {
         !name.parts.is_empty()
     }
 
-    /// Adds the parts from one on as a word, unless they are one already.
+    /// Adds the parts from `first` on as a compound, unless they are one already.
     fn add_whole(&self, first: usize, name: &mut Name) {
         let whole = first..name.parts.len();
         if !(2..=MOST_PARTS).contains(&whole.len()) || name.wholes.last() == Some(&whole) {
@@ -91,7 +91,7 @@ impl<'a> Names<'a> {
         Some(start..end)
     }
 
-    /// True if the run is what an apostrophe leaves of a word: the `s` of `user's`, the `ll` of `you'll`.
+    /// True if the run is the rest of a word after an apostrophe: the `s` of `user's`, the `ll` of `you'll`.
     fn is_contraction(&self, run: &Range<usize>) -> bool {
         if run.len() > 2 {
             return false;
@@ -100,7 +100,7 @@ impl<'a> Names<'a> {
         matches!(before.next(), Some('\'' | '’')) && before.next().is_some_and(|c| c.is_alphabetic() || is_mark(c))
     }
 
-    /// The character that joins what ends here with the next run.
+    /// Returns the character that joins the run ending here with the next run.
     fn joint(&self, end: usize) -> Option<char> {
         let mut rest = self.text[end..].chars();
         let joint = rest.next().filter(|&c| c == '/' || is_hyphen(c))?;
@@ -108,7 +108,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// True for a character that words consist of: a letter, a digit, or a mark that combines with one.
+/// True for characters of words: letters, digits, and marks that combine with them.
 pub(in crate::search) fn is_of_word(character: char) -> bool {
     character.is_alphanumeric() || is_mark(character)
 }

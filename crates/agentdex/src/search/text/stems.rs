@@ -46,14 +46,14 @@ pub(super) fn normalize_into(text: &str, normalized: &mut String) {
     });
 }
 
-/// Each thread has the analyzer that replaces letters that look like ASCII: `ø` by `o`, `æ` by `ae`.
+/// Calls `then` with this thread's analyzer that replaces letters similar to ASCII: `ø` by `o`, `æ` by `ae`.
 fn with_ascii_folding(then: impl FnOnce(&mut TextAnalyzer)) {
     thread_local!(static FOLDING: RefCell<TextAnalyzer> =
         RefCell::new(TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build()));
     FOLDING.with_borrow_mut(then);
 }
 
-/// A text that is equal for texts that differ in case alone: `Straße` and `STRASSE`, `χάρτης` and `ΧΆΡΤΗΣ`.
+/// Folds case: texts that differ only in case become equal, such as `Straße` and `STRASSE`, or `χάρτης` and `ΧΆΡΤΗΣ`.
 pub(in crate::search) fn fold_case(text: &str) -> Cow<'_, str> {
     match text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => text.into(),
@@ -67,26 +67,27 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }
 
-/// True for a mark that leaves a letter what it is: an accent, a point of Hebrew or Arabic. Vowel signs, nuktas and viramas
-/// of South and Southeast Asian scripts, and voicing marks of kana make another letter of it.
+/// True for a mark that doesn't change the identity of a letter: an accent, or a point in Hebrew or Arabic. Vowel
+/// signs, nuktas, and viramas of South and Southeast Asian scripts, and voicing marks of kana, create a different
+/// letter.
 fn is_accent(character: char) -> bool {
     matches!(canonical_combining_class(character), 1..=6 | 10..=36 | 200..)
 }
 
-/// Stems normalized words one by one, for whoever has many that nobody asks for again.
+/// Returns a stemmer without a cache, for many words that don't repeat.
 pub(in crate::search) fn stemmer() -> TextAnalyzer {
     TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build()
 }
 
-/// The endings that stems lose.
+/// Endings removed by stemming.
 const ENDINGS: [&str; 36] = [
     "ability", "able", "ally", "ance", "ances", "ate", "ated", "ates", "ating", "ation", "ations", "ator", "ed", "ely",
     "ence", "ences", "er", "ers", "es", "ful", "ibility", "ical", "ies", "ing", "ings", "ion", "ions", "ity", "ive",
     "iveness", "ization", "ize", "ly", "ment", "ments", "ness",
 ];
 
-/// The stems of words that a normalized beginning may become, as far as its last letters tell: `translatio` goes on as
-/// `translation`, whose stem is `translat`, and `plann` as `planning`.
+/// Returns possible stems of words with a normalized prefix, as far as its last letters tell: `translatio` may
+/// continue as `translation` with the stem `translat`, and `plann` as `planning`.
 pub(in crate::search) fn stems_of_words_beginning_with(beginning: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::from([beginning.to_owned()]);
     let is_doubled = matches!(beginning.as_bytes(), [.., one, other] if one == other);
@@ -106,7 +107,8 @@ pub(super) fn with_stem<R>(word: &str, then: impl FnOnce(&str, bool) -> R) -> R 
     STEMS.with_borrow_mut(|stems| stems.with_stem(word, then))
 }
 
-/// Stems of the words that were met last. A word has one place by its hash: what is there gives way.
+/// Cache of stems of recent words. A word has a single slot, determined by its hash; it replaces the word stored
+/// there.
 struct Stems {
     places: Vec<Stemmed>,
     /// Number of words that took the place of others since the table grew.
@@ -115,7 +117,7 @@ struct Stems {
     stemmer: TextAnalyzer,
 }
 
-/// A word with its stem, side by side in memory, and both in one line of the processor's cache.
+/// A word with its stem, stored together in a single cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Stemmed {
@@ -179,7 +181,7 @@ impl Stems {
         self.places.get_mut(place)
     }
 
-    /// The table grows with the words that are met: most threads meet only those of a few queries.
+    /// Stores a stem. The table grows with the number of words, since most threads only see those of a few queries.
     fn remember(&mut self, hash: usize, stemmed: Stemmed) {
         let place = self.place(hash);
         let is_taken = place.as_ref().is_some_and(|known| known.word.length > 0);
@@ -194,7 +196,7 @@ impl Stems {
     }
 }
 
-/// Spreads words well enough; one that shares its place with others costs no more than its stem.
+/// Hashes a word. A collision only costs stemming it again.
 fn hash(bytes: &[u8]) -> usize {
     let mut hash = bytes.len() as u64;
     for chunk in bytes.chunks(8) {

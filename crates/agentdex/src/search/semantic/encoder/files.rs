@@ -72,12 +72,12 @@ pub(super) fn takes_first_token(directory: &Path) -> Result<bool, ModelError> {
     }
 }
 
-/// A JSON file that must be there.
+/// Reads a required JSON file.
 fn required<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<T, ModelError> {
     optional(directory, name)?.ok_or_else(|| ModelError::new(name, "the file is missing"))
 }
 
-/// A JSON file that may be there.
+/// Reads an optional JSON file.
 pub(super) fn optional<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T>, ModelError> {
     let Some(bytes) = read(&directory.join(name)).map_err(|error| ModelError::new(name, error))? else {
         return Ok(None);
@@ -85,7 +85,7 @@ pub(super) fn optional<T: DeserializeOwned>(directory: &Path, name: &str) -> Res
     serde_json::from_slice(&bytes).map(Some).map_err(|error| ModelError::new(name, error))
 }
 
-/// The bytes of a file; none where there is no such file.
+/// Reads the bytes of a file, or returns `None` if the file doesn't exist.
 pub(super) fn read(path: &PathBuf) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

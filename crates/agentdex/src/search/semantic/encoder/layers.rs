@@ -61,7 +61,7 @@ impl Linear {
     }
 }
 
-/// One layer: attention, then two products for each token; what goes in is added to what comes out of both.
+/// A layer: attention, followed by two products for each token, both with residual connections.
 pub(super) struct Layer {
     /// Queries, keys and values side by side.
     query_key_value: Linear,

@@ -16,9 +16,9 @@ const CONTINUATION: &str = "##";
 /// Longer words are unknown.
 const LONGEST_WORD: usize = 100;
 
-/// Marks that accents become where letters are decomposed.
+/// Combining marks into which accents are decomposed.
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\p{Mn}+").ok());
-/// A word, or one sign of punctuation, which stands alone; the ASCII signs count as such.
+/// A word, or a single punctuation character; all ASCII symbols count as punctuation.
 static WORDS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[!-/:-@\[-`{-~\p{P}\p{Han}]|[^\s!-/:-@\[-`{-~\p{P}\p{Han}]+").ok());
 
@@ -34,7 +34,7 @@ pub(super) struct WordPieces {
     end: usize,
 }
 
-/// The members of a `tokenizer.json` that are used.
+/// Members of `tokenizer.json`, as far as they are used.
 #[derive(Deserialize)]
 struct Tokenizer {
     model: Model,
@@ -135,7 +135,7 @@ impl WordPieces {
         MARKS.as_ref().map(|marks| marks.replace_all(&decomposed, "").into_owned()).unwrap_or(decomposed)
     }
 
-    /// The longest piece that is left, again and again.
+    /// Adds the tokens of a word by repeatedly taking the longest piece.
     fn add_word(&self, word: &str, tokens: &mut Vec<usize>) {
         let before = tokens.len();
         let mut rest = if word.chars().count() > LONGEST_WORD { "" } else { word };
