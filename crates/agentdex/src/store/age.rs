@@ -4,13 +4,13 @@
 
 use crate::{Result, change::Timestamp};
 
-/// The latest arrival among the entries of a log that were dropped.
+/// Latest arrival time among the dropped entries of a log.
 #[derive(Debug, Default)]
 pub(super) struct Age {
-    /// The latest one that wasn't in the future; or else, where the log begins with arrivals in the future, the first one
-    /// after them that isn't: what comes before it is older still.
+    /// Latest arrival time that wasn't in the future. If the log begins with arrival times in the future, the first
+    /// one after them that isn't, since the entries before it are even older.
     arrived: Option<Timestamp>,
-    /// The entry up to which such an arrival was looked for and not found.
+    /// Entry up to which such an arrival time was searched for without success.
     searched_to: u64,
 }
 

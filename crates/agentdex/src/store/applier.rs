@@ -33,7 +33,7 @@ pub(super) struct Command {
     pub moment: Moment,
 }
 
-/// The time at which a command is applied, by the log and by the clock.
+/// Time at which a command is applied, by the log and by the clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     /// Time of the log, which never goes backward.
@@ -45,17 +45,17 @@ pub(super) struct Moment {
     pub opened: Option<Timestamp>,
 }
 
-/// Applies the commands of one commit.
+/// Applier for the commands of a commit.
 pub(super) struct Applier<'a> {
     gaps: Gaps,
     pub(super) moment: Moment,
     pub(super) state: State,
     pub(super) entries: Vec<RecentEntry>,
-    /// The expiries that are added or removed.
+    /// Added and removed expiries.
     moved: Vec<(IVec, bool)>,
-    /// The access to Things that not everybody sees now, or saw before.
+    /// Access to Things that are or were restricted.
     restricted: Vec<(String, Access)>,
-    /// The namespaces that are others.
+    /// Changed namespaces.
     pub(super) namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
     /// True if somebody sees less afterwards.
     pub(super) narrows: bool,
@@ -92,7 +92,7 @@ pub(super) struct Description {
     pub patch: Option<Patch>,
 }
 
-/// A commit that is ready to be written.
+/// A commit ready to be written.
 pub(super) struct Staged {
     pub sealed: Sealed,
     pub entries: Vec<RecentEntry>,
@@ -174,7 +174,7 @@ impl<'a> Applier<'a> {
         self.gaps.after(self.state.last)
     }
 
-    /// The seq of a record; 0 where there is none, or one that has expired.
+    /// Returns the position of a record, or 0 if it doesn't exist or has expired.
     fn last_seq(&mut self, id: &str) -> Result<Seq> {
         let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(Seq::ZERO) };
         let found = self.found(id, &bytes)?;
@@ -337,7 +337,7 @@ impl<'a> Applier<'a> {
         Ok(Outcome::Created(seq))
     }
 
-    /// The moment of the last change of a record that is put, which may have been elsewhere.
+    /// Returns the time of the last change of a record being put, which may have happened elsewhere.
     pub(super) fn modified(&self, created: Timestamp) -> Timestamp {
         self.author.modified.map_or(self.moment.at, |modified| modified.max(created))
     }
@@ -402,7 +402,7 @@ impl<'a> Applier<'a> {
         Ok(Outcome::Updated(seq))
     }
 
-    /// Changes whose a record is and who sees it. Its text moves to the seq of the change, and its original with it.
+    /// Changes the owner and visibility of a record. Its text and original move to the position of the change.
     pub(super) fn set_access(&mut self, id: &str, live: &Found<'_>, actor: Option<String>) -> Result<Outcome> {
         let old = &live.record;
         let access = self.author.access.applied_to(&live.access);
@@ -488,8 +488,8 @@ impl<'a> Applier<'a> {
         Ok(Outcome::Renewed(record.seq))
     }
 
-    /// Stages expiry and original of a record, notes in it that it has them, and returns whether the original differs
-    /// from the stored one.
+    /// Stages the expiry and the original of a record, and marks them in the record. Returns whether the original
+    /// differs from the stored one.
     pub(super) fn attach<'r>(&mut self, particulars: &Particulars<'r>, record: &mut StoredRecord<'r>) -> Result<bool> {
         self.move_expiry(particulars.id, record.has_expiry, particulars.expiry)?;
         record.has_expiry = particulars.expiry != Expiry::default();
@@ -519,8 +519,8 @@ impl<'a> Applier<'a> {
         self.moved.push((key, shall_be_there));
     }
 
-    /// Drops the text of a record that is about to change, unless the log still has its creation, which the
-    /// history then lists.
+    /// Drops the text of a record about to be changed, unless it is the text of a creation still in the log, which is
+    /// then listed in the history.
     pub(super) fn leave_text(&mut self, id: &str, record: &StoredRecord<'_>) -> Result<()> {
         // None: retention has dropped it.
         if record.is_creation && self.overlay.get_open(&layout::log_key(record.seq))?.is_some() {
@@ -536,13 +536,13 @@ impl<'a> Applier<'a> {
         Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.opened) })
     }
 
-    /// Returns the expiry of an id: the staged one, else that of the tree, else the default.
+    /// Returns the expiry of an id: the staged one, or else that of the tree, or else the default.
     fn expiry(&mut self, id: &str) -> Result<Expiry> {
         let bytes = self.overlay.get(&layout::expiry_key(id))?;
         bytes.map_or(Ok(Expiry::default()), |bytes| value::decode_expiry(&bytes))
     }
 
-    /// Stages a value, if it differs from the one before, and returns whether it does.
+    /// Stages a value if it differs from the previous one. Returns whether it does.
     pub(super) fn overwrite(&mut self, key: IVec, value: Option<IVec>) -> Result<bool> {
         let differs = self.overlay.get(&key)? != value;
         if differs {

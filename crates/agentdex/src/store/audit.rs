@@ -35,17 +35,17 @@ use super::{
 };
 use crate::{Error, Result, change::Timestamp};
 
-/// Maximum number of entries that are dropped in one step.
+/// Maximum number of entries dropped per step.
 const TRIMMED_AT_ONCE: usize = 1024;
 
-/// The end of a chain, or where it was cut.
+/// End of a chain, or the point at which it was trimmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Link {
     /// The number of its last entry.
     number: u64,
-    /// The place of that entry in its chain.
+    /// Ordinal of that entry in its chain.
     ordinal: u64,
-    /// The hash of that entry.
+    /// Hash of that entry.
     #[serde(with = "hexadecimal")]
     hash: [u8; 32],
 }
@@ -63,12 +63,12 @@ impl Link {
     }
 }
 
-/// The place of an entry in its chain; those of older versions are all in one.
+/// Returns the ordinal of an entry in its chain. Entries of earlier versions all belong to a single chain.
 fn place_of(entry: &AuditEntry, number: u64) -> u64 {
     entry.ordinal.unwrap_or(number)
 }
 
-/// The last entry of each chain that was dropped.
+/// Last dropped entry of each chain.
 type Dropped = BTreeMap<AuditChain, Link>;
 
 fn read_dropped(bytes: Option<IVec>) -> Result<Dropped> {
@@ -102,7 +102,7 @@ impl End {
     }
 }
 
-/// An entry as it is stored; a default one where that can't be decoded.
+/// A stored entry; a default entry if it can't be decoded.
 struct StoredEntry {
     number: u64,
     key: IVec,
@@ -111,7 +111,7 @@ struct StoredEntry {
 }
 
 impl StoredEntry {
-    /// The clock when it came; none where that can't be decoded.
+    /// Returns the arrival time, or `None` if the entry can't be decoded.
     fn arrival(&self) -> Option<Timestamp> {
         self.entry.arrival.or(self.entry.at)
     }
@@ -237,7 +237,7 @@ impl Audit {
     }
 }
 
-/// The verification of a trail whose keys are read in ascending order.
+/// Verification of a trail whose keys are read in ascending order.
 #[derive(Default)]
 pub(super) struct Verification {
     chains: BTreeMap<AuditChain, Verified>,
@@ -247,7 +247,7 @@ pub(super) struct Verification {
 
 /// A chain as far as it was read.
 struct Verified {
-    /// Its oldest entry: number, place, and the hash of the one before.
+    /// Oldest entry: number, ordinal, and hash of the previous entry.
     first: (u64, u64, Option<String>),
     last: Link,
     /// True once an entry had a hash.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Applier<'_> {
-    /// The text of a record, where the audit trail needs it.
+    /// Returns the text of a record if it is required for the audit trail.
     pub(super) fn audited_text(&mut self, record: &StoredRecord<'_>) -> Result<Option<IVec>> {
         if self.author.caller.owner().is_none() {
             return Ok(None);
@@ -24,8 +24,8 @@ impl Applier<'_> {
         self.overlay.get(&layout::text_key(record.seq))
     }
 
-    /// Notes what an authenticated caller changes, which gets the next position in the log: the texts and the accesses
-    /// before and after.
+    /// Records a change by an authenticated caller, which gets the next position in the log: texts and access before
+    /// and after.
     pub(super) fn audit(
         &mut self,
         kind: ChangeKind,

@@ -23,7 +23,7 @@ use crate::{
     change::{ChangeKind, Seq, Timestamp},
 };
 
-/// The most faults that are listed.
+/// Maximum number of listed faults.
 const MOST_FAULTS: usize = 1000;
 
 /// An inconsistency.
@@ -55,7 +55,7 @@ pub struct Checked {
     pub notes: Vec<Fault>,
 }
 
-/// Reads keys and values, and compares them; `gaps` says afterwards what of them couldn't be read.
+/// Reads keys and values, and checks them. `gaps` returns the unreadable ranges afterwards.
 pub(super) fn check(
     pairs: impl Iterator<Item = Result<(IVec, IVec)>>,
     gaps: impl FnOnce() -> Vec<Gap>,
@@ -73,7 +73,7 @@ pub(super) fn check(
 #[derive(Default)]
 struct Content {
     state: State,
-    /// That of what was read.
+    /// Checksum of the keys read.
     sum: Sum,
     records: BTreeMap<String, Stored>,
     texts: BTreeMap<Seq, Digest>,
@@ -89,17 +89,17 @@ struct Content {
     unseen: BTreeMap<String, Seq>,
     noted: BTreeMap<String, Seq>,
     history: Vec<Seq>,
-    /// The ids of Things that are shown to a namespace, with its number and name.
+    /// Ids of Things visible to a namespace, with its number and name.
     shown: Vec<(String, NamespaceNumber, Namespace)>,
     /// Ranges of changes that arrived later than now, each with the latest arrival.
     ahead: Vec<(Seq, Seq, Timestamp)>,
-    /// The namespaces that somebody has claimed.
+    /// Claimed namespaces.
     claimed: BTreeSet<NamespaceNumber>,
     audit: audit::Verification,
     faults: Vec<Fault>,
 }
 
-/// The parts of an entry of the log that are compared.
+/// Checked parts of a log entry.
 struct Logged {
     previous: Seq,
     /// True if the text that it created lies apart.
@@ -108,7 +108,7 @@ struct Logged {
     kind: Option<ChangeKind>,
 }
 
-/// The parts of a record that are compared.
+/// Checked parts of a record.
 struct Stored {
     seq: Seq,
     is_creation: bool,
@@ -136,7 +136,7 @@ impl Content {
         }
     }
 
-    /// None for what can't be decoded.
+    /// Reads a key and value. Returns `None` if they can't be decoded.
     fn try_read(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
         if self.audit.read(key, value)? {
             return Some(());
@@ -318,7 +318,7 @@ impl Content {
         }
     }
 
-    /// Compares the parts that documents list with what records say.
+    /// Compares the lists of parts of documents with the records.
     fn compare_parts(&mut self, records: &BTreeMap<String, Stored>) {
         let mut declared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (id, record) in records {

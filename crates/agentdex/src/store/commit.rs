@@ -40,7 +40,7 @@ use crate::{Error, Result, change::Timestamp};
 /// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
 
-/// The expiries that get their grace at a time, so that writes don't wait long for it.
+/// Number of expiries extended at a time, which bounds the delay of writes.
 const GRACE_STEP: usize = 256;
 
 /// Commits transactions.
@@ -49,19 +49,19 @@ pub(super) struct Committer {
     queue: Mutex<Queue>,
     /// Wakes the committer's own thread. Goes with the lock of the queue.
     background: std::sync::Condvar,
-    /// Held during a commit, or what else must not happen meanwhile.
+    /// State locked during a commit, and during anything that excludes commits.
     work: Mutex<Work>,
     witness: Arc<Witness>,
     time: Arc<LogClock>,
 }
 
-/// State of the committer that only one thread at a time may access.
+/// State of the committer, accessed by a single thread at a time.
 struct Work {
     files: DataFiles,
     witness: Arc<Witness>,
     state: State,
     time: Arc<LogClock>,
-    /// The first expiry that may still need the grace after the start; none: none does.
+    /// First expiry that may still need the extension after the start, or `None` if there is none.
     next_grace: Option<IVec>,
 }
 
@@ -195,7 +195,7 @@ impl Committer {
         }
     }
 
-    /// Waits for something to do; none: the store is closed and all is done.
+    /// Waits for the next task. Returns `None` if the store is closed and all is done.
     fn next_errand(&self) -> Option<Errand> {
         let mut queue = self.queue();
         loop {
@@ -242,8 +242,7 @@ impl Committer {
         }
     }
 
-    /// Commits round after round until one's own transaction is among them, then hands over. Whoever calls it has set
-    /// `is_led`.
+    /// Commits rounds until the caller's own transaction is among them, then hands over. The caller has set `is_led`.
     fn lead(&self, own: Option<&Signal>) {
         for _ in 0..ROUNDS_LED {
             let Some(round) = self.queue().next_round(self.view.options.group_size) else { break };
@@ -264,7 +263,7 @@ impl Committer {
         }
     }
 
-    /// Commits a round and tells all who wait for it; nobody is left waiting, whatever happens.
+    /// Commits a round and notifies its waiters, even after a failure or a panic.
     fn commit_round(&self, round: Round) {
         let (mut writes, mut replies, mut signals) = (Vec::new(), Vec::new(), Vec::new());
         for Waiting { transaction, reply, signal, .. } in round {
@@ -287,7 +286,7 @@ impl Committer {
         wakers.into_iter().for_each(std::task::Waker::wake);
     }
 
-    /// Sees to it that somebody commits for who waits without a thread.
+    /// Ensures that a thread commits for waiters without a thread of their own.
     fn attend(&self) {
         let mut queue = self.queue();
         queue.is_unattended = true;
@@ -307,7 +306,7 @@ impl Committer {
     }
 }
 
-/// The reason for which a store is closed whose witness can't be written.
+/// Returns the reason for closing a store whose witness can't be written.
 fn witnessing(witness: &Witness, error: &std::io::Error) -> String {
     format!("writing {}: {error}", witness.path().display())
 }
@@ -319,7 +318,7 @@ enum Errand {
 }
 
 impl Work {
-    /// One outcome a transaction.
+    /// Commits transactions. Returns an outcome for each of them.
     fn commit(&mut self, view: &View, transactions: Vec<Transaction>) -> Vec<Result<Applied>> {
         let refused = |reason: &str| Err(Error::WritesClosed { reason: reason.to_owned() });
         if let Some(reason) = view.closed.get() {
@@ -365,8 +364,8 @@ impl Work {
         Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() }
     }
 
-    /// Forgets the memberships that ended before the log begins, and the namespaces that were given up before and that no
-    /// Thing is shown to.
+    /// Removes memberships that ended before the beginning of the log, and namespaces that were given up before it
+    /// and that contain no Things.
     fn trim_namespaces(&mut self, view: &View) -> Result<()> {
         let oldest = view.log.start().oldest;
         let mut forgotten = view.namespaces.given_up_before(oldest);
@@ -390,7 +389,7 @@ impl Work {
         Ok(())
     }
 
-    /// Syncs what isn't, and has that witnessed.
+    /// Syncs pending data and records it in the witness.
     fn close(&mut self, view: &View) -> std::result::Result<(), String> {
         if view.closed.get().is_some() {
             return Ok(());

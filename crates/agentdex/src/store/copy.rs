@@ -74,7 +74,7 @@ impl Drop for CopiedDirectory {
     }
 }
 
-/// The bytes of all files of a folder; none where there is no such folder.
+/// Returns the total size of the files in a folder, or 0 if the folder doesn't exist.
 fn size(folder: &Path) -> io::Result<u64> {
     let mut size = 0;
     for entry in entries(folder)? {

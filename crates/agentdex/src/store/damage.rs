@@ -16,22 +16,22 @@ use sled::IVec;
 use super::layout;
 use crate::{Error, change::Seq};
 
-/// The most ids, and the most gaps, that are remembered; what is damaged beyond is reported again and again.
+/// Maximum number of remembered ids and of gaps. Further damage is reported repeatedly.
 const MOST_REPORTED: usize = 10_000;
-/// The time for which ends of damaged pages are looked for in all. sled gives up only after a million tries where a page is lost that
-/// others refer to, and each try of such a key costs that.
+/// Total time budget for finding the ends of damaged pages. If a page referenced by others is lost, sled gives up
+/// only after a million attempts, for each key tried.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Length of what the keys of one kind begin with.
+/// Length of the common prefix of keys of a kind.
 const PREFIX: usize = 2;
-/// The longest part of a name that is shown, in bytes.
+/// Maximum length of displayed names in bytes.
 const LONGEST_NAME: usize = 98;
 
-/// Keys that can't be read, because the page is damaged that they are on: from the first of them on, up to the second.
+/// Range of keys, from the first up to the second, that can't be read because their page is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap(pub IVec, pub IVec);
 
-/// The damage that was reported.
+/// Reported damage.
 #[derive(Default)]
 pub(super) struct Damage {
     reported: Mutex<Reported>,
@@ -39,7 +39,7 @@ pub(super) struct Damage {
     has_ids: AtomicBool,
     /// The same of gaps.
     has_gaps: AtomicBool,
-    /// The nanoseconds for which ends of pages were looked for.
+    /// Time spent searching for the ends of pages, in nanoseconds.
     searched: AtomicU64,
 }
 
@@ -166,14 +166,15 @@ impl fmt::Display for Gap {
     }
 }
 
-/// The first position that a key may stand for. A key may be the beginning of one with a position, or lie right after one.
+/// Returns the first position that a key may denote. A key may be a prefix of a key with a position, or directly
+/// follow one.
 fn position_in(key: &[u8]) -> u64 {
     let position = key.get(PREFIX..).unwrap_or_default();
     let first = position.iter().chain(&[0; 8]).take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
     if position.len() > 8 { first.saturating_add(1) } else { first }
 }
 
-/// The id or name that a part of a key begins with.
+/// Returns the id or name at the beginning of a part of a key.
 fn name_in(part: Option<&[u8]>) -> String {
     let name = part.unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
     format!("{:?}", String::from_utf8_lossy(name.get(..LONGEST_NAME).unwrap_or(name)))

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Result, access::Access, change::Seq, td::internal::thing_version};
 
-/// The most versions of one record by one who declares it.
+/// Maximum number of versions of a record per declarer.
 pub(super) const MOST_VERSIONS: usize = 20;
 
 /// The tag of the [`TextAccess`] among the members of a declaration.
@@ -46,12 +46,12 @@ pub struct Declaration {
     pub(super) unknown: Vec<u8>,
 }
 
-/// The declarations of a record; the first is the one that is served.
+/// Declarations of a record, the served one first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Declarations(pub Vec<Declaration>);
 
 impl Declaration {
-    /// The id of the Thing of the document, where one declares it.
+    /// Returns the id of the document's Thing if the declarer is a document.
     pub(super) fn document(&self) -> Option<&str> {
         match &self.by {
             Declarer::Itself => None,
@@ -59,7 +59,8 @@ impl Declaration {
         }
     }
 
-    /// By version, and what is of no version, or of none that can be compared, below all others by arrival.
+    /// Compares by version. Declarations without a version, or with a version that can't be compared, come below all
+    /// others, in order of arrival.
     pub(super) fn compare(&self, other: &Declaration) -> Ordering {
         let key = |declaration: &Declaration| (declaration.number(), declaration.base);
         key(self).cmp(&key(other))

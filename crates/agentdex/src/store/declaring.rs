@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Applier<'_> {
-    /// The declarations of a record that is new, encoded; nothing where it declares itself in no version.
+    /// Returns the encoded declarations of a new record. Empty if it declares itself without a version.
     pub(super) fn declarations_of_new(
         &self,
         record: &StoredRecord<'_>,
@@ -170,7 +170,7 @@ impl Applier<'_> {
         Ok(merge_patch::diff(value::text(&stored)?, text).is_none())
     }
 
-    /// A record whose text was brought with what it was edited to.
+    /// Creates a record from a new text together with its edited text.
     fn edited(
         &mut self,
         (id, live): (&str, &Found<'_>),
@@ -189,14 +189,14 @@ impl Applier<'_> {
         Ok(Next { text, capabilities, access, expiry, declarations, edits, brought })
     }
 
-    /// The access of what comes in the place of a text that edits lie over: if that was hidden, so is this.
+    /// Returns the access of a text that replaces a text with edits: hidden if that was hidden.
     fn inherited(&self, served: &Declaration, live: &Found<'_>, access: &Access) -> Result<Option<TextAccess>> {
         let own = served.access(&live.access);
         let is_hidden = served.original.is_some() && own.access.owner == access.owner;
         Ok(if is_hidden && !self.is_shown_to_all(served, live, access)? { Some(own.narrowed(access)) } else { None })
     }
 
-    /// Drops the lowest versions beyond those that are kept; true if what was brought is among them.
+    /// Drops the lowest versions beyond the maximum number. Returns true if the new text is among them.
     fn drop_lowest(&mut self, id: &str, declarations: &mut Declarations) -> bool {
         let mut has_brought = false;
         while declarations.0.len() > MOST_VERSIONS {
@@ -209,8 +209,8 @@ impl Applier<'_> {
         has_brought
     }
 
-    /// Names the declarations without a version by the version that their text says: that of what was imported as the only one
-    /// is there alone.
+    /// Names declarations without a version after the version in their text. Only the text imported as the only
+    /// version can be such a declaration.
     pub(super) fn name_versions(&mut self, declarations: &mut Declarations) -> Result<()> {
         for number in 0..declarations.0.len() {
             let Some(one) = declarations.0.get(number).filter(|one| one.version.is_none()) else { continue };
@@ -224,7 +224,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Takes a description that somebody wrote by hand: it changes what is served, and no other version.
+    /// Puts a description written by hand. It changes the served text and no other version.
     pub(super) fn put_by_hand(
         &mut self,
         particulars: Particulars<'_>,
@@ -270,7 +270,7 @@ impl Applier<'_> {
         self.serve(id, live, Next { text, capabilities, access, expiry, declarations, edits, brought: None }, actor)
     }
 
-    /// Ends what was imported, and all versions, since something replaces them.
+    /// Ends the declarations of an import and of all versions, since they are replaced.
     fn end_declarations(&mut self, id: &str, live: &Found<'_>, declarations: &Declarations) -> Result<()> {
         let is_more = live.record.has_original() || live.record.edits.is_some() || declarations.0.len() > 1;
         if is_more || declarations.is_part() {
@@ -318,8 +318,8 @@ impl Applier<'_> {
     }
 }
 
-/// The version under which a record is declared by itself, among others or as the only one. The one before it is taken out,
-/// and all others where it is the only one that there will be.
+/// Determines the version under which a record declares itself. Removes the previous declaration of that version, and
+/// all others if this becomes the only one.
 fn settle_versions(
     id: &str,
     declarations: &mut Declarations,
@@ -347,7 +347,7 @@ pub fn version_of(text: &str) -> Option<String> {
     thing.get("version")?.get("instance")?.as_str().map(str::to_owned)
 }
 
-/// The position of the stored version with the name that a declaration gives.
+/// Returns the position of the stored version with the name given in a declaration.
 fn base_of(declarations: &Declarations, own: &OwnDeclaration) -> Option<Seq> {
     declarations.find(&Declarer::Itself, own.version.as_deref()).map(|declaration| declaration.base)
 }

@@ -11,7 +11,7 @@ use std::{
 use super::{held::Held, layout::FORMAT_VERSION, options::Options, tree::reading};
 use crate::{Error, Result};
 
-/// The format of a directory that this program has not written.
+/// Format name for a directory not written by this program.
 pub(super) const FOREIGN: &str = "of another program";
 
 /// The folder of the tree.
@@ -20,9 +20,9 @@ pub(super) const STORE: &str = "store";
 /// Maximum time to wait for a lock: a process that is dying holds it a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The unit of sled's log. A page (some sixteen records) over a quarter of it goes to a file of its
-/// own, which is slow; sled's own half a megabyte would do that to Things of 8 KB, this to such of 32.
-/// A directory keeps the value that it was created with: another one is another format.
+/// Segment size of sled's log. A page (some sixteen records) larger than a quarter of it is stored in a separate
+/// file, which is slow. With sled's default of half a megabyte this would affect Things of 8 KB, with this value
+/// those of 32 KB. It is fixed when a directory is created; another value is another format.
 pub(super) const SEGMENT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Reads, writes and batches of 60,000 records are as fast with this cache as with four times of it.
@@ -98,7 +98,7 @@ pub(super) fn wait_for_lock(directory: &Path) -> Result<()> {
     lock(directory, &directory.join(STORE).join("db")).map(drop)
 }
 
-/// Waits until no other process opens a directory, and keeps others from it as long as what it returns lives.
+/// Waits until no other process opens a directory, and locks it as long as the returned file exists.
 pub(super) fn lock_opening(directory: &Path) -> Result<fs::File> {
     lock(directory, directory)
 }

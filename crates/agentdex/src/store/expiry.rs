@@ -20,7 +20,7 @@ use sled::IVec;
 use super::{layout, tree::Tree, value, write::Expiry};
 use crate::{Result, change::Timestamp};
 
-/// The most expiries that are looked through for one question.
+/// Maximum number of expiries scanned per call.
 const SCANNED_AT_ONCE: usize = 1024;
 
 /// The grace after the start.
@@ -48,8 +48,7 @@ impl Grace {
     }
 }
 
-/// Extends an expiry by the grace of a store that was opened at `opened`: it is due no earlier than its ttl after
-/// that.
+/// Extends an expiry of a store opened at `opened`: it is due at the earliest its ttl after that.
 pub(super) fn extended(expiry: Expiry, opened: Option<Timestamp>) -> Expiry {
     let (Some(ttl), Some(expires), Some(opened)) = (expiry.ttl, expiry.expires, opened) else { return expiry };
     Expiry { expires: Some(expires.max(opened.plus_seconds(ttl))), ..expiry }
@@ -66,7 +65,7 @@ pub(super) struct Expiries {
 struct Expired {
     /// Keys by moment and id.
     keys: BTreeSet<IVec>,
-    /// The first key that wasn't scanned yet.
+    /// First key not yet scanned.
     next: IVec,
     /// The ids of all keys, once somebody asked for them.
     ids: Option<Arc<[String]>>,

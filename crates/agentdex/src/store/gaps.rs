@@ -2,11 +2,11 @@
 
 use crate::change::Seq;
 
-/// The variable that makes positions have gaps by default in a debug build: a number that the gaps depend on.
+/// Environment variable with a seed, which enables gaps by default in a debug build.
 #[cfg(debug_assertions)]
 const VARIABLE: &str = "AGENTDEX_TEST_GAPS";
 
-/// The most numbers that are left out before a position.
+/// Maximum number of positions left out before a position.
 const MOST_LEFT_OUT: u64 = 6;
 
 /// Gaps between the positions of a log: either no gaps, or pseudorandom gaps before each position.
@@ -30,7 +30,7 @@ impl Gaps {
 }
 
 impl Default for Gaps {
-    /// None; in a debug build as the environment says.
+    /// No gaps; in a debug build, as given in the environment.
     fn default() -> Gaps {
         #[cfg(debug_assertions)]
         return Gaps(std::env::var(VARIABLE).ok().and_then(|seed| seed.parse().ok()));

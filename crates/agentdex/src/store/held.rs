@@ -8,7 +8,7 @@ use std::{
 
 static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A directory that this process has open, as long as this lives.
+/// A directory marked as opened by this process until this is dropped.
 #[derive(Debug)]
 pub(super) struct Held(PathBuf);
 
@@ -36,7 +36,7 @@ fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The one path of a directory, by whatever path it is opened.
+/// Returns the canonical path of a directory.
 fn resolved(directory: &Path) -> PathBuf {
     directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
 }

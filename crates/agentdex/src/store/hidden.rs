@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl Applier<'_> {
-    /// The declarations and the edits of a record. Edits over a text that is changed in place, which earlier versions made,
-    /// become part of it.
+    /// Returns the declarations and the edits of a record. Edits by earlier versions of a text that is changed in
+    /// place become part of that text.
     pub(super) fn declared(&mut self, id: &str, live: &Found<'_>) -> Result<(Declarations, Option<Edits>)> {
         let record = &live.record;
         let (mut declarations, edits) = (record.declared()?, self.edits(id, record)?);
@@ -31,8 +31,8 @@ impl Applier<'_> {
         }
     }
 
-    /// Puts the declaration first that a record is to be served from: the highest of those whose text all who see the record are
-    /// shown, and of the one that is served now. `follows` is true if what is brought comes in the place of that one.
+    /// Moves the declaration to be served to the front: the highest among those visible to all who see the record,
+    /// and the one served now. `follows` is true if the new text replaces the latter.
     pub(super) fn choose(
         &self,
         declarations: &mut Declarations,
@@ -53,7 +53,7 @@ impl Applier<'_> {
         one.access(&live.access).covers(access, |owner, number| self.is_member(owner, number))
     }
 
-    /// The access of a record that is served from a declaration: a text that was hidden narrows it.
+    /// Returns the access of a record served from a declaration. A hidden text narrows it.
     pub(super) fn access_to_serve(
         &mut self,
         (id, live): (&str, &Found<'_>),
@@ -76,8 +76,8 @@ impl Applier<'_> {
         Ok(within)
     }
 
-    /// Sets the accesses of declared texts in a record that has an access from now on: the text that is served as it was declared
-    /// follows, others keep what they had where it is narrower. Returns whether one of them is published.
+    /// Sets the access of declared texts when a record gets a new access. The text served as declared follows it;
+    /// others keep their access if it is narrower. Returns whether a text is thereby published.
     pub(super) fn assign_accesses(
         &self,
         live: &Found<'_>,

@@ -86,14 +86,14 @@ pub fn inspect(copy: &CopiedDirectory) -> Result<Inspection> {
     Ok(Inspection { checked, verdict: Verdict::Refused })
 }
 
-/// Opens the tree of a copy, whatever its witness says, and reads it. What sled makes of damaged files is an error.
+/// Opens and reads the tree of a copy, ignoring its witness. Panics of sled about damaged files become errors.
 pub(super) fn read<T>(directory: &Path, read: impl FnOnce(&Tree) -> Result<T>) -> Result<T> {
     let outcome = panics::caught_opening(|| read(&open(directory)?));
     outcome.unwrap_or_else(|panic| Err(layout::unreadable(panic.into())))
 }
 
-/// Keeps what the recovery of a store will overwrite, and takes from its log what a power cut has left of the last writes.
-/// Nobody may have it open.
+/// Preserves data that the recovery of a store would overwrite, and removes torn writes after a power failure from
+/// its log. The store must not be open.
 pub(super) fn prepare(directory: &Path, seen: &Seen) -> io::Result<Undo> {
     let is_whole = |copy: &Path| {
         let checked = read(copy, |tree| {
@@ -122,7 +122,7 @@ fn check_all(tree: &Tree) -> Result<Checked> {
     check::check(tree.pairs(&db, &[], layout::AFTER_ALL), || tree.damage.gaps())
 }
 
-/// The reason of an error, without what was being done.
+/// Returns the cause of an error, without the failed operation.
 pub(super) fn cause(error: &Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -132,7 +132,7 @@ pub(super) fn seen(copy: &CopiedDirectory) -> Result<Seen> {
     Seen::read(copy.path()).map_err(|source| Error::Io { doing: "reading the witness".into(), source })
 }
 
-/// Opens the tree of a copy, whatever its witness says.
+/// Opens the tree of a copy, ignoring its witness.
 pub(super) fn open(directory: &Path) -> Result<Tree> {
     let options = Options::default();
     // It would be made.
@@ -161,7 +161,7 @@ pub(super) fn judge(directory: &Path, tree: &Tree, seen: &Seen) -> Result<()> {
     check_end(directory, &db, &state)
 }
 
-/// Fails where the log doesn't end as the state of the store says.
+/// Fails if the log doesn't end as recorded in the state of the store.
 pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> Result<()> {
     let last = tree.get(layout::log_key(state.last)).map_err(reading)?;
     match last.map(|entry| Entry::decode(state.last, &entry)) {

@@ -52,7 +52,7 @@ use crate::{
     error::BoxError,
 };
 
-/// The version of the layout that is read and written.
+/// Version of the layout that is read and written.
 pub(super) const FORMAT_VERSION: u32 = 5;
 
 pub(super) const FORMAT_KEY: &[u8] = b"m/format";
@@ -160,7 +160,7 @@ pub(super) fn history_key(id: &str, seq: Seq) -> IVec {
     join(&[b"h/", id.as_bytes(), &[0], &seq.0.to_be_bytes()])
 }
 
-/// The first key after all that begin with a prefix.
+/// Returns the first key after all keys with a prefix.
 pub(super) fn after_prefix(prefix: &[u8]) -> IVec {
     let mut after = prefix.to_vec();
     if let Some(last) = after.last_mut() {
@@ -184,7 +184,7 @@ pub(super) fn position_key(follower: &str) -> IVec {
     join(&[POSITIONS, follower.as_bytes()])
 }
 
-/// The id or name in a key that begins with `prefix`.
+/// Returns the id or name in a key that begins with `prefix`.
 pub(super) fn name_of(key: &[u8], prefix: &[u8]) -> Result<String> {
     let name = key.get(prefix.len()..).unwrap_or_default();
     std::str::from_utf8(name).map(str::to_owned).map_err(|_| corrupt())
@@ -203,23 +203,23 @@ fn sortable(moment: Timestamp) -> [u8; 8] {
     (moment.0 as u64 ^ 1 << 63).to_be_bytes()
 }
 
-/// The operation that is named in an error about a value that isn't what the layout says.
+/// Operation named in errors about values that don't match the layout.
 const DECODING: &str = "decoding a value";
 
-/// The operation that an error about an unreadable page names.
+/// Operation named in errors about unreadable pages.
 const UNREADABLE: &str = "reading a page";
 
-/// A page that can't be read.
+/// Creates the error for an unreadable page.
 pub(super) fn unreadable(source: BoxError) -> Error {
     Error::Store { doing: UNREADABLE, source }
 }
 
-/// A value that isn't what the layout says.
+/// Creates the error for a value that doesn't match the layout.
 pub(super) fn corrupt() -> Error {
     Error::Store { doing: DECODING, source: "the value does not have the documented layout".into() }
 }
 
-/// A record with a part that this version doesn't know.
+/// Creates the error for an unknown part of a record.
 pub(super) fn unknown_part(tag: u8) -> Error {
     let source = format!("it has a part {tag}, which the format {FORMAT_VERSION} of this version doesn't have");
     Error::Store { doing: DECODING, source: source.into() }

@@ -23,7 +23,7 @@ use crate::{Error, Result, change::Position};
 /// Maximum time that changed local state waits for a commit to be written with.
 pub(super) const WRITE_AFTER: Duration = Duration::from_millis(500);
 
-/// The most entries that are written with one commit.
+/// Maximum number of entries written per commit.
 const WRITTEN_AT_ONCE: usize = 1024;
 
 /// The longest name of a follower, a session or a query.
@@ -65,7 +65,7 @@ impl Kind {
 struct State {
     positions: BTreeMap<String, Position>,
     moved_positions: BTreeSet<String>,
-    /// None: removed.
+    /// Pending values; `None` removes a value.
     moved_values: BTreeMap<(Kind, String), Option<Vec<u8>>>,
 }
 

@@ -121,7 +121,7 @@ impl LocalState<'_> {
         self.put_key_noted(id, key, None)
     }
 
-    /// The same with an entry of the audit trail.
+    /// Stores a key together with an audit entry.
     pub(crate) fn put_key_noted(&self, id: &str, key: Vec<u8>, note: Option<AuditEntry>) -> Result<()> {
         self.put_key_soon(id, key)?;
         self.make_durable(Kind::Key, id, Transaction::noting(note))
@@ -144,7 +144,7 @@ impl LocalState<'_> {
         self.remove_key_noted(id, None)
     }
 
-    /// The same with an entry of the audit trail.
+    /// Removes a key together with an audit entry.
     pub(crate) fn remove_key_noted(&self, id: &str, note: Option<AuditEntry>) -> Result<()> {
         self.moves(|local| local.move_value(Kind::Key, id, None))?;
         self.make_durable(Kind::Key, id, Transaction { revokes_key: true, ..Transaction::noting(note) })
@@ -155,8 +155,8 @@ impl LocalState<'_> {
         self.view.local.has_moved(Kind::Key, id)
     }
 
-    /// Commits what moved, with whatever else is to be committed. One commit takes a part of what moved, where that
-    /// is much.
+    /// Commits pending values, together with other pending transactions. If there are many, they take several
+    /// commits.
     fn make_durable(&self, kind: Kind, name: &str, transaction: Transaction) -> Result<()> {
         let (local, committer, revokes_key) = (&self.view.local, self.committer, transaction.revokes_key);
         let mut transaction = transaction;

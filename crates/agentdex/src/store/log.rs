@@ -29,13 +29,13 @@ use crate::{
     change::{Change, Epoch, Seq, Timestamp},
 };
 
-/// Maximum number of changes that retention drops in one step, so that writes don't wait long for it.
+/// Maximum number of changes dropped by retention per step, which bounds the delay of writes.
 const TRIMMED_AT_ONCE: usize = 256;
 
-/// Maximum number of entries that are counted in one step.
+/// Maximum number of entries counted per step.
 const COUNTED_AT_ONCE: usize = 4096;
 
-/// A part of the log ends with the change that makes it so large.
+/// Maximum size of a part of the log, reached by its last change.
 const PART_BYTES: usize = 16 * 1024 * 1024;
 
 /// Part of the log.
@@ -58,9 +58,9 @@ impl Part {
     }
 }
 
-/// The creations that the history doesn't list yet.
+/// Access to creations not yet listed in the history.
 pub(super) trait Creations {
-    /// The seq of a record that is as it was created.
+    /// Returns the position of a record that hasn't changed since its creation.
     fn creation(&self, id: &str) -> Result<Option<Seq>>;
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Log {
     epoch: Epoch,
     /// The durable end.
     end: watch::Receiver<Seq>,
-    /// Moves it; none once the log has ended, which wakes all who wait.
+    /// Sender for the end of the log. `None` once the log is closed, which wakes all waiters.
     moves_end: Mutex<Option<watch::Sender<Seq>>>,
     start: RwLock<Start>,
     recent: RwLock<Recent>,
@@ -308,7 +308,7 @@ impl Log {
         Ok(lives)
     }
 
-    /// An entry as readers get it; none if it was trimmed meanwhile.
+    /// Returns an entry for readers, or `None` if it was trimmed meanwhile.
     fn logged(&self, seq: Seq, entry: &[u8]) -> Result<Option<Logged>> {
         let mut entry = Entry::decode(seq, entry)?;
         if let Content::Change(change) = &mut entry.content
@@ -320,7 +320,7 @@ impl Log {
         Ok(Some(entry.into_logged(self.epoch, seq)))
     }
 
-    /// True if the record of that id needs the text of that seq: it is served, or one of its declarations.
+    /// True if a record still needs the text at a position, either because it is served or because of a declaration.
     fn is_current(&self, seq: Seq, id: &str) -> Result<bool> {
         let Some(bytes) = self.tree.get(&layout::record_key(id))? else { return Ok(false) };
         let record = StoredRecord::decode(&bytes)?;

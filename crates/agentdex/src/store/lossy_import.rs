@@ -12,9 +12,9 @@ use super::{
 use crate::{Error, Result, change::Seq, td::Losses};
 
 impl Applier<'_> {
-    /// Fails where an original in `format` would end one in another format, or where what is then served lacks an affordance,
-    /// form, security definition, or other member of what was served from another format. `kept` are the positions of the declarations that
-    /// stay.
+    /// Fails if an original in `format` would replace an original in another format, or if the served text would lose
+    /// an affordance, form, security definition, or other member of the text served before from another format.
+    /// `kept` are the positions of the remaining declarations.
     pub(super) fn check_lossless(
         &mut self,
         id: &str,
@@ -33,7 +33,7 @@ impl Applier<'_> {
         Err(Error::LossyImport { id, format, original, losses })
     }
 
-    /// Remarks what a record lacks once a version is removed, where it is then served from another format.
+    /// Adds a remark about content lost by removing a version, if the record is then served from another format.
     pub(super) fn remark_on_losses(&mut self, id: &str, live: &Found<'_>, next: &Next) -> Result<()> {
         let Some(served) = next.declarations.0.first() else { return Ok(()) };
         let losses = Box::new(self.losses(live, served.format.as_deref(), &next.text)?);
@@ -44,7 +44,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// What a text from a format lacks of what is served, which was served from another format.
+    /// Returns the content of the text served before from another format that is missing in a text.
     fn losses(&mut self, live: &Found<'_>, format: Option<&str>, text: &str) -> Result<Losses> {
         if live.record.format == format {
             return Ok(Losses::default());

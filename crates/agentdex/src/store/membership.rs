@@ -43,7 +43,7 @@ impl Applier<'_> {
         stored.map(|stored| NamespaceRecord::decode(&stored)).transpose()
     }
 
-    /// Fails where the author may not show a Thing to the namespace that it is in: it is no member.
+    /// Fails if the author is not a member of the namespace to which a Thing would be visible.
     pub(super) fn check_member(&self, id: &str, access: &Access) -> Result<()> {
         let (Caller::Principal(principal), Visibility::Namespace) = (&self.author.caller, access.visibility) else {
             return Ok(());

@@ -156,7 +156,7 @@ struct Handle {
 }
 
 impl Handle {
-    /// Lets the committer finish what it was given, and waits for it.
+    /// Lets the committer finish its queue, and waits for it.
     fn close(&self) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some([committing, witnessing]) = threads.take() {

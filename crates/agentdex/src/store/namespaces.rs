@@ -62,7 +62,7 @@ impl NamespaceRecord {
         self.members.keys().filter(|owner| self.has(owner))
     }
 
-    /// Makes these its members from a position on; returns who has joined, and who has left.
+    /// Sets the members from a position on. Returns who has joined and who has left.
     pub(super) fn set_members(&mut self, members: &BTreeSet<Owner>, at: Seq) -> (Vec<Owner>, Vec<Owner>) {
         let left: Vec<Owner> = self.present().filter(|owner| !members.contains(*owner)).cloned().collect();
         let joined: Vec<Owner> = members.iter().filter(|owner| !self.has(owner)).cloned().collect();
@@ -77,7 +77,7 @@ impl NamespaceRecord {
         (joined, left)
     }
 
-    /// The same without the times that ended before the log begins; none where there are none.
+    /// Returns the record without intervals that ended before the beginning of the log, or `None` if there are none.
     fn without_times_before(&self, oldest: Seq) -> Option<NamespaceRecord> {
         let has_ended = |time: &Interval| time.until.is_some_and(|until| until < oldest);
         if !self.members.values().flatten().any(has_ended) {
@@ -117,9 +117,9 @@ pub(super) struct Namespaces(RwLock<Known>);
 #[derive(Debug, Default)]
 struct Known {
     by_number: BTreeMap<NamespaceNumber, Arc<NamespaceRecord>>,
-    /// Those that aren't given up.
+    /// Namespaces that aren't given up, by name.
     by_name: BTreeMap<Namespace, NamespaceNumber>,
-    /// The grants of those who are or were members of some.
+    /// Grants of owners who are or were members.
     grants: HashMap<Owner, Arc<Grants>>,
 }
 
@@ -140,7 +140,7 @@ impl Known {
         }
     }
 
-    /// Says what an owner sees by a namespace.
+    /// Adds a namespace to the grants of an owner.
     fn grant(&mut self, owner: Owner, number: NamespaceNumber, record: &NamespaceRecord) {
         let grants = self.grants.entry(owner.clone()).or_default();
         let grants = Arc::make_mut(grants);

@@ -42,7 +42,7 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
-/// A store that is open.
+/// An open store.
 pub(super) struct Opened {
     pub view: View,
     pub files: DataFiles,
@@ -50,7 +50,7 @@ pub(super) struct Opened {
     pub state: State,
 }
 
-/// Opens or creates what is under `directory`. Where it falls short of its witness, it is left as it is.
+/// Opens or creates the store in `directory`. A store that falls short of its witness is not modified.
 pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     upgrade::finish(directory)?;
     let is_there = fs::metadata(directory.join(STORE).join("db")).is_ok_and(|file| file.len() > 0);
@@ -90,7 +90,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     loaded
 }
 
-/// The error of a store that is there, as damage where it is that.
+/// Converts the error of an existing store to an error about damage, if it is that.
 fn as_damage(directory: &Path, error: Error) -> Error {
     let is_damage = layout::is_corrupt(&error);
     match error {

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::Result;
 
-/// Keys and values that are staged; none: removed.
+/// Staged keys and values; `None` removes a key.
 pub(super) struct Overlay<'a> {
     tree: &'a sled::Tree,
     staged: HashMap<IVec, Option<IVec>>,
-    /// Values that the tree has for the records, originals, metadata and expiries that are about to be overwritten, and
-    /// for those that were read for it.
+    /// Values in the tree of the records, originals, metadata, and expiries that are about to be overwritten or were
+    /// read for that.
     before: HashMap<IVec, Option<IVec>>,
-    /// Entries of `staged` that were replaced since the last [`Overlay::begin`]; none: the key wasn't staged.
+    /// Previous entries of `staged` since [`Overlay::begin`]; the outer `None` means the key wasn't staged.
     undo: Vec<(IVec, Option<Option<IVec>>)>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// A batch that is ready to be written.
+/// A batch ready to be written.
 pub(super) struct Sealed {
     pub batch: Batch,
     /// Keys written or removed by the batch.

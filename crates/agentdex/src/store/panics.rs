@@ -7,11 +7,11 @@ use std::{
 };
 
 thread_local! {
-    /// The number of calls of this thread that catch panics.
+    /// Number of active calls on this thread that catch panics.
     static CATCHING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of stores that are being opened, by threads of sled as well.
+/// Number of stores being opened, during which threads of sled may panic as well.
 static OPENING: AtomicUsize = AtomicUsize::new(0);
 
 /// True while a panic of this thread would be caught and reported, so a panic hook need not report it.
@@ -30,7 +30,7 @@ pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// The same of what opens a store, with the panics of all its threads.
+/// Catches panics while a store is opened, including panics on sled's threads.
 pub(super) fn caught_opening<T>(open: impl FnOnce() -> T) -> Result<T, String> {
     OPENING.fetch_add(1, Ordering::AcqRel);
     let opened = caught(open);

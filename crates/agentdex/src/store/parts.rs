@@ -20,20 +20,20 @@ use crate::{
 };
 
 impl Applier<'_> {
-    /// The access and the expiry of the record of a document; none where it isn't there.
+    /// Returns the access and the expiry of a document's record, or `None` if it doesn't exist.
     pub(super) fn whole(&mut self, document: &str) -> Result<Option<(Access, Expiry)>> {
         let clock = self.moment.clock;
         Ok(self.whole_unpurged(document)?.filter(|(_, expiry)| !expiry.is_due(clock)))
     }
 
-    /// The same also of a document that has expired and isn't purged yet.
+    /// Like `whole`, but includes an expired document that is not yet purged.
     fn whole_unpurged(&mut self, document: &str) -> Result<Option<(Access, Expiry)>> {
         let Some(bytes) = self.overlay.get(&layout::record_key(document))? else { return Ok(None) };
         let found = self.found(document, &bytes)?;
         Ok(Some((found.access, found.expiry)))
     }
 
-    /// Makes a part what its documents say; it goes with the last of them.
+    /// Updates a part according to the documents that declare it. Removes it with the last declaration.
     pub(super) fn settle_part(
         &mut self,
         id: &str,
@@ -141,7 +141,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// The ids of the parts that a document declares.
+    /// Returns the ids of the parts declared by a document.
     pub(super) fn listed_parts(&mut self, document: &str) -> Result<BTreeSet<String>> {
         let stored = self.overlay.get(&layout::parts_key(document))?;
         Ok(stored.map(|stored| value::strings_of(&stored)).transpose()?.unwrap_or_default().into_iter().collect())
@@ -169,7 +169,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Sets the parts that the document of a record declares in a version; what it had before and no longer has ends.
+    /// Sets the parts declared by the document of a record in a version. Previous parts that are missing lose this
+    /// declaration.
     pub(super) fn set_parts(
         &mut self,
         document: &str,
@@ -214,7 +215,7 @@ impl Applier<'_> {
         Ok(declarations.0.into_iter().map(|declaration| declaration.version).collect())
     }
 
-    /// Makes a record a part of the document of another, where both are there and have one owner.
+    /// Makes a record a part of another record's document, if both exist and have the same owner.
     pub(super) fn join(&mut self, document: &str, id: &str, actor: &Option<String>) -> Result<()> {
         let Some((whole, _)) = self.whole(document)? else { return Ok(()) };
         let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(()) };
@@ -264,7 +265,7 @@ impl Applier<'_> {
         self.settle_part(id, &found, (declarations, edits), None, actor).map(drop)
     }
 
-    /// Ends what the document of a record declared that is removed.
+    /// Ends the declarations by the document of a removed record.
     pub(super) fn release_parts(&mut self, document: &str, actor: Option<String>) -> Result<()> {
         let by = Declarer::Document(document.to_owned());
         let parts = self.listed_parts(document)?;
@@ -272,7 +273,7 @@ impl Applier<'_> {
         parts.iter().try_for_each(|id| self.release_part(id, &by, None, actor.clone()))
     }
 
-    /// Gives the parts of a document what its record has now: its access, owner and expiry.
+    /// Updates the parts of a document with the access, owner, and expiry of its record.
     pub(super) fn let_parts_follow(&mut self, document: &str, before: &Found<'_>) -> Result<()> {
         let Some((access, expiry)) = self.whole_unpurged(document)? else { return Ok(()) };
         let publishes_all = self.author.access.all_versions;
@@ -303,8 +304,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Gives the texts of a part the access that their document has now: what the document is served from follows it, and so
-    /// does what is served. Others keep what they had where it is narrower, unless all versions are published.
+    /// Updates the access of a part's texts with that of their document: the text from which the document is served
+    /// and the served text follow it. Others keep their access if it is narrower, unless all versions are published.
     fn let_texts_follow(
         &mut self,
         (document, access): (&str, &Access),
@@ -332,7 +333,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Says of a part that is removed by hand which documents have it.
+    /// Adds a remark that lists the documents of a part removed by hand.
     pub(super) fn say_who_loses(&mut self, id: &str, live: &Found<'_>) -> Result<()> {
         if !live.record.declarations.is_empty() {
             self.say_left(id, &live.record.declared()?);
@@ -347,7 +348,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Fails where the access of a part of documents is to be changed, which is theirs.
+    /// Fails if the access of a part would be changed, since it is that of its documents.
     pub(super) fn check_access_is_its_own(&self, id: &str, live: &Found<'_>) -> Result<()> {
         let declarations = live.record.declared()?;
         let is_other = self.author.access.applied_to(&live.access) != live.access;
@@ -355,7 +356,7 @@ impl Applier<'_> {
     }
 }
 
-/// The more who see a record, the more.
+/// Returns a rank of an access: the wider, the higher.
 fn width(access: &Access) -> u8 {
     match access.visibility {
         Visibility::Private => 0,

@@ -45,7 +45,7 @@ impl Life {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lives {
     all: Vec<Life>,
-    /// The last entry that was taken in.
+    /// Last entry applied.
     last: Seq,
 }
 
@@ -71,8 +71,8 @@ impl Lives {
         self
     }
 
-    /// Takes in the next entry about the id. One that came before isn't taken in again: what is read from the log may be
-    /// ahead of what commits announce.
+    /// Applies the next entry about the id. An entry is not applied twice: the log may be read ahead of the entries
+    /// announced by commits.
     pub(super) fn add(&mut self, seq: Seq, entry: &ChangeEntry) {
         if seq <= self.last {
             return;
@@ -105,15 +105,15 @@ impl Life {
     }
 }
 
-/// An id of which not everybody saw everything.
+/// An id that was restricted at some time.
 #[derive(Debug)]
 struct Known {
     last: Seq,
-    /// None: not asked for yet.
+    /// Cached lives; `None` until requested.
     lives: Option<Arc<Lives>>,
 }
 
-/// The ids of which not everybody saw everything that the log has.
+/// Ids that were restricted at some time within the log.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     /// Number of ids in `known`. While it is 0, as in most stores, [`Past::last`] takes no lock.

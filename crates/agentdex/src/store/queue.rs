@@ -23,10 +23,10 @@ use crate::access::Owner;
 const ROUND_BYTES: usize = 4 * 1024 * 1024;
 /// Cost of a transaction beside its bytes.
 const TRANSACTION_COST: usize = 1024;
-/// Cost of what an owner commits in a turn, while others wait.
+/// Maximum cost of an owner's transactions per turn while others wait.
 const TURN: usize = 128 * 1024;
 
-/// The transactions that wait for a commit, and the state that decides which thread commits them. Its lock is never held
+/// Transactions waiting for a commit, and the state that determines the committing thread. Its lock is never held
 /// during a commit.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -34,7 +34,7 @@ pub(super) struct Queue {
     /// Number and size of all of them.
     count: usize,
     bytes: usize,
-    /// Number of the next one.
+    /// Number of the next transaction.
     next: u64,
     /// Owners of the lines, whose turn it is first.
     turns: VecDeque<Option<Owner>>,
@@ -48,21 +48,21 @@ pub(super) struct Queue {
     pub is_closing: bool,
 }
 
-/// Transactions of one owner, in their order; there is at least one.
+/// Queue of an owner's transactions, in order. Never empty.
 #[derive(Default)]
 struct Line {
     waiting: VecDeque<Waiting>,
-    /// Cost of what it may still commit in this turn.
+    /// Remaining cost allowed in this turn.
     credit: usize,
 }
 
-/// A transaction that waits for a commit.
+/// A transaction waiting for a commit.
 pub(super) struct Waiting {
     pub transaction: Transaction,
     pub reply: Arc<Reply>,
     pub signal: Arc<Signal>,
     bytes: usize,
-    /// Its place in the order of submission.
+    /// Number in the order of submission.
     number: u64,
 }
 
@@ -134,7 +134,7 @@ impl Queue {
         (!round.is_empty()).then_some(round)
     }
 
-    /// Takes all in the order of submission; `None` if none waits.
+    /// Takes all transactions in the order of submission, or returns `None` if the queue is empty.
     fn take_all(&mut self) -> Option<Round> {
         self.turns.clear();
         (self.count, self.bytes) = (0, 0);

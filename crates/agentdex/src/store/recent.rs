@@ -22,16 +22,16 @@ use crate::change::{Change, ChangeKind, Epoch, Seq, Timestamp};
 /// The end of the log as it is durable, within bounds of count and size.
 #[derive(Debug)]
 pub(super) struct Recent {
-    /// One after the other, as the log has them.
+    /// Consecutive entries of the log.
     changes: VecDeque<Arc<RecentEntry>>,
     /// The position before the first of them.
     before: Seq,
-    /// The number of changes that were here before them.
+    /// Number of earlier entries that have left the cache.
     left: u64,
     budget: Arc<Budget>,
 }
 
-/// A change that is made of its entry when it is first read: that takes longer than a commit may.
+/// A cached change. It is created from its entry when it is first read, since that takes longer than a commit may.
 #[derive(Debug)]
 pub(super) struct RecentEntry {
     seq: Seq,
@@ -43,7 +43,7 @@ pub(super) struct RecentEntry {
 enum State {
     Stored(Box<Entry>),
     Read(Logged),
-    /// It has left the cache before anybody read it.
+    /// The entry left the cache before it was read.
     Dropped,
 }
 
@@ -201,7 +201,7 @@ impl ChangeEntry {
     }
 }
 
-/// Descriptions are JSON before they come here. Should one not be, followers still get past its change.
+/// Converts a description to raw JSON. It should be valid JSON; if it isn't, followers can still skip its change.
 fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
     RawValue::from_string(text).inspect_err(|error| tracing::error!(%seq, %error, "a change has no JSON")).ok()
 }

@@ -65,7 +65,8 @@ pub struct DeclaredTexts {
 }
 
 impl Record {
-    /// Most have no expiry, and the time costs as much as a good part of the reading.
+    /// True if the record has expired. The time is only read if there is an expiry, since it costs as much as a good
+    /// part of reading the record.
     fn is_due(&self) -> bool {
         self.expiry.expires.is_some() && self.expiry.is_due(Timestamp::now())
     }
@@ -83,7 +84,7 @@ struct Header {
     expiry: Expiry,
     format: Option<String>,
     access: Access,
-    /// The seq that its original lies under.
+    /// Position under which the original is stored.
     base: Seq,
     part_of: Vec<String>,
     has_parts: bool,
@@ -122,7 +123,7 @@ impl Header {
     }
 }
 
-/// The error for a text or an original that isn't the one that was written.
+/// Returns the error for a text or an original that doesn't match its digest.
 fn other_text() -> Error {
     layout::unreadable("its text, or what it was converted from, is another one than was written".into())
 }
@@ -219,7 +220,7 @@ impl View {
         parts.map_or_else(|| Ok(Vec::new()), |parts| value::strings_of(&parts))
     }
 
-    /// None where something isn't there.
+    /// Returns the declarations with their texts, or `None` if something is missing.
     fn declared_texts(&self, id: &str, stored: &StoredRecord<'_>) -> Result<Option<DeclaredTexts>> {
         let mut declarations = Vec::new();
         for declaration in stored.declared()?.0 {
@@ -245,8 +246,8 @@ impl View {
         Ok(Some(DeclaredTexts { declarations, edits, seq: stored.seq, access: stored.access()? }))
     }
 
-    /// Applies `read` to the record of that id and returns the result. What lies under its seq can be gone when it is
-    /// read, but only if the record has changed meanwhile: it is then read again.
+    /// Applies `read` to the record with the given id. Data stored under its position may be gone when it is read,
+    /// but only if the record has changed meanwhile; it is then read again.
     fn find_with<T>(&self, id: &str, read: impl Fn(Header) -> Result<Option<T>>) -> Result<Option<T>> {
         self.try_find_with(id, read).inspect_err(|error| {
             if layout::is_corrupt(error) {
@@ -304,9 +305,10 @@ impl View {
 /// and skipped.
 pub struct Records {
     view: Arc<View>,
-    /// Key at which the next chunk starts; none after the last.
+    /// Key at which the next chunk starts, or `None` after the last.
     next: Option<IVec>,
-    /// Headers of the current chunk, each with a flag that is true if it is known to be of one state of the tree.
+    /// Headers of the current chunk, each with a flag that is true if it is known to be from a consistent state of
+    /// the tree.
     chunk: VecDeque<(Header, bool)>,
     /// True if records that have expired are among them.
     unpurged: bool,

@@ -20,35 +20,35 @@ use crc32fast::Hasher;
 
 use super::directory::{SEGMENT_BYTES, STORE};
 
-/// The folder of what is stored, in the data directory.
+/// Folder of the preserved data, within the data directory.
 const FOLDER: &str = "store.undo";
 pub(super) const SEGMENT: u64 = SEGMENT_BYTES as u64;
 /// The bytes of the head of a segment, and the most of that of a message.
 pub(super) const SEGMENT_HEAD: u64 = 20;
 const MESSAGE_HEAD: u64 = 32;
 
-/// The kinds of messages that matter here; sled's other ones carry a page or a part of it.
+/// Relevant kinds of messages; all other kinds carry a page or a part of a page.
 const CORRUPTED: u8 = 0;
 const CAP: u8 = 2;
 const MANIFEST: u8 = 3;
 const BLOBS: [u8; 3] = [7, 9, 11];
 pub(super) const LAST_KIND: u8 = 11;
 
-/// The bytes that sled reads for a head.
+/// Number of bytes read by sled for a head.
 const READ_AT_ONCE: usize = 128;
 
-/// The parts of a store that a recovery overwrites.
+/// Parts of a store that a recovery overwrites.
 pub(super) struct Undo {
     store: PathBuf,
     kept: PathBuf,
     /// The number of the log's file, and its length.
     inode: u64,
     length: u64,
-    /// The parts of it that are kept, at their places in a file of their own.
+    /// Preserved parts, with their places in a separate file.
     parts: Vec<(u64, u64)>,
     snapshots: BTreeSet<String>,
     blobs: Vec<String>,
-    /// The parts that tell what is behind the end that the log was given: places in its file, and lengths.
+    /// Marks of messages after the truncated end of the log: offsets and lengths.
     behind: Vec<(u64, u64)>,
     /// Possible ends of the complete part of the log, if it doesn't end at the end found by a recovery; the most
     /// likely end comes first.
@@ -141,7 +141,7 @@ impl Undo {
     }
 }
 
-/// Removes what a process has left that was killed while it opened the store.
+/// Removes leftovers of a process that was killed while opening the store.
 pub(super) fn clean(directory: &Path) -> io::Result<()> {
     remove_folder(&directory.join(FOLDER))
 }
@@ -154,15 +154,15 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The place where a recovery will end.
+/// Position at which a recovery will end.
 struct End {
-    /// The position of the first byte behind what it takes.
+    /// Position after the last byte accepted by the recovery.
     lsn: i64,
-    /// The parts of the file that it overwrites: start and length.
+    /// Overwritten parts of the file: start and length.
     overwritten: Vec<(u64, u64)>,
-    /// The parts that tell what is behind the end that was given: places, and lengths.
+    /// Marks of messages after the given end: offsets and lengths.
     behind: Vec<(u64, u64)>,
-    /// The positions at which what is complete may end.
+    /// Possible ends of the complete part of the log.
     ends: Vec<i64>,
 }
 
@@ -175,11 +175,11 @@ pub(super) struct Log<'f> {
 
 /// A message of the log, as far as a recovery cares.
 pub(super) enum Message {
-    /// A message that can be read, with its length in bytes.
+    /// A readable message, with its length in bytes.
     Whole(u64),
-    /// The same of one with a large page, of which the file isn't there.
+    /// A readable message whose large page has no file.
     WithoutPage(u64),
-    /// The last position of a batch that begins here, and the bytes of the message.
+    /// Last position of a batch that begins here, and the length of the message in bytes.
     Manifest(i64, u64),
     /// The segment ends here.
     Cap,
@@ -191,15 +191,15 @@ pub(super) enum Message {
 
 /// The segments of a log.
 struct Segments {
-    /// The places in the file of those that a recovery takes, by their positions.
+    /// File offsets of the segments used by a recovery, by their positions.
     taken: BTreeMap<i64, u64>,
     /// The heads of those behind the end: place and length.
     heads_behind: Vec<(u64, u64)>,
-    /// The highest position that one of them knows to be stable.
+    /// Highest position recorded as stable by a segment.
     stable: i64,
 }
 
-/// A segment that is being read.
+/// A segment being read.
 struct Segment {
     offset: u64,
     bytes: Vec<u8>,
@@ -211,9 +211,9 @@ struct Walk {
     current: Option<Segment>,
     lsn: Option<i64>,
     last: Option<i64>,
-    /// True to go on in the next segment after what can't be read.
+    /// True to continue with the next segment after unreadable data.
     passes_over_bad: bool,
-    /// The last two batches, and what is missing from them on.
+    /// Last two batches, and missing parts since their beginning.
     before: Batch,
     batch: Batch,
 }
@@ -221,10 +221,10 @@ struct Walk {
 /// A batch of writes: those of a commit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Batch {
-    /// Its first position, and its last.
+    /// First and last position.
     first: i64,
     last: i64,
-    /// The first position at which something is missing since it began, and since it ended.
+    /// First missing position since the batch began, and since it ended.
     missing: Option<i64>,
     missing_behind: Option<i64>,
 }
@@ -235,7 +235,7 @@ impl Walk {
         Walk { segments, current: None, lsn: None, last, passes_over_bad, before, batch }
     }
 
-    /// The positions at which what is complete may end.
+    /// Returns the possible ends of the complete part of the log.
     fn ends(&self) -> Vec<i64> {
         let Batch { first, missing, .. } = self.batch;
         let without_last = missing.and(Some(first)).filter(|first| *first > 0);
@@ -254,7 +254,7 @@ impl Batch {
 }
 
 impl Log<'_> {
-    /// The end of a recovery that goes on from a snapshot, with a log that ends at a position if one is given.
+    /// Returns the end of a recovery that continues from a snapshot, for a log that ends at `end`, if given.
     fn end(&self, begin: i64, end: Option<i64>) -> io::Result<End> {
         let size = i64::try_from(SEGMENT).unwrap_or(i64::MAX);
         let begin = begin / size * size;
@@ -423,12 +423,12 @@ struct Head {
     kind: u8,
     length: u64,
     segment: u64,
-    /// Its own bytes.
+    /// Length of the payload in bytes.
     bytes: usize,
 }
 
 impl Head {
-    /// The head with the checksum of the message; none where it ends too early.
+    /// Returns the head and the checksum of a message, or `None` if the data is too short.
     fn read(bytes: &[u8]) -> Option<(Head, u32)> {
         let crc = u32::from_le_bytes(*bytes.first_chunk()?);
         let kind = *bytes.get(4)?;
@@ -459,7 +459,7 @@ pub(super) fn number(bytes: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// The position of a segment, and the one that it knows to be stable; none for a head that isn't right.
+/// Returns the position of a segment and the position it records as stable, or `None` for an invalid head.
 pub(super) fn head_of_segment(head: &[u8; SEGMENT_HEAD as usize]) -> Option<(i64, i64)> {
     let (crc, rest) = head.split_first_chunk()?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*crc) ^ u32::MAX {
@@ -475,7 +475,7 @@ pub(super) fn lsn_of_snapshot(name: &str) -> Option<i64> {
     i64::from_str_radix(digits, 16).ok()
 }
 
-/// The names of the files in a folder; none where there is no such folder.
+/// Returns the names of the files in a folder, or an empty list if the folder doesn't exist.
 pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -493,7 +493,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
 }
 
-/// The same where it isn't there yet.
+/// Copies a file unless it already exists.
 pub(super) fn put(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() { Ok(()) } else { copy(from, to) }
 }

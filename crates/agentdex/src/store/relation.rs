@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{Error, Result, td::merge_patch};
 
-/// The characters of names that are percent-encoded in ids.
+/// Characters that are percent-encoded in ids.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl Applier<'_> {
-    /// Fails where a description has nothing in common with the one that is served.
+    /// Fails if a description has nothing in common with the served one.
     pub(super) fn check_related(&mut self, id: &str, live: &Found<'_>, description: &Description) -> Result<()> {
         if self.is_related(id, live, description)? {
             return Ok(());
@@ -27,8 +27,9 @@ impl Applier<'_> {
         Err(Error::Unrelated { id: id.to_owned(), title })
     }
 
-    /// True if a description has something in common with the one that is served: a capability, the title, the description, the
-    /// address of a form, or for an MCP server whose name is that of its software, the origin of one, or a package.
+    /// True if a description has something in common with the served one: a capability, the title, the description,
+    /// or the address of a form. For MCP servers named after their software, addresses are compared by origin, and
+    /// packages count, too.
     pub(super) fn is_related(&mut self, id: &str, live: &Found<'_>, description: &Description) -> Result<bool> {
         let known = live.record.capability_keys()?;
         let name = generic_name(id);
@@ -56,8 +57,8 @@ impl Applier<'_> {
         Ok(same_text("title") || same_text("description") || is_known)
     }
 
-    /// Remarks members that both an edit and a new document change, if the edit is served over that document and the author may
-    /// read the text under it.
+    /// Adds remarks about members changed by both an edit and a new document, if the edit is served on top of that
+    /// document and the author may read the text below it.
     pub(super) fn remark_on_conflicts(&mut self, id: &str, live: &Found<'_>, next: &Next) -> Result<()> {
         let (Some(edits), Some(brought)) = (&next.edits, &next.brought) else { return Ok(()) };
         let is_served = next.declarations.0.first().is_some_and(|served| served.base == UNSTORED);

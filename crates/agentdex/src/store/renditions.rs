@@ -67,14 +67,14 @@ impl Budget {
     }
 }
 
-/// The renditions of one change.
+/// Renditions of a change.
 #[derive(Default)]
 pub(super) struct Renditions {
     slots: [OnceLock<Arc<dyn Any + Send + Sync>>; SLOTS],
     account: Mutex<Account>,
 }
 
-/// Bytes that the renditions take, and the budget that they count in.
+/// Size of the renditions in bytes, with their budget.
 #[derive(Default)]
 struct Account {
     budget: Option<Arc<Budget>>,
@@ -105,7 +105,7 @@ impl Renditions {
         self.find(slot).unwrap_or_else(|| self.store(slot, Arc::new(render())))
     }
 
-    /// The rendition that is stored: this one, or that of a reader who was faster.
+    /// Stores a rendition. Returns the stored one, which may come from a faster reader.
     fn store<T: Send + Sync + 'static>(&self, slot: &Slot<T>, rendition: Arc<T>) -> Arc<T> {
         let mut account = self.account();
         if let Some(stored) = self.find(slot) {

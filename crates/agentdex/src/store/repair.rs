@@ -20,11 +20,11 @@ use super::{
 
 /// The place of the kind in a message.
 const KIND: usize = 4;
-/// The kind of a message that is passed over.
+/// Kind of a message to be skipped.
 const CANCELED: u8 = 1;
 
-/// Removes what sled makes again from the log of a copy: its snapshot, which may know pages that can't be read, and its
-/// configuration.
+/// Removes files of a copy that sled recreates from its log: its snapshot, which may refer to unreadable pages, and
+/// its configuration.
 pub(super) fn forget(directory: &Path) -> io::Result<()> {
     let store = directory.join(STORE);
     // sled counts the segments that are there as a whole.
@@ -68,7 +68,7 @@ pub(super) fn repair(directory: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Covers what can't be read between messages of a segment.
+/// Covers unreadable data between the messages of a segment.
 fn repair_segment(log: &Log<'_>, offset: u64, bytes: &[u8], number: u64) -> io::Result<()> {
     let mut place = SEGMENT_HEAD as usize;
     while let Some(next) = next_place(log, bytes, place, number) {
@@ -91,7 +91,7 @@ enum Next {
     Bad,
 }
 
-/// The place after a message; none at the end of the segment.
+/// Returns the place after a message, or `None` at the end of the segment.
 fn next_place(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> Option<Next> {
     bytes.get(place)?;
     match log.message(bytes, place, number) {
@@ -112,7 +112,7 @@ fn next_is_whole(log: &Log<'_>, bytes: &[u8], place: usize, number: u64) -> bool
         )
 }
 
-/// The head of a canceled message that reaches from one place of a segment to another; none where there is no room for one.
+/// Returns the head of a canceled message that covers a range of a segment, or `None` if the range is too small.
 fn cover(bytes: &[u8], from: usize, to: usize, number: u64) -> Option<Vec<u8>> {
     let hole = to - from;
     // The longer the number of bytes that follow, the fewer there are.

@@ -8,7 +8,7 @@ use std::{
 use super::write::Applied;
 use crate::{Error, Result};
 
-/// The outcome of one transaction.
+/// Outcome of a transaction.
 #[derive(Default)]
 pub(super) struct Reply(Mutex<State>);
 

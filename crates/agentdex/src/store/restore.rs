@@ -46,7 +46,7 @@ pub struct RestoredContent {
     pub in_namespaces: u64,
 }
 
-/// The size in bytes at which a batch is written.
+/// Size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Creates a store in an empty or missing directory. The store has a new epoch: positions in the original log are
@@ -129,7 +129,7 @@ fn make(
     })
 }
 
-/// Counts the records that their owner alone sees, and those that the members of a namespace see.
+/// Counts the records visible only to their owner, and those visible to the members of a namespace.
 fn count_restricted(tree: &sled::Db) -> Result<(u64, u64)> {
     let (mut private, mut in_namespaces) = (0, 0);
     for pair in tree.scan_prefix(layout::RECORDS) {
@@ -143,7 +143,7 @@ fn count_restricted(tree: &sled::Db) -> Result<(u64, u64)> {
     Ok((private, in_namespaces))
 }
 
-/// Fails where there is something in a directory.
+/// Fails if a directory is not empty.
 pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
     match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
@@ -165,7 +165,7 @@ pub(super) fn seal(directory: &Path, tree: &sled::Db, overlay: Overlay<'_>, stat
     Ok(())
 }
 
-/// A tree that is filled in batches.
+/// A tree being filled in batches.
 pub(super) struct Filling<'t> {
     tree: &'t sled::Db,
     batch: Batch,

@@ -19,7 +19,7 @@ use crate::{
     access::{Access, Grants, NamespaceNumber, Visibility},
 };
 
-/// The access to Things that aren't public, by id.
+/// Access to restricted Things, by id.
 #[derive(Debug, Default)]
 pub(super) struct Restricted {
     /// Number of Things in `known`. While it is 0, as in most stores, checking access takes no lock.

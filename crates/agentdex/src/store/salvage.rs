@@ -76,7 +76,7 @@ pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
     })
 }
 
-/// The copy of a directory that has the most records: as it is, with a log that is repaired, or without what sled makes again.
+/// Returns the copy with the most records: unmodified, with a repaired log, or without the files that sled recreates.
 fn best(directory: &Path) -> Result<CopiedDirectory> {
     let mut best: Option<(u64, CopiedDirectory)> = None;
     let mut reason = None;
@@ -108,12 +108,12 @@ fn best(directory: &Path) -> Result<CopiedDirectory> {
     best.map(|(_, copy)| copy).ok_or_else(|| Error::StoreDamaged { path: directory.to_owned(), found })
 }
 
-/// Leaves a copy as it is, but for what a power cut has left of the last writes.
+/// Removes only torn last writes from a copy.
 fn take_last_writes(copy: &Path) -> io::Result<()> {
     inspect::prepare(copy, &Seen::read(copy)?).and_then(Undo::forget)
 }
 
-/// The number of records that can be decoded.
+/// Counts the records that can be decoded.
 fn count(tree: &Tree) -> Result<u64> {
     let db = tree.db()?;
     let pairs = tree.pairs(&db, layout::RECORDS, layout::AFTER_RECORDS);
@@ -172,11 +172,11 @@ struct Salvage<'a> {
     from: &'a Tree,
     db: &'a sled::Db,
     filling: Filling<'a>,
-    /// The ids that there should be, by the log, and that weren't found yet.
+    /// Ids expected according to the log and not yet found.
     known: BTreeSet<String>,
-    /// The texts that are taken.
+    /// Positions of salvaged texts.
     texts: BTreeSet<Seq>,
-    /// The creations that the history doesn't list.
+    /// Creations not listed in the history.
     created: BTreeSet<Seq>,
     /// The records of documents with parts, and of parts.
     joined: Vec<(String, IVec, IVec)>,
@@ -184,7 +184,7 @@ struct Salvage<'a> {
 }
 
 impl Salvage<'_> {
-    /// Finds the first change of the part of the log that goes on to its end without a gap; none where there is none.
+    /// Returns the first change after the last gap of the log, or `None` if the log has no such part.
     fn find_log(&mut self, last: Seq) -> Result<Option<Seq>> {
         let (mut first, mut before) = (None, Seq::ZERO);
         for pair in self.from.pairs(self.db, layout::LOG, &layout::log_key(last.next())) {
@@ -299,7 +299,8 @@ impl Salvage<'_> {
         Ok(Ok(()))
     }
 
-    /// Takes the texts and the originals of declarations; those whose text is lost are left out, but for the served one.
+    /// Salvages the texts and originals of declarations. Declarations with a lost text are left out, except for the
+    /// served one.
     fn declarations(
         &mut self,
         id: &str,
@@ -375,7 +376,7 @@ impl Salvage<'_> {
         Ok(())
     }
 
-    /// Takes the log from a change on, and what is found by it.
+    /// Salvages the log from a change on, with all data belonging to it.
     fn log(&mut self, first: Option<Seq>, last: Seq) -> Result<()> {
         let Some(first) = first else { return Ok(()) };
         let mut restricted = BTreeMap::new();
@@ -406,7 +407,7 @@ impl Salvage<'_> {
         Ok(())
     }
 
-    /// Takes what isn't about records.
+    /// Salvages data other than records.
     fn others(&mut self) -> Result<()> {
         let proven = self.result.is_proven;
         let trail = AuditChain::ALL.map(|chain| (layout::audit_prefix(chain), true));
@@ -491,7 +492,7 @@ pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     Ok(revoked)
 }
 
-/// The entry of the audit trail about a key that is revoked by nobody who was authenticated.
+/// Creates the audit entry about a key revoked without an authenticated author.
 fn revocation(id: &str) -> AuditEntry {
     AuditEntry {
         at: Some(Timestamp::now()),

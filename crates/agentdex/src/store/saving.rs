@@ -9,10 +9,10 @@ use std::{
 
 use sled::IVec;
 
-/// The most bytes that are saved: a backup that is read too slowly ends.
+/// Maximum number of preserved bytes. A backup that is read too slowly fails.
 pub(super) const MOST_SAVED: usize = 256 * 1024 * 1024;
 
-/// Former values that commits save for the snapshot that is being read.
+/// Values preserved by commits for the current snapshot.
 #[derive(Default)]
 pub(super) struct Saving(Mutex<Option<Saved>>);
 

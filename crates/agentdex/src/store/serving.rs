@@ -20,7 +20,7 @@ use crate::{
     td::{self, Document, Identity, Strictness, merge_patch},
 };
 
-/// A text that a declaration brings.
+/// A new text of a declaration.
 pub(super) struct Brought {
     pub by: Declarer,
     pub version: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct Next {
     pub brought: Option<Brought>,
 }
 
-/// The base of a text that isn't stored yet: the latest.
+/// Base of a text that is not stored yet, later than any position.
 pub(super) const UNSTORED: Seq = Seq(u64::MAX);
 
 /// Returns the keys under which a description is found. Every change of a Thing repeats them, so keys longer than the
@@ -91,7 +91,7 @@ impl Applier<'_> {
         Ok(Next { text, capabilities, access, expiry, declarations, edits, brought })
     }
 
-    /// Makes a record what it is to be. There is no change in the log where nothing that is served changes.
+    /// Stores the new state of a record. Appends a change only if the served text changes.
     pub(super) fn serve(&mut self, id: &str, live: &Found<'_>, next: Next, actor: Option<String>) -> Result<Outcome> {
         self.remark_on_conflicts(id, live, &next)?;
         let Next { text, capabilities, access, expiry, mut declarations, edits, brought } = next;
@@ -195,7 +195,7 @@ impl Applier<'_> {
         Ok(if has_other_versions { Outcome::VersionsUpdated(seq) } else { Outcome::Renewed(seq) })
     }
 
-    /// Changes whose a record with declarations is, and who sees it.
+    /// Changes the owner and visibility of a record with declarations.
     pub(super) fn serve_to(
         &mut self,
         id: &str,
@@ -250,7 +250,7 @@ impl Applier<'_> {
         Ok(value::Entry::decode(seq, &entry)?.change().is_some_and(|change| change.kind == ChangeKind::Created))
     }
 
-    /// Leaves the text that was served, which a declaration may still need.
+    /// Releases the text served before, which a declaration may still need.
     fn leave_served(&mut self, id: &str, old: &StoredRecord<'_>, is_needed: bool) -> Result<()> {
         if !is_needed {
             return self.leave_text(id, old);
@@ -261,7 +261,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Drops what a record that is removed was declared by.
+    /// Drops the declarations of a removed record.
     pub(super) fn drop_declarations(&mut self, id: &str, record: &StoredRecord<'_>) -> Result<()> {
         if !record.has_original() && record.declarations.is_empty() {
             return Ok(());
@@ -297,13 +297,13 @@ impl Brought {
     }
 }
 
-/// The versions of a record that aren't served, each with its text and its original.
+/// Returns the versions of a record that aren't served, with the digests of their texts and originals.
 fn unserved(declarations: &Declarations) -> BTreeMap<Option<&str>, (Digest, Option<Digest>)> {
     let others = declarations.0.iter().skip(1).filter(|one| one.by == Declarer::Itself);
     others.map(|one| (one.version.as_deref(), (one.text, one.original))).collect()
 }
 
-/// The text and the capability keys of a description with edits; none where that would be no valid description.
+/// Returns the text and the capability keys of a description with edits, or `None` if the result is invalid.
 fn edited(id: &str, base: &str, patch: &str) -> Option<(String, Vec<String>)> {
     let document = Document::parse(merge_patch::apply(base, patch).ok()?.as_bytes()).ok()?;
     let admission = td::admit(document, Identity::Addressed(id), Strictness::Lenient).ok()?;
@@ -311,7 +311,7 @@ fn edited(id: &str, base: &str, patch: &str) -> Option<(String, Vec<String>)> {
     Some((admission.thing.into_text(), capabilities))
 }
 
-/// True if all who see a record with one access see it with another, too.
+/// True if every caller admitted by one access is also admitted by the other.
 pub(super) fn is_within(one: &Access, other: &Access) -> bool {
     match other.visibility {
         Visibility::Public => true,

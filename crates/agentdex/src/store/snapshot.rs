@@ -14,26 +14,26 @@ use super::{
 };
 use crate::{Error, Result, change::Seq};
 
-/// Maximum number of keys that one step reads while commits wait.
+/// Maximum number of keys read per step, while commits wait.
 const STEP_KEYS: usize = 256;
-/// Bytes of values after which a step ends, so that commits don't wait longer.
+/// Size of the values in bytes after which a step ends, which bounds the delay of commits.
 const STEP_BYTES: usize = 1024 * 1024;
 
 /// All keys and values of the tree at a single moment, ascending by key.
 pub struct Snapshot {
     view: Arc<View>,
-    /// The end of the log at that moment.
+    /// End of the log at that moment.
     last: Seq,
     /// Number of records at that moment.
     records: u64,
     read: vec::IntoIter<(IVec, IVec)>,
     is_done: bool,
-    /// True to pass over what can't be read.
+    /// True to skip unreadable data.
     passes_over: bool,
 }
 
 impl Snapshot {
-    /// Begins one. No commit may be under way.
+    /// Starts a snapshot. The caller must hold the committer's lock.
     pub(super) fn begin(view: Arc<View>, last: Seq, records: u64) -> Result<Snapshot> {
         let mut saving = view.saving.lock();
         if saving.is_some() {
@@ -44,7 +44,7 @@ impl Snapshot {
         Ok(Snapshot { view, last, records, read: Vec::new().into_iter(), is_done: false, passes_over: false })
     }
 
-    /// The same without what can't be read, which is an error otherwise.
+    /// Skips unreadable data, which is an error by default.
     pub(super) fn passing_over_damage(self) -> Snapshot {
         // Taken apart it would end.
         let mut snapshot = self;

@@ -12,32 +12,32 @@ use std::{
 
 use crate::Error;
 
-/// Bytes that stay free on large disks: for pages that sled writes again, the search index, and what others write
+/// Reserve on large disks in bytes: for pages rewritten by sled, the search index, and writes of other programs
 /// between the check and the flush.
 const RESERVE: u64 = 64 * 1024 * 1024;
-/// On smaller ones this share of the whole.
+/// Reserve on smaller disks, as a divisor of their size.
 const SHARE: u64 = 8;
-/// The share of the reserve that is left to writes that take away.
+/// Divisor of the reserve: only removals and restrictions of access may use its last quarter.
 const TAKING_AWAY: u64 = 4;
 /// Maximum disk space in bytes for each byte of a write: its text, its log entry, and the pages that they are in.
 const GROWTH: u64 = 8;
 
-/// The file system that has the data directory.
+/// File system with the data directory.
 #[derive(Debug)]
 pub(super) struct Space {
     directory: PathBuf,
-    /// The bytes of a write that was refused and that none as large was taken after.
+    /// Size of the last refused write, as long as no write of that size has been accepted since.
     refused: AtomicU64,
 }
 
-/// The room for the writes of one commit.
+/// Space for the writes of a commit.
 #[derive(Debug)]
 pub(super) struct Room<'s> {
     space: &'s Space,
-    /// The bytes that the file system has; 0 where it doesn't tell.
+    /// Size of the file system in bytes; 0 if unknown.
     total: u64,
     free: u64,
-    /// The bytes that are taken.
+    /// Number of bytes already reserved.
     taken: u64,
 }
 

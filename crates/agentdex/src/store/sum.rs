@@ -22,8 +22,8 @@ impl Digest {
     }
 }
 
-/// The sum of the digests of keys with what is under them, in whatever order: of those pairs that can't be made again from
-/// others.
+/// Order-independent checksum: the sum of the digests of keys with their values, for keys that can't be reconstructed
+/// from others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum(pub u128);
 

@@ -22,7 +22,7 @@ use super::recovery::{names, put};
 const BLOBS: &str = "blobs";
 const KEPT_BLOBS: &str = "blobs.kept";
 
-/// The files that sled writes to.
+/// Files written by sled.
 pub(super) struct DataFiles {
     log: File,
     blobs: PathBuf,
@@ -82,7 +82,7 @@ impl DataFiles {
     }
 }
 
-/// The large pages that are there by their second names alone.
+/// Returns the names of large pages that exist only under their second name.
 pub(super) fn removed_blobs(store: &Path) -> io::Result<Vec<String>> {
     let present: BTreeSet<String> = names(&store.join(BLOBS))?.into_iter().collect();
     Ok(names(&store.join(KEPT_BLOBS))?.into_iter().filter(|name| !present.contains(name)).collect())

@@ -17,14 +17,14 @@ use super::{
     witness::Seen,
 };
 
-/// The folder of a copy that is opened, in the data directory.
+/// Folder of the copies to try, within the data directory.
 const TRIED: &str = "store.tried";
 
-/// Keeps what the recovery of a store will overwrite, and takes from its log what a power cut has left of the last commit, if
-/// there is such. Nobody may have it open.
+/// Preserves data that the recovery of a store would overwrite, and removes a torn last commit after a power failure
+/// from its log. The store must not be open.
 ///
 /// # Errors
-/// It can't be kept, or the log can't be written.
+/// Failures to preserve the data or to write the log.
 pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) -> bool) -> io::Result<Undo> {
     let tried = directory.join(TRIED);
     remove_folder(&tried)?;
@@ -65,7 +65,7 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
 struct Way {
     /// True if large pages that were removed get their files back.
     puts_back: bool,
-    /// The position at which the log ends.
+    /// Position at which the log ends.
     end: Option<i64>,
 }
 

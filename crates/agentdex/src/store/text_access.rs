@@ -37,7 +37,7 @@ impl TextAccess {
         grants.see(&self.access) && (grants.own(&self.access) || self.also.iter().all(is_member))
     }
 
-    /// The access after the agent's access has become another one.
+    /// Returns the access after a change of the agent's access.
     pub(super) fn narrowed(mut self, by: &Access) -> TextAccess {
         match (self.access.visibility, by.visibility) {
             (Visibility::Public, _) => by.clone().into(),
@@ -118,7 +118,7 @@ impl TextAccess {
         }
     }
 
-    /// The widest access of the agent with which this text may be served.
+    /// Returns the widest access of the agent with which this text may be served.
     pub(super) fn within(&self, access: &Access) -> Access {
         let is_in_reach = access.is_public() || access.number == self.access.number;
         match self.access.visibility {

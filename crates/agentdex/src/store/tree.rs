@@ -26,18 +26,18 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Former values of the keys of a batch that isn't durable yet; none: the key had no value.
+/// Previous values of keys in a batch that is not yet durable; `None` means the key didn't exist.
 pub(super) type Before = BTreeMap<IVec, Option<IVec>>;
 
-/// The longest key in bytes that the end of a damaged page is looked for with.
+/// Maximum length in bytes of keys for finding the end of a damaged page.
 const LONGEST_KEY: usize = 2048;
-/// Bytes that no key has behind a page's last one.
+/// Suffix greater than any key after the last key of a page.
 const HIGHEST: [u8; 16] = [u8::MAX; 16];
 
 /// Maximum time that a close waits for readers.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Keys and values, and where it was stopped.
+/// Keys and values, with the key at which the scan stopped.
 pub(super) type Scan = (Vec<(IVec, IVec)>, Option<IVec>);
 
 /// The open database, and the claim that this process has its directory open. They are closed in this order.
@@ -58,7 +58,7 @@ impl std::ops::Deref for Open {
 pub(super) struct Tree {
     db: RwLock<Option<Arc<Open>>>,
     undurable: RwLock<Before>,
-    /// Number of batches that have become durable. Reads saw one state if it is the same before and after them.
+    /// Number of durable batches. If it is the same before and after some reads, they saw a consistent state.
     generation: AtomicU64,
     /// Unreadable parts of the tree.
     pub damage: Damage,
@@ -191,7 +191,7 @@ fn count_towards_cache(db: &sled::Db, key: &[u8], started: Instant) -> Result<()
     Ok(())
 }
 
-/// Locks are held for a few instructions that can't panic half-way, so a poisoned one is sound.
+/// Locks for reading. Locks are held for a few instructions that can't panic halfway, so a poisoned lock is sound.
 pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -205,10 +205,10 @@ pub(super) struct Pairs<'t> {
     damage: &'t Damage,
     db: &'t sled::Db,
     pairs: sled::Iter,
-    /// The key from which the next pair is looked for.
+    /// Key from which the next pair is searched.
     next: IVec,
     end: IVec,
-    /// False to end with an error where a page can't be read.
+    /// True to skip unreadable pages, false to end with an error.
     passes_over: bool,
 }
 
@@ -259,8 +259,8 @@ impl Iterator for Pairs<'_> {
     }
 }
 
-/// The first key behind the page that a key is on which can't be read; at most `end`. Nothing tells where a page ends, so it
-/// is looked for byte by byte, until `is_readable` says nothing more.
+/// Returns the first key after the unreadable page of a key, up to `end`. Nothing marks the end of a page, so it is
+/// searched byte by byte until `is_readable` returns `None`.
 fn first_readable(key: &[u8], end: &IVec, is_readable: impl Fn(&[u8]) -> Option<bool>) -> IVec {
     let try_key = |candidate: &[u8]| match candidate {
         _ if candidate >= &**end => Some(true),
@@ -305,7 +305,7 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> sled::Result<T>) -> Result<T> {
     }
 }
 
-/// A read of the tree that failed.
+/// Creates the error for a failed read of the tree.
 pub(super) fn reading(source: sled::Error) -> Error {
     match is_damage(&source) {
         true => layout::unreadable(source.into()),
@@ -313,8 +313,8 @@ pub(super) fn reading(source: sled::Error) -> Error {
     }
 }
 
-/// True for an error that is for what the files have, and not for a disk that is full, a right that is missing or a file too
-/// many.
+/// True if the error is about the content of files, rather than about a full disk, missing permissions, or too many
+/// open files.
 fn is_damage(error: &sled::Error) -> bool {
     use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     match error {

@@ -36,15 +36,15 @@ use crate::{
     change::{ChangeKind, DeletionReason, Seq, Timestamp},
 };
 
-/// The format that is upgraded.
+/// Format before the upgrade.
 const FROM: u32 = 3;
 /// The folder of the tree while it is made.
 const MADE: &str = "store.upgrade";
-/// The folder of the one before, where two folders can't be exchanged at once.
+/// Folder of the previous store, if two folders can't be exchanged atomically.
 const BEFORE: &str = "store.format-3";
 /// The member of the Thing of a part, in texts of format 3, with the id of the Thing of the document.
 const PART_OF: &str = "agentdex:partOf";
-/// The size in bytes at which a batch is written.
+/// Size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// True if a tree is one of the format before.
@@ -81,7 +81,7 @@ pub(super) fn upgrade(directory: &Path, old: sled::Db, options: &Options) -> Res
     open_tree(directory, options)
 }
 
-/// Removes what an upgrade has left. To be called by who holds the lock of the store.
+/// Removes leftovers of an upgrade. The caller must hold the lock of the store.
 pub(super) fn clean(directory: &Path) {
     for folder in [MADE, BEFORE] {
         if let Err(error) = remove(&directory.join(folder)) {
@@ -90,7 +90,7 @@ pub(super) fn clean(directory: &Path) {
     }
 }
 
-/// Puts the new tree in the place of the old one.
+/// Replaces the old tree by the new one.
 fn replace(directory: &Path) -> io::Result<()> {
     let (store, made, before) = (directory.join(STORE), directory.join(MADE), directory.join(BEFORE));
     let exchange = rustix::fs::RenameFlags::EXCHANGE;
@@ -124,23 +124,23 @@ fn writing(source: sled::Error) -> Error {
 
 /// The state of an id in the log, as far as it was read.
 struct Known {
-    /// The position of the creation of its present life; 0 where the log doesn't have that.
+    /// Position of the creation of its present life; 0 if it is not in the log.
     life: Seq,
     access: Access,
-    /// The last entry in which not everybody saw it.
+    /// Last entry in which the Thing was restricted.
     restricted: Option<Seq>,
 }
 
-/// The content of the old tree, as it becomes that of the new one.
+/// Content of the old tree, as it is converted to the new one.
 struct Upgrade<'o> {
     old: &'o sled::Tree,
     claimed: BTreeMap<Namespace, (NamespaceNumber, Timestamp)>,
     namespaces: BTreeMap<NamespaceNumber, NamespaceRecord>,
-    /// The numbers of namespaces that only accesses name.
+    /// Numbers of namespaces named only in accesses.
     unclaimed: BTreeMap<Namespace, NamespaceNumber>,
     ids: HashMap<String, Known>,
-    /// The documents of records that say that they are parts, by the seqs of their texts; none where its Thing isn't there, or is
-    /// another's.
+    /// Documents of records whose texts declare them as parts, by the positions of the texts; `None` if the
+    /// document's Thing doesn't exist or has another owner.
     parts: BTreeMap<Seq, Option<String>>,
     /// The ids of parts by document.
     documents: BTreeMap<String, Vec<String>>,
@@ -170,7 +170,7 @@ impl<'o> Upgrade<'o> {
         Ok(upgrade)
     }
 
-    /// Finds the records whose texts say that they are parts of a document.
+    /// Finds the records whose texts declare them as parts of a document.
     fn find_parts(&mut self) -> Result<()> {
         for pair in self.old.scan_prefix(layout::RECORDS) {
             let (key, value) = pair.map_err(reading)?;
@@ -220,7 +220,7 @@ impl<'o> Upgrade<'o> {
         number
     }
 
-    /// An access of format 3 that was given at the earliest at a moment.
+    /// Converts an access of format 3 that was given at `earliest` or later.
     fn access(&mut self, mut access: Access, earliest: Timestamp) -> Access {
         let Some(name) = &access.namespace else { return access };
         let claimed = self.claimed.get(name).filter(|(_, created)| earliest >= *created).map(|(number, _)| *number);
@@ -370,7 +370,7 @@ impl<'o> Upgrade<'o> {
     }
 }
 
-/// A text without the member that says of which document it is a part.
+/// Removes the member with the documents of a part from a text.
 fn without_part_of(stored: &[u8]) -> Result<IVec> {
     let nothing = serde_json::json!({ PART_OF: null }).to_string();
     let without = crate::td::merge_patch::apply(value::text(stored)?, &nothing)?;
@@ -384,7 +384,7 @@ fn is_same(one: &Access, other: &Access) -> bool {
 
 /// An entry of format 3.
 struct Old {
-    /// Its content isn't set yet.
+    /// Entry whose content is not yet set.
     entry: Entry,
     change: ChangeEntry,
 }

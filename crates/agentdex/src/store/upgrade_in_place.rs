@@ -25,9 +25,9 @@ use crate::{
     change::{ChangeKind, Seq},
 };
 
-/// The format that is upgraded.
+/// Format before the upgrade.
 const FROM: u32 = 4;
-/// The size in bytes at which a batch is written.
+/// Size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// True if a tree is one of the format before, or was being upgraded.
@@ -37,12 +37,12 @@ pub(super) fn is_due(tree: &sled::Tree) -> Result<bool> {
         || state(tree)?.is_some_and(|state| !state.is_done))
 }
 
-/// The state of the upgrade of a tree, where it was upgraded.
+/// Returns the state of a tree's upgrade, if it was upgraded.
 pub(super) fn state(tree: &sled::Tree) -> Result<Option<UpgradeState>> {
     tree.get(layout::UPGRADE_KEY).map_err(reading)?.map(|bytes| UpgradeState::decode(&bytes)).transpose()
 }
 
-/// Makes a tree one of this format. What of it can't be read stays as it is.
+/// Upgrades a tree to this format. Unreadable data is left unchanged.
 pub(super) fn upgrade(directory: &Path, db: &sled::Db) -> Result<()> {
     let tree = Tree::new(db.clone(), Held::new(directory));
     let state = db.get(layout::STATE_KEY).map_err(reading)?;
@@ -125,7 +125,7 @@ impl Upgrade<'_> {
         Ok(StoredRecord { declarations: &declarations, ..*record }.encode())
     }
 
-    /// The narrowest access that the log shows for each of the declared texts since it was stored.
+    /// Returns, for each declared text, the narrowest access in the log since it was stored.
     fn accesses(
         &self,
         id: &str,
@@ -161,8 +161,8 @@ impl Upgrade<'_> {
         Ok(accesses)
     }
 
-    /// The access of a text that a document declares: no wider than that of the document. Of one that can't be read, nobody but the
-    /// owner is shown it.
+    /// Returns the access of a text declared by a document: no wider than that of the document. If the document can't
+    /// be read, only the owner may read the text.
     fn as_of_document(&self, declaration: &Declaration, shown: TextAccess) -> Result<TextAccess> {
         let Some(document) = declaration.document() else { return Ok(shown) };
         let Some(document) = self.tree.get(&layout::record_key(document))? else { return Ok(shown) };

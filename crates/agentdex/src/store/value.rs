@@ -18,11 +18,11 @@ const HAS_ORIGINAL: u8 = 2;
 const IS_CREATION: u8 = 4;
 const HAS_ACCESS: u8 = 8;
 const HAS_PARTS: u8 = 16;
-/// The tags of what few records have.
+/// Tags of rarely used parts.
 pub(super) const DECLARATIONS_OF_FORMAT_4: u8 = 1;
 const EDITS: u8 = 2;
 const DECLARATIONS: u8 = 3;
-/// The kinds of entries that are no change of a record.
+/// Kinds of entries that are not changes of records.
 const MEMBERSHIP: u8 = 5;
 const DECLARATION: u8 = 6;
 
@@ -65,12 +65,12 @@ impl State {
     }
 }
 
-/// The way a store came from another one.
+/// Way in which a store was created from another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OriginKind {
     /// From a backup.
     Restored = 1,
-    /// From what could be read of a damaged one.
+    /// From the readable data of a damaged store.
     Salvaged = 2,
     /// By files that were put back.
     RolledBack = 3,
@@ -103,7 +103,7 @@ impl Origin {
     }
 }
 
-/// The content of `m/upgrade`: an upgrade from format 4, and what the store was before.
+/// Content of `m/upgrade`: an upgrade from format 4, and the previous state of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UpgradeState {
     /// Number of the last commit before the upgrade.
@@ -241,7 +241,7 @@ impl<'a> StoredRecord<'a> {
     }
 }
 
-/// The block of strings that [`StoredRecord`] and [`Entry`] keep capability keys as.
+/// Encodes the block of strings that holds capability keys in [`StoredRecord`] and [`Entry`].
 pub(super) fn block_of(strings: &[String]) -> Vec<u8> {
     let mut block = Vec::with_capacity(strings.iter().map(|string| 4 + string.len()).sum());
     for string in strings {
@@ -287,7 +287,7 @@ pub(super) fn decode_access(bytes: &[u8]) -> Result<Access> {
     Ok(Access { owner, visibility, namespace, number })
 }
 
-/// The text that lies under a seq.
+/// Decodes the text stored under a position.
 pub(super) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| corrupt())
 }
@@ -382,11 +382,11 @@ pub(super) struct Entry {
 /// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A record is another one.
+    /// A change of a record.
     Change(Box<ChangeEntry>),
     /// A namespace has other members.
     Membership(MembershipEntry),
-    /// A record of this id got a text that isn't served.
+    /// A text was stored for the record with this id without being served.
     Declaration(String),
 }
 
@@ -415,7 +415,7 @@ pub(super) struct MembershipEntry {
 /// The description in a log entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Body {
-    /// A deletion has none.
+    /// No text, as for a deletion.
     None,
     /// The TD of a creation, or the merge patch of an update.
     Text(String),

@@ -29,7 +29,7 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
-/// The tree, and what goes with it in memory.
+/// Tree with its in-memory state.
 pub(super) struct View {
     pub tree: Arc<Tree>,
     pub epoch: Epoch,

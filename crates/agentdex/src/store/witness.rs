@@ -37,15 +37,15 @@ use crate::{
 
 /// The file, in the data directory.
 pub(super) const FILE: &str = "witness";
-/// The room of a slot: what disks write at once.
+/// Size of a slot, which disks write at once.
 const SLOT_BYTES: usize = 4096;
 const MAGIC: &[u8; 8] = b"agentdx1";
-/// The bytes of a slot that have a digest.
+/// Number of bytes of a slot covered by the digest.
 const SIGNED: usize = 73;
-/// The time that a commit may wait for its slot.
+/// Maximum delay of recording a commit.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The last commit that was durable when it was written.
+/// Last durable commit at the time of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     pub epoch: Epoch,
@@ -80,7 +80,7 @@ impl Slot {
         bytes
     }
 
-    /// A slot with the number of its write; none for what is no slot, or a damaged one.
+    /// Decodes a slot with the number of its write. Returns `None` for an invalid or damaged slot.
     fn decode(bytes: &[u8]) -> Option<(u64, Slot)> {
         let (signed, rest) = bytes.split_at_checked(SIGNED)?;
         if !signed.starts_with(MAGIC) || !rest.starts_with(&Digest::of(signed).0) {
@@ -98,7 +98,7 @@ impl Slot {
         Some((number(8)?, slot))
     }
 
-    /// The slot of a file that was written last, with the number of that write and its place.
+    /// Returns the slot written last, with the number of its write and its index.
     fn last(bytes: &[u8]) -> Option<(u64, Slot, u64)> {
         let slots = bytes.chunks(SLOT_BYTES).zip(0..2);
         let slots = slots.filter_map(|(bytes, place)| Slot::decode(bytes).map(|(write, slot)| (write, slot, place)));
@@ -111,7 +111,7 @@ impl Slot {
 pub(super) enum Seen {
     /// There is no such file.
     Missing,
-    /// None of its slots can be read.
+    /// All slots are unreadable.
     Damaged,
     Slot(Slot),
 }
@@ -136,8 +136,8 @@ impl Seen {
     }
 }
 
-/// Fails if a store isn't what its witness saw, or what it says of itself: `sum` reads that of what is there. The witness may
-/// have seen it before it was upgraded.
+/// Fails if a store doesn't match its witness or its own state. `sum` computes the checksum of its content. The
+/// witness may have been written before an upgrade.
 pub(super) fn judge(
     directory: &Path,
     seen: &Seen,
@@ -164,7 +164,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// The error for a store that has come less far than its witness saw.
+/// Returns the error for a store that ends before the state recorded by its witness.
 pub(super) fn behind(directory: &Path, slot: &Slot, commit: u64, last: Seq) -> Error {
     Error::StoreBehind {
         path: directory.to_owned(),
@@ -174,11 +174,11 @@ pub(super) fn behind(directory: &Path, slot: &Slot, commit: u64, last: Seq) -> E
     }
 }
 
-/// The witness of a store that is open.
+/// Witness of an open store.
 #[derive(Debug)]
 pub(super) struct Witness {
     path: PathBuf,
-    /// The last commit that is durable and not written yet.
+    /// Last durable commit that is not yet written.
     durable: Mutex<Durable>,
     wakes: Condvar,
     /// Held while a slot is written. Taken after the lock of the committer, never before.
@@ -194,9 +194,9 @@ struct Durable {
 #[derive(Debug)]
 struct Written {
     file: File,
-    /// The slot that was written last: 0 or 1.
+    /// Index of the slot written last: 0 or 1.
     place: u64,
-    /// The number of that write.
+    /// Number of that write.
     write: u64,
 }
 

@@ -424,7 +424,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The same with another seq.
+    /// Returns the outcome with another position.
     pub(super) fn at(self, seq: Seq) -> Outcome {
         match self {
             Outcome::Created(_) => Outcome::Created(seq),

@@ -44,7 +44,7 @@ fn put(id: &str, title: &str, version: &str, original: bool) -> Write {
     Write { id: id.to_owned(), precondition: Precondition::Any, operation, actor: None }
 }
 
-/// A store of agents with a private version and a public one, the first of which was public for some.
+/// Fills a store with agents that have a private and a public version; the first version was public for some.
 fn fill(directory: &Path) {
     let store = Store::open(directory, Options::default()).unwrap();
     for number in 0..AGENTS {
@@ -100,7 +100,7 @@ fn downgrade(directory: &Path) {
     super::super::witness::Witness::open(directory, &seen, slot).unwrap();
 }
 
-/// Asserts that versions have the access that the log shows.
+/// Asserts that versions have the access recorded in the log.
 fn assert_upgraded(directory: &Path) {
     let store = Store::open(directory, Options::default()).unwrap();
     for number in 0..AGENTS {
@@ -175,7 +175,7 @@ fn store_that_is_older_than_its_witness_is_not_upgraded() {
     assert_eq!(db.get(layout::FORMAT_KEY).unwrap().unwrap(), FROM.to_be_bytes());
 }
 
-/// Two documents that declare a part, the first of which can't be read.
+/// Fills a store with two documents that declare a part, the first of which is unreadable.
 fn fill_with_part_of_damaged_document(directory: &Path) {
     let store = Store::open(directory, Options::default()).unwrap();
     for document in ["urn:one", "urn:two"] {
