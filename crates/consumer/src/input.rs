@@ -291,7 +291,8 @@ pub(super) fn of_message(
     Ok(Input { parts: media, ..checked })
 }
 
-/// Puts a prompt before the message to the agent that is among some members; `None` if no member is one by its name.
+/// Puts a prompt before the message to the agent, which is one of the members. Returns `None` if no member has a name
+/// that indicates a message.
 fn with_prompt(schema: &Value, data: &Value, prompt: &str) -> Option<Value> {
     let members = data.as_object()?;
     let is_given = |name: &str| members.get(name).is_some_and(Value::is_string);

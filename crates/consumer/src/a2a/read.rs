@@ -108,7 +108,7 @@ impl Task {
         })
     }
 
-    /// The answer that a task is: its artifacts, and last, as in a stream, what the agent says of them.
+    /// Converts the task to a reply: its artifacts, followed by the agent's message, as in a stream.
     pub(super) fn into_reply(self) -> Reply {
         let said = self.said().cloned().unwrap_or_default().parts.into_iter();
         let artifacts = self.artifacts.into_iter().map(Part::Artifact);
