@@ -1,6 +1,7 @@
 //! Code, messages, help texts and documents use the words of the field: private words don't come back.
 //!
-//! Words that are private in names only, such as `sight`, are in [`names`], patterns of sentences in [`patterns`]. `--help` and the OpenAPI document are generated from comments and texts of the sources.
+//! Words that are private in names only, such as `sight`, are in [`names`], patterns of sentences in [`patterns`].
+//! `--help` and the OpenAPI document are generated from comments and texts of the sources.
 
 mod names;
 mod patterns;
