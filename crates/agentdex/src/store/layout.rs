@@ -1,46 +1,74 @@
-//! The keys of the one tree, and what is under them; [`super::value`] encodes it.
+//! Keys of the tree and layout of their values, encoded by [`super::value`].
 //!
-//! | key | value | |
+//! | key | value | content |
 //! |---|---|---|
-//! | `m/format` | version: u32 | the version of this table, [`FORMAT_VERSION`] |
-//! | `m/epoch` | epoch: u64 | drawn when the store was created |
-//! | `m/registry` | uuid: 16 bytes | drawn when the store was created |
-//! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | the end of the log; how many records there are, expired ones included; how many entries the log has; how many batches were written; the [sum](super::sum::Sum) of what counts; how many numbers namespaces were given |
-//! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | where the store came from: 1 restored from a backup, 2 salvaged, 3 put back, of which epoch and position |
-//! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | the upgrade from format 4: the number of the last commit before it, the sum of then, and whether all records are written again |
-//! | `m/audit` | JSON | by chain of the audit trail: number, ordinal and hash of the last entry that was dropped |
-//! | `m/clock` | seq: u64, moment: i64 | the time that the log was set back to by hand, after the entry of that seq |
-//! | `r/<id>` | flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original: 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest | a record; life: the seq of its creation, 0 if that is not known; flags: 1 has an expiry, 2 has an original (else there is no digest of it), 4 its last change is its creation, 16 its document has parts, 8 has an access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and where there is one its number: u64; parts: tag: u8, block; tags: 2 the digest of its edits; 3 its [declarations](super::declaration), the served one first: by: string (the id of a document, empty for itself), version: string, seq that its text and original lie under: u64, digest of the text: 16 bytes, 1 and the digest of its original or 0, format: string, members: block of tag: u8 and block, of which unknown ones stay as they are; tags: 1 the [access of its text](super::text_access) where it isn't that of the record: access: block, numbers of further namespaces: u64 each |
-//! | `t/<seq>` | the TD | the text of the record whose seq it is, of its declarations, and of a creation in the log |
-//! | `o/<seq>` | format: string, media type, and where there are any a zero byte and the options of the import in JSON: string, document: rest | what the record, or the declaration, whose seq it is was converted from |
-//! | `i/<id>` | as it was given | metadata of a record with an original, until that changes |
-//! | `u/<id>` | access: block, merge patch: rest | edits by hand of what was imported, over the text of its declaration, and who saw the record when they were made |
-//! | `d/<id>` | block of strings | the ids of the parts that the document of a Thing declares, ascending; they can be made again from the records |
-//! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | its expiry, apart so that a keep-alive writes a few bytes; flags: 1 has a ttl, 2 has a moment |
-//! | `x/<moment><id>` | – | the expiries by moment |
-//! | `l/<seq>` | kind: u8, body: u8, previous: u64, at: i64, arrival: i64, life: u64, id: string, actor: string, capability keys before and after: blocks of strings, access before and after: blocks, text: rest | a change; kind: 0 created, 1 updated, 2 removed, 3 expired, 4 its source is gone; plus 8: it has accesses; previous: the seq of the entry before it; arrival: the clock when it came, which `at` may be ahead of; life: of deletions alone, the life that ends; body: 0 none, 1 `text` is the merge patch, 2 the TD is at `t/<seq>` |
-//! | `l/<seq>` | kind: u8 (5), body: u8 (0), previous: u64, at: i64, arrival: i64, number: u64, actor: string, joined and left: blocks of strings | owners that have become members of a namespace, and that no longer are |
-//! | `l/<seq>` | kind: u8 (6), body: u8 (0), previous: u64, at: i64, arrival: i64, actor: string, id: string | a record got a text, under this seq, that isn't served; no reader gets it |
-//! | `h/<id>` 0 `<seq>` | – | the changes by Thing, without the creation of a record that is as it was created |
-//! | `a/<number>` | JSON | an entry of the audit trail about a change of a Thing, or of an older version; numbers are u64 |
-//! | `b/<chain>/<number>` | JSON | an entry of one of the other [chains](super::audit) of the audit trail, which have the same numbers |
-//! | `v/<id>` | seq: u64 | the last entry of the log in which not everybody saw the Thing; it goes with that entry |
-//! | `n/p/<follower>` | epoch: u64, seq: u64 | this node alone: the position of a follower |
-//! | `n/s/<name>` | as it was given | this node alone: a session of a network follower |
-//! | `n/q/<name>` | as it was given | this node alone: a saved query that has no owner |
-//! | `n/q/<owner>` 0 `<name>` | as it was given | this node alone: a saved query; names of owners have no zero byte |
-//! | `n/k/<id>` | as it was given | this node alone: an API key |
-//! | `n/n/<number>` | JSON | a namespace: its name and owner, who was a member from which position until which, and where it was given up; numbers are u64 |
+//! | `m/format` | version: u32 | version of this layout, [`FORMAT_VERSION`] |
+//! | `m/epoch` | epoch: u64 | generated when the store was created |
+//! | `m/registry` | uuid: 16 bytes | generated when the store was created |
+//! | `m/state` | last seq: u64, records: u64, entries: u64, commit: u64, sum: u128, namespaces: u64 | end of the log; number of records, including expired ones; number of log entries; number of batches written; [checksum](super::sum::Sum) over the keys that count; number of namespace numbers assigned |
+//! | `m/origin` | kind: u8, epoch: u64, last seq: u64 | origin of the store: 1 restored from a backup, 2 salvaged, 3 rolled back; with the epoch and the end of the original log |
+//! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | upgrade from format 4: number of the last commit before it, checksum at that time, and whether all records have been rewritten |
+//! | `m/audit` | JSON | by chain of the audit trail: number, ordinal, and hash of the last dropped entry |
+//! | `m/clock` | seq: u64, moment: i64 | time to which the log was reset by hand, after the entry at `seq` |
+//! | `r/<id>` | see below | a record |
+//! | `t/<seq>` | TD | text of the record with this seq, of a declaration, or of a creation in the log |
+//! | `o/<seq>` | format: string, media type (and a zero byte and the JSON of the import options, if there are any): string, document: rest | original of the record or declaration with this seq |
+//! | `i/<id>` | as given | metadata of a record with an original, until that changes |
+//! | `u/<id>` | access: block, merge patch: rest | edits by hand on top of the declared text, and the access to the record when they were made |
+//! | `d/<id>` | block of strings | ids of the parts declared by the document of a Thing, ascending; can be reconstructed from the records |
+//! | `e/<id>` | flags: u8, ttl: u64, expires: i64 | expiry, stored separately so that a renewal writes only a few bytes; flags: 1 has a ttl, 2 has a moment |
+//! | `x/<moment><id>` | – | expiries by moment |
+//! | `l/<seq>` | see below | an entry of the log |
+//! | `h/<id>` 0 `<seq>` | – | history: changes by Thing, except for the creation of a record that has not changed since |
+//! | `a/<number>` | JSON | audit entry about a change of a Thing, or of an older version; numbers are u64 |
+//! | `b/<chain>/<number>` | JSON | audit entry of another [chain](super::audit); all chains share the numbering |
+//! | `v/<id>` | seq: u64 | last log entry at which the Thing was restricted; dropped together with that entry |
+//! | `n/p/<follower>` | epoch: u64, seq: u64 | node-local: position of a follower |
+//! | `n/s/<name>` | as given | node-local: session of a network follower |
+//! | `n/q/<name>` | as given | node-local: saved query without an owner |
+//! | `n/q/<owner>` 0 `<name>` | as given | node-local: saved query; names of owners contain no zero byte |
+//! | `n/k/<id>` | as given | node-local: API key |
+//! | `n/n/<number>` | JSON | namespace: name, owner, membership intervals by position, and the position at which it was given up; numbers are u64 |
 //!
-//! Integers are big endian, moments are milliseconds since 1970 (in keys with the sign bit flipped,
-//! so that they sort). A string is its length (u32) and its UTF-8 bytes, empty for none; a block its
-//! length and its strings. Ids have no zero byte.
+//! Integers are big endian. Moments are milliseconds since 1970; in keys their sign bit is flipped, so that they
+//! sort. A string is its length (u32) and its UTF-8 bytes, and empty if it is absent. A block is its length and its
+//! strings. Ids contain no zero byte.
 //!
-//! What is long lies under the seq of its write and never changes: new text grows at the end of the
-//! tree, where sled writes a page a few times while it fills. Ids are random, and under them sled
-//! would write sixteen descriptions again for each. A text goes with the write that replaces it, unless
-//! the log still has its creation; then retention removes it. The creation's place in the history
-//! comes with the write that changes or deletes the record.
+//! # Records
+//! flags: u8, seq: u64, life: u64, created: i64, modified: i64, digest of the text: 16 bytes, digest of the original:
+//! 16 bytes, format: string, capability keys: block of strings, access: block, parts: rest
+//!
+//! - life: seq of the creation, 0 if unknown
+//! - flags: 1 has an expiry, 2 has an original (otherwise its digest is omitted), 4 the last change is the creation,
+//!   8 has an access, 16 its document has parts
+//! - access: visibility: u8 (0 public, 1 namespace, 2 private), owner: string, namespace: string, and its number:
+//!   u64, if there is a namespace
+//! - parts: tag: u8, block. Tag 2 is the digest of the edits. Tag 3 are the [declarations](super::declaration), the
+//!   served declaration first: by: string (id of a document, empty for the record itself), version: string, seq of
+//!   its text and original: u64, digest of the text: 16 bytes, 1 and the digest of the original or 0, format: string,
+//!   members: block of tag: u8 and block; unknown members are preserved. The member with tag 1 is the [access of the
+//!   text](super::text_access) if it differs from that of the record: access: block, numbers of further namespaces:
+//!   u64 each
+//!
+//! # Log entries
+//! Each entry begins with kind: u8, body: u8, previous: u64, at: i64, arrival: i64. `previous` is the seq of the
+//! previous entry. `arrival` is the time of the clock, of which the time of the log, `at`, may be ahead.
+//!
+//! - Changes (kind 0 created, 1 updated, 2 removed, 3 expired, 4 source gone; plus 8 if it has accesses): life: u64,
+//!   id: string, actor: string, capability keys before and after: blocks of strings, access before and after, if any:
+//!   blocks, text: rest. Only deletions have a life, the one that ends. body: 0 no text, 1 `text` is the merge patch,
+//!   2 the TD is at `t/<seq>`
+//! - Changes of members of a namespace (kind 5, body 0): number: u64, actor: string, joined and left: blocks of
+//!   strings
+//! - Declarations (kind 6, body 0): actor: string, id: string. A record got a text under this seq that isn't served.
+//!   Not shown to readers
+//!
+//! # Placement
+//! Long values are stored under the seq of their write and never change: new text is appended at the end of the tree,
+//! where sled rewrites a page only a few times while it fills. Since ids are random, sled would rewrite sixteen
+//! descriptions for each text stored by id. A text is removed by the write that replaces it, or by retention if the
+//! log still contains its creation. The creation is added to the history by the write that changes or deletes the
+//! record.
 
 use agentdex_api::AuditChain;
 use sled::IVec;
