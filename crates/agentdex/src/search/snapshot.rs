@@ -133,7 +133,7 @@ impl Snapshot {
         Ok(answer)
     }
 
-    /// Returns the ids of all Things that pass the filters and match the query, if there is one, ascending.
+    /// Returns the ids of all Things that pass the filters and match the query, if given, ascending.
     ///
     /// # Errors
     /// Same as [`Snapshot::search`].

@@ -80,7 +80,7 @@ impl Logged {
         }
     }
 
-    /// Returns the change of a Thing, if the entry is one.
+    /// Returns the change, if the entry is a change of a Thing.
     pub fn change(&self) -> Option<&Arc<LoggedChange>> {
         match self {
             Logged::Change(change) => Some(change),

@@ -375,7 +375,7 @@ impl Store {
         self.view.tree.damage.count()
     }
 
-    /// True if the store was opened without a witness although it should have had one.
+    /// True if the store was opened without a witness although a witness was expected.
     pub fn is_unwitnessed(&self) -> bool {
         self.view.is_unwitnessed
     }

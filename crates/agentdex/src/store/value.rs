@@ -31,7 +31,7 @@ const DECLARATION: u8 = 6;
 pub(super) struct State {
     /// End of the log.
     pub last: Seq,
-    /// Number of records, including expired ones.
+    /// Number of records, including expired records.
     pub records: u64,
     /// Number of log entries.
     pub entries: u64,
@@ -142,7 +142,7 @@ pub(super) struct StoredRecord<'a> {
     pub modified: Timestamp,
     /// Digest of the text.
     pub text: Digest,
-    /// Digest of the original, if there is one.
+    /// Digest of the original, if any.
     pub original: Option<Digest>,
     pub format: Option<&'a str>,
     /// Capability keys, encoded by [`block_of`].

@@ -49,13 +49,13 @@ pub(super) struct View {
     pub saving: Saving,
     /// Free disk space, checked before each commit.
     pub space: Space,
-    /// True if the store was opened without a witness although it should have had one.
+    /// True if the store was opened without a witness although a witness was expected.
     pub is_unwitnessed: bool,
     /// True if the store was properly closed before it was opened.
     pub was_closed: bool,
     /// Reason why the store accepts no writes.
     pub closed: OnceLock<String>,
-    /// Number of records, including expired ones.
+    /// Number of records, including expired records.
     pub records: AtomicU64,
 }
 

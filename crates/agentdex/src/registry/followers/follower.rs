@@ -140,7 +140,7 @@ impl FollowerStatus {
 pub enum FollowerState {
     /// Applying changes of the log.
     Following,
-    /// Being rebuilt from the records. Queries are answered from the previous state, if there is one.
+    /// Being rebuilt from the records. Queries are answered from the previous state, if any.
     Rebuilding {
         /// Number of records processed so far.
         done: u64,

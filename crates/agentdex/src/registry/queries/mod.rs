@@ -205,7 +205,7 @@ impl Queries {
         self.has_any.load(Ordering::Acquire)
     }
 
-    /// Compares queries with the log up to its end, one change at a time, so that others can look up results
+    /// Compares queries with the log up to its end, change by change, so that others can look up results
     /// meanwhile. Returns early if `is_stopping` returns true.
     pub fn read_on(&self, is_stopping: impl Fn() -> bool) -> Result<()> {
         if !self.has_any.load(Ordering::Acquire) {
