@@ -135,8 +135,13 @@ mod tests {
 
     #[test]
     fn events_are_written_and_read() {
-        let answered =
-            Answered { conversation: json!({}), message: json!({"parts": []}), state: "x".into(), text: "y".into() };
+        let answered = Answered {
+            conversation: json!({}),
+            message: json!({"parts": []}),
+            state: "x".into(),
+            text: "y".into(),
+            repairs: Vec::new(),
+        };
         let status = TurnStatus { state: "working".into(), progress: Some(0.5), ..TurnStatus::default() };
         for (event, name) in [
             (TurnEvent::Part(json!({"kind": "text", "text": "It rains."})), "text"),
