@@ -48,7 +48,9 @@ fn own_help(command: &[&str]) -> (String, Vec<String>) {
     let whole = help(command);
     let registry = section(&whole, "Registry").map(|text| format!("\nRegistry:\n{text}\n")).unwrap_or_default();
     let own = whole.replacen(&registry, "", 1);
-    let lines = own.lines().filter(|line| !line.trim_start().starts_with("-h, --help"));
+    // The help of help, on one line or two.
+    let is_of_help = |line: &str| line.starts_with("-h, --help") || line == "Print help";
+    let lines = own.lines().filter(|line| !is_of_help(line.trim_start()));
     let own = lines.collect::<Vec<_>>().join("\n").replace("\nOptions:\n\n", "\n");
     let commands = match command {
         [] => whole.split("\nOptions:\n").next(),
