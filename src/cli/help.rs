@@ -135,7 +135,7 @@ mod tests {
             }
         }
         words.extend(word);
-        let end = words.iter().position(|word| ["|", ">", "&&"].contains(&word.as_str()));
+        let end = words.iter().position(|word| ["|", "<", ">", "&&"].contains(&word.as_str()));
         words.truncate(end.unwrap_or(words.len()));
         words
     }

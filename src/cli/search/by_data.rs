@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_a_schema() {
-        let expected = json!({"type": "object", "required": ["place", "days"], "properties": {
+        let expected = json!({"type": "object", "required": ["days", "place"], "properties": {
             "place": {"type": "string"}, "days": {"type": "integer"}}});
         assert_eq!(read(HAVE, "place, days: integer").unwrap(), expected);
         assert_eq!(read("--want", "summary").unwrap()["required"], Value::Null);
