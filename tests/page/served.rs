@@ -173,8 +173,8 @@ fn with_imports<'m>(name: &'m str, modules: &'m HashMap<String, String>, found: 
     if !found.insert(name) {
         return;
     }
-    for line in modules[name].lines().filter(|line| line.starts_with("import ")) {
-        let (_, from) = line.split_once(" from \"./").unwrap();
+    for line in modules[name].lines().filter(|line| line.starts_with("import{")) {
+        let (_, from) = line.split_once("from\"./").unwrap();
         with_imports(from.trim_end_matches("\";"), modules, found);
     }
 }
@@ -199,6 +199,7 @@ fn views_are_small_and_never_write_html() {
             }
             with_imports("app.js", &modules, &mut loaded);
             with_imports(view, &modules, &mut loaded);
+            assert!(loaded.contains("dom.js"), "{view}: {loaded:?}");
             (view, page.text().len() + loaded.iter().map(|name| modules[*name].len()).sum::<usize>())
         })
         .collect();

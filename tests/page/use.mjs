@@ -250,6 +250,9 @@ await run({
     await shows(page, "svg.graph", "preparePayment");
     assert.ok((await page.$$("svg.graph .edge")).length >= 3);
     assert.ok(await page.$("svg.graph marker .tip"), "edges without heads");
+    assert.ok((await page.$$("svg.graph a")).length >= 1, "steps without links");
+    await page.evaluate(() => [...document.querySelectorAll("summary")].find(({ textContent }) => textContent === "Run it").click());
+    await shows(page, ".chain .code pre", "agentdex run flow.json --input");
     await page.goto(`${url}/#/chains?have=place&want=summary`);
     await shows(page, ".hit", "getForecast");
 
