@@ -173,12 +173,11 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &sacp_path(id, action), &[])).await?).await
     }
 
-    /// Parses an answer of an agent as an SACP response, and returns it with its violations of the declaration of the
+    /// Parses an answer of an agent as an SACP response. Also returns its violations of the response declared by the
     /// action.
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`],
-    /// [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<SacpReading> {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
         read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")

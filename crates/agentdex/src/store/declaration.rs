@@ -139,7 +139,8 @@ impl Declarations {
         self.0.iter().find(|declaration| declaration.is(by, version))
     }
 
-    /// Removes and returns the declarations by a declarer: of a version, or of all versions.
+    /// Removes and returns the declarations of a declarer: those of a version, or all of them if `version` is `None`.
+    /// `Some(None)` selects the unnamed version.
     pub fn release(&mut self, by: &Declarer, version: Option<Option<&str>>) -> Vec<Declaration> {
         let is_released =
             |declaration: &mut Declaration| declaration.by == *by && version.is_none_or(|v| declaration.is(by, v));

@@ -22,7 +22,7 @@ impl Gaps {
         Gaps(Some(seed))
     }
 
-    /// Returns the position after `last`. It depends only on `last`, so it is reproducible.
+    /// Returns the position after `last`. It depends only on the seed and `last`, so it is reproducible.
     pub fn after(self, last: Seq) -> Seq {
         let left_out = self.0.map_or(0, |seed| mixed(seed, last.0) % (MOST_LEFT_OUT + 1));
         Seq(last.0.saturating_add(1 + left_out))

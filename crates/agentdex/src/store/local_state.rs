@@ -135,8 +135,8 @@ impl LocalState<'_> {
         self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
     }
 
-    /// Removes an API key. Blocks until the removal is durable. If the disk has no space even for that, the removal
-    /// is retried until it has.
+    /// Removes an API key. Blocks until the removal is durable. If the disk has no space even for that, fails, but
+    /// the removal stays pending and is retried until it succeeds.
     ///
     /// # Errors
     /// Same as [`LocalState::set_position`], and [`crate::Error::DiskFull`].

@@ -22,13 +22,13 @@ impl Digest {
     }
 }
 
-/// Order-independent checksum: the sum of the digests of keys with their values, for keys that can't be reconstructed
-/// from others.
+/// Order-independent checksum: the sum of the digests of keys with their values. It includes the keys that can't be
+/// reconstructed from others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sum(pub u128);
 
 impl Sum {
-    /// Prefixes of the keys that count.
+    /// Prefixes of the keys included in the checksum.
     pub const COUNTED: [&[u8]; 9] = [
         layout::RECORDS,
         layout::METADATA,
@@ -41,7 +41,7 @@ impl Sum {
         layout::CLOCK_KEY,
     ];
 
-    /// True if the key counts.
+    /// True if the key is included in the checksum.
     pub fn counts(key: &[u8]) -> bool {
         Sum::COUNTED.iter().any(|prefix| key.starts_with(prefix))
     }

@@ -95,7 +95,7 @@ impl Known {
         behind.map(|(_, position)| position).min().unwrap_or(self.position)
     }
 
-    /// Queries that don't keep up.
+    /// Returns the queries that don't keep up with the log.
     pub fn delayed(&self) -> &Delayed {
         &self.delayed
     }
@@ -138,7 +138,7 @@ impl Known {
         }
     }
 
-    /// Forgets a query.
+    /// Removes a query.
     pub fn remove(&mut self, query: QueryNo, holder: &Holder) {
         self.starting.remove(&query);
         self.since.remove(&query);

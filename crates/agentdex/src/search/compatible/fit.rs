@@ -71,10 +71,13 @@ impl Supply {
 /// Totals over ports that are supplied by others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Supplied {
-    /// Sum of the qualities over all supplied ports, and over the required ports.
+    /// Sum of the qualities over all supplied ports.
     pub quality: f32,
+    /// Sum of the qualities over the supplied ports that are required.
     pub required_quality: f32,
+    /// Number of supplied ports.
     pub count: usize,
+    /// Number of required ports.
     pub required: usize,
     /// Number of required ports without a supply.
     pub missing: usize,

@@ -30,7 +30,7 @@ use self::{
 /// Maximum number of tokens per text, including the two delimiters.
 pub const MOST_TOKENS: usize = 256;
 
-/// A sentence encoder.
+/// Sentence encoder of the BERT family, read from a directory.
 pub struct Encoder {
     pieces: WordPieces,
     words: Array2<f32>,
