@@ -196,8 +196,9 @@ impl Events {
         Ok(())
     }
 
-    /// The position after which the current connection started. `None` means that the position to resume from isn't available
-    /// any more, or is one of another registry: events may have been missed, and the first one is `resync`.
+    /// Returns the position after which the current connection started. Returns `None` if the position to resume from
+    /// is no longer available, or belongs to another registry. Events may then be missing, and the first event is
+    /// `resync`.
     pub fn start(&self) -> Option<&str> {
         self.start.as_deref()
     }

@@ -294,7 +294,7 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
 
-    /// Removes a Thing, and with it the Things of parts of its document. Returns a warning that names those.
+    /// Removes a Thing, and with it the parts that only its document declares. Returns a warning with their ids.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

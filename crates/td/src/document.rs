@@ -93,8 +93,8 @@ impl Document {
     }
 }
 
-/// The value of JSON text, of repeated members the last, and pointers to the members whose name is
-/// repeated. The nesting is bounded; the size is the caller's business.
+/// Parses JSON text. Also returns JSON Pointers of members whose name is repeated in their object; the last of them
+/// counts. The nesting is limited, the size is not.
 ///
 /// # Errors
 /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] (nesting).
@@ -120,7 +120,7 @@ fn is_nested_within(value: &Value, levels: usize) -> bool {
 /// Returns bytes as text, without a byte order mark.
 ///
 /// # Errors
-/// [`Error::MalformedJson`] where they aren't UTF-8.
+/// [`Error::MalformedJson`] if they aren't UTF-8.
 pub fn text_of(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|error| malformed_utf8(bytes, error.valid_up_to()))?;
     // Of JSON and YAML the first characters are of ASCII, and none is a zero.
@@ -165,7 +165,7 @@ fn parse_value(text: &str, findings: &Findings) -> Result<Value> {
     })
 }
 
-/// Converts a parser's error, with the place it has found.
+/// Converts an error of the parser, with its line and column.
 pub fn malformed_json(error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -1,4 +1,4 @@
-//! JSON Schemas of the data of agents. A validator is generic code: the crates that need one share the instance of this file.
+//! Validation of data by JSON Schemas. The validator is generic code, so the crates share the instance compiled here.
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
@@ -9,32 +9,32 @@ pub struct JsonSchema {
     validator: Validator,
 }
 
-/// The edition of JSON Schema.
+/// Edition of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edition {
-    /// Draft 7, which data schemas of Thing Descriptions follow: `items` may be a list.
+    /// Draft 7, for data schemas of Thing Descriptions: `items` may be a list.
     Draft7,
     /// Draft 2020-12.
     Draft202012,
 }
 
-/// The regular expressions that a schema may have.
+/// Regular expressions allowed in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patterns {
-    /// Without look-around and back references, in linear time.
+    /// Expressions without look-around and back references, matched in linear time.
     Linear,
-    /// All of ECMA 262.
+    /// All expressions of ECMA 262.
     Backtracking,
 }
 
-/// An error of data by a schema.
+/// A violation of a schema in some data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The place in the data, as a JSON Pointer.
+    /// JSON Pointer of the place in the data.
     pub pointer: String,
-    /// The keyword of the schema that the data doesn't satisfy.
+    /// Violated keyword of the schema, such as `required`.
     pub keyword: String,
-    /// The error in words.
+    /// Description of the violation.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ impl JsonSchema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// The reason why it is not a schema of that edition.
+    /// The reason why `schema` is not a valid schema of the edition.
     pub fn compile(schema: &Value, edition: Edition, patterns: Patterns) -> Result<JsonSchema, String> {
         let options = jsonschema::options().should_validate_formats(false).with_draft(match edition {
             Edition::Draft7 => Draft::Draft7,
@@ -56,7 +56,7 @@ impl JsonSchema {
         Ok(JsonSchema { validator })
     }
 
-    /// The first `most` errors of some data.
+    /// Returns the first violations in some data, at most `most`.
     pub fn mismatches(&self, data: &Value, most: usize) -> Vec<Mismatch> {
         if self.validator.is_valid(data) {
             return Vec::new();

@@ -12,7 +12,7 @@ pub enum McpTransport {
 }
 
 impl McpTransport {
-    /// Returns the transport of that name in any spelling, such as `streamableHttp`, `http`, or `SSETransport`.
+    /// Returns the transport with the given name in any spelling, such as `streamableHttp`, `http`, or `SSETransport`.
     pub fn parse(name: &str) -> Option<McpTransport> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let plain = plain.to_ascii_lowercase();
@@ -24,15 +24,15 @@ impl McpTransport {
         }
     }
 
-    /// Returns the transport of a form with the subprotocol `mcp` and an HTTP URL; streamable HTTP unless it says
-    /// otherwise, `None` if it names another.
+    /// Returns the transport of a form with the subprotocol `mcp` and an HTTP URL. This is streamable HTTP unless the
+    /// form names a transport. Returns `None` if the named transport is unknown.
     pub fn of_form(form: &Map<String, Value>) -> Option<McpTransport> {
         // Descriptions that were made of Agent Spec had only the second one.
         let name = ["mcp:transport", "agentspec:transport"].iter().find_map(|term| form.get(*term)?.as_str());
         name.map_or(Some(McpTransport::StreamableHttp), McpTransport::parse)
     }
 
-    /// The name in `server.json` and in forms.
+    /// Returns the name in `server.json` and in forms.
     pub const fn name(self) -> &'static str {
         match self {
             McpTransport::StreamableHttp => "streamable-http",

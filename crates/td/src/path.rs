@@ -1,5 +1,4 @@
-//! The position of a walk: a chain on the stack that becomes a JSON Pointer only when something
-//! is found.
+//! Position in a document during a traversal: a chain on the stack, converted to a JSON Pointer only if it is needed.
 
 use super::report::push_token;
 
@@ -17,20 +16,20 @@ enum Token<'p> {
 }
 
 impl<'p> Path<'p> {
-    /// The document itself.
+    /// Root of the document.
     pub const ROOT: Path<'static> = Path { parent: None, token: Token::Index(0) };
 
-    /// The member `name` of this place.
+    /// Returns the place of the member `name`.
     pub fn member(&'p self, name: &'p str) -> Path<'p> {
         Path { parent: Some(self), token: Token::Member(name) }
     }
 
-    /// The element at `index` of this place.
+    /// Returns the place of the element at `index`.
     pub fn index(&'p self, index: usize) -> Path<'p> {
         Path { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// The place as a JSON Pointer.
+    /// Converts the place to a JSON Pointer.
     pub fn to_pointer(self) -> String {
         let Some(parent) = self.parent else {
             return String::new();

@@ -1,6 +1,7 @@
-//! The origin of a URI template.
+//! Origin of a URI template.
 
-/// The name of the first variable in the scheme, host, or port of a URI template: whoever fills it in selects the server.
+/// Returns the name of the first variable in the scheme, host, or port of a URI template, or `None` if its origin is
+/// fixed. The value of such a variable selects the server.
 pub fn origin_variable(template: &str) -> Option<&str> {
     let start = template.find("://").map_or(0, |scheme| scheme + 3);
     let end = template[start..].find(['/', '?', '#']).map_or(template.len(), |length| start + length);

@@ -56,8 +56,8 @@ fn is_right_to_left(character: char) -> bool {
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// True for characters that have no shape of their own: those that Unicode calls default ignorable (UAX #44), marks of direction
-/// among them, and those that frame annotations.
+/// True for characters without a visible shape: default ignorable code points (UAX #44), which include direction
+/// marks, and the delimiters of annotations.
 pub fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -38,14 +38,14 @@ pub(crate) fn is_known(url: &str) -> bool {
     CONTEXTS.iter().any(|(known, _)| *known == url)
 }
 
-/// Gives the bundled contexts, and an empty one for any other URL, which it remembers.
+/// Loader of the bundled contexts. Any other URL is remembered, and yields an empty context.
 #[derive(Debug, Default)]
 pub(super) struct BundledContexts {
     unknown: RefCell<Vec<String>>,
 }
 
 impl BundledContexts {
-    /// The URLs that were asked for since the last call and that are not known.
+    /// Returns the unknown URLs requested since the last call.
     pub fn take_unknown(&self) -> Vec<String> {
         self.unknown.take()
     }

@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// All statements, each once.
+    /// Returns all statements of a document, without duplicates.
     pub fn read(mut self, document: &ExpandedDocument<IriIndex, BlankIdIndex>) -> Vec<Quad> {
         for object in document.objects() {
             self.object(object.inner());
