@@ -44,7 +44,7 @@ impl Namespaces {
         Namespaces { store: store.clone(), writing: Mutex::default() }
     }
 
-    /// Returns the namespace of a name, or `None` if it isn't claimed.
+    /// Returns the namespace with the given name, or `None` if the name isn't claimed.
     pub fn find(&self, name: &Namespace) -> Option<ClaimedNamespace> {
         self.find_numbered(name).map(|(_, namespace)| namespace)
     }

@@ -65,7 +65,8 @@ impl Stored {
     }
 }
 
-/// A saved query as long as it is there with the same words and filters: once it isn't, nobody sees it.
+/// Identity of a saved query with its words and filters. Once the query is changed or removed, its `QueryId` is visible
+/// to no caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryId(pub(super) QueryNo);
 
