@@ -32,7 +32,7 @@ await run({
     await shows(page, `${weather} h2 mark`, "Weather");
     const facts = await text_of(page, `${weather} .facts`);
     for (const fact of ["Skylight", "http", "v2.4.0", "changed"]) assert.ok(facts.includes(fact), `${fact}: ${facts}`);
-    assert.ok(await page.$(`${weather} svg.sign`) && !(await page.$(".hit img")), "a picture of another server");
+    assert.ok(await page.$(`${weather} svg.icon`) && !(await page.$(".hit img")), "a picture of another server");
     assert.ok(await page.$(`${weather} .lines mark`), "nothing is marked in the description");
     await page.close();
   },
@@ -220,7 +220,7 @@ await run({
       assert.ok(await page.evaluate((start) => location.href.startsWith(start), `${url}/#/agent/urn`), page.url());
     }
     await page.goto(`${url}/live`);
-    await shows(page, "h1", "Live");
+    await shows(page, "h1", "Changes");
     const inside = await open(`${mounted}/agent/urn:example:m`);
     await shows(inside, "h1", "Mounted");
     await inside.close();

@@ -13,11 +13,11 @@ const views = {
   queries: ["#/queries", ".card"],
   guardian: ["#/guardian", ".step"],
   status: ["#/status", "tbody td"],
+  admin: ["#/admin", "view-admin section:nth-of-type(4) button"],
+  flow: ["#/agent/urn%3Aexample%3Aflow", "svg.graph a"],
   metrics: ["#/metrics", "tbody td"],
   looked: ["#/", ".hit", async () => { document.querySelector("[data-facet='capability+']").click(); }],
   nowhere: ["#/nosuchview", "h1"],
-  admin: ["#/admin", "view-admin section:nth-of-type(4) button"],
-  flow: ["#/agent/urn%3Aexample%3Aflow", "svg.graph a"],
 };
 
 await run({
@@ -78,7 +78,7 @@ await run({
     await page.waitForSelector(".hit");
     await page.evaluate(() => document.activeElement.blur());
     const reached = [];
-    for (let step = 0; step < 60; step += 1) {
+    for (let step = 0; step < 70; step += 1) {
       await page.keyboard.press("Tab");
       reached.push(await page.evaluate(() => {
         const { activeElement: one } = document;

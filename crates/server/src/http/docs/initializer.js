@@ -1,4 +1,4 @@
-// Shows the OpenAPI document; requests are sent with the key of the tab, if somebody has signed in on the page.
+// Shows the OpenAPI document; requests are sent with the key of the tab or the device, if somebody has signed in on the page.
 addEventListener("load", async () => {
 	const spec = await (await fetch("../openapi.json")).json();
 	spec.servers = [{ url: new URL("..", location).href.replace(/\/$/, "") }];
@@ -13,7 +13,7 @@ addEventListener("load", async () => {
 		deepLinking: true,
 		presets: [SwaggerUIBundle.presets.apis],
 		onComplete: () => {
-			const key = sessionStorage.getItem("agentdex-key");
+			const key = sessionStorage.getItem("agentdex-key") ?? localStorage.getItem(`agentdex-key ${new URL("..", location).pathname}`);
 			if (key) ui.preauthorizeApiKey("apiKey", key);
 		},
 	});

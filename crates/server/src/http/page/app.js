@@ -14,8 +14,8 @@ const VIEWS = {
 	chains: ["chains", "Combine agents"],
 	queries: ["queries", "Saved searches"],
 	guardian: ["guardian", "Guardrails"],
-	metrics: ["metrics", "Metrics"],
 	status: ["status", "Status"],
+	metrics: ["metrics", "Metrics"],
 	admin: ["admin", "Administration"],
 };
 

@@ -1,7 +1,7 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
 import { enc, get, href, live, may, self, send } from "./api.js";
-import { announce, ask, copier, count, dim, e, failure, fold, h, into, marked, message, moment, pair, plural, refill, svg, who } from "./dom.js";
+import { announce, ask, copier, count, dim, e, failure, fold, h, icon, into, marked, message, moment, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
@@ -430,10 +430,6 @@ const named = (facet, value) => (facet === "type" ? value.replace(/^lmos:/, "") 
 /** A name in words: `book-hotel` and `getForecast` as somebody would say it. */
 const inWords = (name) => name.replace(/([\p{Ll}\d])(\p{Lu})/gu, "$1 $2").replace(/[-_./\s]+/g, " ").trim().toLowerCase();
 
-/** The sign of an agent: a letter of its title. Pictures of other servers aren't loaded. */
-const sign = (title) => svg("svg", { class: "sign", viewBox: "0 0 32 32", width: 32, height: 32, "aria-hidden": "true" },
-	svg("rect", { width: 32, height: 32, rx: 8 }), svg("text", { x: 16, y: 22, "text-anchor": "middle" }, (/[\p{L}\p{N}]/u.exec(title) ?? ["?"])[0].toUpperCase()));
-
 /** A text whose segments that match are marked. */
 const segments = (parts) => parts.map(({ text, match }) => (match ? e("mark", text) : text));
 
@@ -451,7 +447,7 @@ function hitOf({ id, title }) {
 		drawn = key;
 		const { id, title, description, highlight = {}, version, vendors = [], protocols = [], callable, modified, capabilities, more_capabilities: more, score, bm25, cosine, flags = [] } = hit;
 		const name = title || id;
-		refill(picture, sign(name));
+		refill(picture, icon(name, id));
 		refill(link, highlight.title ? segments(highlight.title) : name);
 		refill(scores, scored ? e("dl.scores",
 			pair("score", score.toFixed(1)),
