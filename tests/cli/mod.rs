@@ -36,7 +36,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::process::agentdex;
+use crate::{
+    process::agentdex,
+    support::{Call, eventually},
+};
 
 /// Runs a command to its end.
 fn run(arguments: &[&str]) -> Output {
@@ -73,4 +76,16 @@ fn agent(id: &str, title: &str) -> String {
             "securityDefinitions": {{"none": {{"scheme": "nosec"}}}},
             "lmos:capabilities": [{{"id": "greet", "name": "Greet people"}}]}}"#
     )
+}
+
+/// Waits until somebody follows the events of a registry, and has noticed that.
+fn wait_for_subscriber(url: &str) {
+    eventually("an event stream", || {
+        let metrics = Call::new("GET", &format!("{url}/metrics")).send().expect(200);
+        metrics
+            .text()
+            .lines()
+            .any(|line| line.strip_prefix("agentdex_event_streams ").is_some_and(|count| count != "0"))
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
 }

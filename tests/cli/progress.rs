@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{agent, run, run_with_input, stderr, stdout, terminal::on_terminal};
+use super::{agent, run, run_with_input, stderr, stdout, terminal::on_terminal, wait_for_subscriber};
 use crate::{
     process::{ServerProcess, agentdex},
     support::TestRegistry,
@@ -113,8 +113,7 @@ fn reconnected(change: impl Fn(&std::path::Path) -> std::path::PathBuf) -> Strin
     };
     register("urn:test:before");
     let (mut watch, mut said) = watch(&url);
-    // Connected, once an event has arrived: nothing says so in a pipe.
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    wait_for_subscriber(&url);
     assert_eq!(server.stop().code(), Some(0));
     let interrupted = said.next().unwrap();
     assert!(interrupted.contains("trying again"), "{interrupted}");

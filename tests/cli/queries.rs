@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{agent, agent_cards::card, run, run_with_input, stderr, stdout};
+use super::{agent, agent_cards::card, run, run_with_input, stderr, stdout, wait_for_subscriber};
 use crate::process::{ServerProcess, agentdex};
 
 fn server() -> (tempfile::TempDir, ServerProcess) {
@@ -48,7 +48,7 @@ fn queries_are_saved_listed_watched_and_deleted() {
     command.args(["queries", "watch", "frogs", "--json", "--url", server.url()]);
     let mut watch = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    wait_for_subscriber(server.url());
     register(&server, &agent("urn:test:toad", "Toad"));
     register(&server, &agent("urn:test:frog", "Frog"));
     let event: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
