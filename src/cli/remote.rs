@@ -119,7 +119,9 @@ impl Remote {
     /// Says that the URL names a resource rather than the registry, if a registry has refused a request.
     pub(super) fn explain_path(&self, error: anyhow::Error) -> anyhow::Error {
         let is_refused = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(client::Error::Refused(_))));
-        let url = self.settings().ok().and_then(|settings| settings.url).filter(|_| is_refused);
+        // As it is shown, without a password.
+        let client = self.client().ok().filter(|_| is_refused);
+        let url = client.map(|client| client.url().to_owned());
         match url.as_deref().and_then(without_resource) {
             Some((base, resource)) => {
                 let error = causes(&error);
