@@ -38,6 +38,8 @@ fn start(bar: ProgressBar, template: &str) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    // At once: short work is over before the first tick.
+    bar.tick();
     bar.enable_steady_tick(TICK);
     bar
 }

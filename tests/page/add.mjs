@@ -50,7 +50,7 @@ await run({
     assert.deepEqual([stored.description, stored.securityDefinitions.bearer.scheme, stored.support], ["Rain.", "bearer", "https://rain.example/help"]);
     // Editing has the same fields.
     await page.goto(`${url}/#/add?edit=${encodeURIComponent(found.id)}`);
-    await until(page, () => document.querySelector("#agent-address")?.value === "https://rain.example/ask");
+    await until(page, () => !document.querySelector("view-add")?.inert && document.querySelector("#agent-address")?.value === "https://rain.example/ask");
     await page.focus("#agent-address");
     await page.$eval("#agent-address", (input) => (input.value = ""));
     await page.type("#agent-address", "https://rain.example/v2");

@@ -29,7 +29,7 @@ mod write;
 pub use self::write::SCHEMA_METADATA;
 use super::{Binding, Call, Description, Exchange, Fit, Form, Operation, Pending};
 
-/// A2A over HTTP, as a [`Binding`](super::Binding).
+/// A2A over HTTP, as a [`Binding`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct A2a;
 

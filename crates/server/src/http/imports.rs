@@ -24,7 +24,7 @@ pub(super) const REFRESH: &str = "/refresh";
     tag = "import",
     operation_id = "list_imports",
     params(
-        ("id" = Option<String>, Query, description = "The id of a Thing: only its source"),
+        ("id" = Option<String>, Query, min_length = 1, description = "Id of a Thing: only its source"),
         ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
         ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it everything is sent"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip"),

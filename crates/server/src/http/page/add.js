@@ -87,6 +87,9 @@ class AddView extends HTMLElement {
 		for (const part of [this.notes, this.stale, this.more]) refill(part);
 		this.fetching.hidden = this.ownId.hidden = Boolean(id);
 		this.idle();
+		this.details.follow();
+		// What is typed before the agent is there would be lost.
+		this.inert = Boolean(id);
 		try {
 			const [draft, about] = await Promise.all([draftOf(`add ${id}`), self()]);
 			if (this.edited !== id) return;
@@ -99,6 +102,8 @@ class AddView extends HTMLElement {
 			else this.typed(0);
 		} catch (error) {
 			if (this.edited === id) refill(this.notes, failure(error));
+		} finally {
+			if (this.edited === id) this.inert = false;
 		}
 	}
 
