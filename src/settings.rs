@@ -77,7 +77,7 @@ pub struct Settings {
     /// Weight of meaning against words (BM25), from 0 to 1000 [default: 40, with a directory 60]
     #[arg(long, help_heading = "Search", value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
     pub semantic_scale: Option<u32>,
-    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as statements, 10 to 20 KB each
+    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as statements, 4 to 20 KB for each agent
     #[arg(long, help_heading = "Search")]
     pub sparql: bool,
     /// Require an API key from clients; `agentdex keys create` creates keys

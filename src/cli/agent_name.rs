@@ -40,7 +40,7 @@ pub(super) async fn no_agent(client: &RegistryClient, name: &str) -> anyhow::Err
         [one] => format!("; did you mean {one}?"),
         several => format!("; did you mean one of these?\n  {}", several.join("\n  ")),
     };
-    anyhow!("there is no agent {name:?} at {}{meant}\n  `agentdex list` shows what there is", client.url())
+    anyhow!("there is no agent {name:?} at {}{meant}\n  `agentdex list` lists the agents", client.url())
 }
 
 /// Returns the titles and ids of agents that a search finds by the words of a name. A search that fails finds none: what is
@@ -65,6 +65,6 @@ pub(super) fn which_of<'n>(agent: &Agent, one: &str, many: &str, names: impl Ite
     let names: Vec<_> = names.map(visible).collect();
     match names.as_slice() {
         [] => format!("{} has no {many}; `agentdex get {}` prints its description", visible(agent.title()), agent.id()),
-        names => format!("which {one} of {}? It has {}", visible(agent.id()), names.join(", ")),
+        names => format!("name {one} of {}: {}", visible(agent.id()), names.join(", ")),
     }
 }

@@ -97,7 +97,7 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
     let Some(best) = found.first() else { return Err(Error::NotFound { query: query.to_owned() }.into()) };
     if best.is_doubtful() {
         bail!(
-            "no agent is much like {query:?}; the nearest is {}\n  to ask it anyway, name it: --agent {}",
+            "no agent closely matches {query:?}; the closest is {}\n  to ask it anyway, use --agent {}",
             named(best),
             visible(best.id())
         );
@@ -110,7 +110,7 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
         match agent.check_message(question) {
             Ok(()) if is_far_behind => {
                 bail!(
-                    "{}\n  the next, {}, matches {query:?} far less; to ask it anyway, name it: --agent {}",
+                    "{}\n  the next best, {}, is a much weaker match for {query:?}; to ask it anyway, use --agent {}",
                     reasons.join("\n  "),
                     named(&agent),
                     visible(agent.id())
@@ -121,7 +121,7 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
                 complain(&format!("asking {}", named(&agent)));
                 return Ok(agent);
             }
-            Err(error) => reasons.push(format!("{} can't be asked this: {}", named(&agent), reason(error, &agent))),
+            Err(error) => reasons.push(format!("can't ask {}: {}", named(&agent), reason(error, &agent))),
         }
     }
     bail!("{}", reasons.join("\n  "))
@@ -146,9 +146,11 @@ fn reason(error: Error, agent: &Agent) -> String {
 fn with_command(error: Error, agent: &Agent) -> anyhow::Error {
     match error {
         Error::InvalidInput { .. } => {
-            anyhow!("{error}; as in `agentdex call {} ACTION --input JSON`", visible(agent.id()))
+            anyhow!("{error}; use `agentdex call {} ACTION --input JSON`", visible(agent.id()))
         }
-        Error::Unconfirmed { .. } => anyhow!("{error}; `agentdex call {} ACTION` asks for it", visible(agent.id())),
+        Error::Unconfirmed { .. } => {
+            anyhow!("{error}; `agentdex call {} ACTION` asks for confirmation", visible(agent.id()))
+        }
         error => error.into(),
     }
 }

@@ -141,7 +141,7 @@ fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io:
 /// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
 fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
     if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
-        bail!("{}: there is something in this directory; name another with --data", data.display());
+        bail!("{}: the directory is not empty; choose another with --data", data.display());
     }
     let mut beside = data.as_os_str().to_owned();
     beside.push(".restoring");
@@ -177,13 +177,13 @@ impl Target {
     fn create(path: &Path, force: bool) -> anyhow::Result<Target> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
-                bail!("a backup isn't for a terminal; name a file, or send it to a program");
+                bail!("refusing to write a backup to a terminal; name a file, or pipe it to a program");
             }
             let out: Box<dyn Write> = Box::new(io::stdout());
             return Ok(Target { out: BufWriter::new(out), bar: ProgressBar::hidden(), written: 0, file: None });
         }
         if path.exists() && !force {
-            bail!("{}: this file is there already; --force replaces it", path.display());
+            bail!("{}: the file already exists; use --force to replace it", path.display());
         }
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");

@@ -117,14 +117,14 @@ fn is_confirmed(agent: &Agent, action: &str) -> anyhow::Result<bool> {
         return Ok(false);
     }
     if !io::stdin().is_terminal() {
-        bail!("{} requires confirmation, and nobody is at a terminal; --yes gives it", visible(action));
+        bail!("{} requires confirmation, and there is no terminal to ask at; use --yes", visible(action));
     }
-    write!(io::stderr(), "Shall the tool {:?} be called? (yes or no) ", visible(action))?;
+    write!(io::stderr(), "Call the tool {:?}? (yes or no) ", visible(action))?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     match answer.trim() {
         "yes" | "y" | "Yes" => Ok(true),
-        _ => bail!("the user did not allow {}", visible(action)),
+        _ => bail!("the call of {} was not confirmed", visible(action)),
     }
 }
 
@@ -136,6 +136,6 @@ fn which_action(agent: &Agent) -> String {
             Some(instructions) => format!("{} has no actions: {}", visible(agent.title()), visible(&instructions)),
             None => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
         },
-        actions => format!("which action of {}? It has {}", visible(agent.id()), actions.join(", ")),
+        actions => format!("name an action of {}: {}", visible(agent.id()), actions.join(", ")),
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
-    /// Set the time of the log back to the current clock, so that changes get correct times again.
+    /// Reset the log's time to the system clock, so that new changes get correct times.
     Accept {
         /// Print both times as JSON
         #[arg(long)]

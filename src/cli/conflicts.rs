@@ -49,27 +49,27 @@ pub(super) fn check(
         let known = ids.iter().find_map(|id| Some((id, described.get(id.as_ref())?)));
         match known {
             Some((_, (first, before))) if *before == content => {
-                let message = format!("it describes the same as {} and is left out", first.display());
+                let message = format!("skipped: same description as {}", first.display());
                 warn(&path.to_string_lossy(), &[Violation::new("", "duplicate", message)]);
                 duplicates.insert(index);
                 continue;
             }
             Some((id, (first, _))) => {
-                bail!("{} and {} both describe {id}; another Thing needs another id", first.display(), path.display());
+                bail!("{} and {} both describe {id}; give each Thing its own id", first.display(), path.display());
             }
             None => {}
         }
         for id in ids {
             if described.insert(id.clone().into_owned(), (path, content)).is_some() {
-                bail!("{} describes {id} twice; another Thing needs another id", path.display());
+                bail!("{} describes {id} twice; give each Thing its own id", path.display());
             }
         }
         if mapping.base().is_some_and(|base| things.iter().any(|thing| is_called_at(thing, base)))
             && let Some(first) = called.replace(path)
         {
             bail!(
-                "--base is the address of the agents of {} and {}; put {{id}} or {{name}} into it, which stand for those of \
-                 each agent: https://host/agents/{{id}}",
+                "--base would give the agents of {} and {} the same address; include {{id}} or {{name}}: \
+                 https://host/agents/{{id}}",
                 first.display(),
                 path.display()
             );

@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, remote: &Remote) -> anyhow::Result<Exit
     match &arguments.action {
         Action::Add { name, is_used, force, json } => {
             if contexts.find(name).is_some() && !force {
-                bail!("there is a context {name:?} already; --force replaces it");
+                bail!("context {name:?} already exists; use --force to replace it");
             }
             contexts.set(name, remote.to_context()?);
             if *is_used || contexts.current().is_none() {

@@ -62,7 +62,7 @@ impl Contexts {
         // The position is enough: the text may be a key.
         serde_json::from_str(&text).map_err(|error| {
             anyhow::anyhow!(
-                "{}: line {}, column {}: these are no contexts",
+                "{}: line {}, column {}: not a valid contexts file",
                 path.display(),
                 error.line(),
                 error.column()
@@ -162,7 +162,7 @@ fn check_private(file: &File, path: &Path) -> anyhow::Result<()> {
     if mode & 0o077 != 0 {
         let path = path.display();
         bail!(
-            "{path}: other users can read or change this file, which may have API keys; run `chmod 600 {path}`, and replace \
+            "{path}: other users can read or change this file, which may contain API keys; run `chmod 600 {path}`, and replace \
              keys that others may have read"
         );
     }

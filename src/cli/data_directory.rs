@@ -8,6 +8,6 @@ use anyhow::{Context, bail};
 pub(super) fn check_has_registry(directory: &Path) -> anyhow::Result<()> {
     match directory.join("store").try_exists().with_context(|| format!("reading {}", directory.display()))? {
         true => Ok(()),
-        false => bail!("{}: there is no registry in this directory", directory.display()),
+        false => bail!("{}: this directory contains no registry", directory.display()),
     }
 }

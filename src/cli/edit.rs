@@ -111,7 +111,7 @@ fn patch(original: &str, edited: &str) -> anyhow::Result<Option<String>> {
     serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(edited).context("the text is not a JSON object")?;
     let Some(patch) = merge_patch::diff(original, edited) else { return Ok(None) };
     if merge_patch::diff(&merge_patch::apply(original, &patch)?, edited).is_some() {
-        bail!("a member is null, which a change can't store: leave the member out");
+        bail!("a member is null, but null can't be stored; delete the member instead");
     }
     Ok(Some(patch))
 }
@@ -200,7 +200,7 @@ fn run_editor(path: &Path) -> anyhow::Result<ExitStatus> {
     let status = command.arg("-c").arg(line).arg(OsString::from("agentdex")).arg(path).status();
     let status = status.with_context(|| format!("running {}", editor.display()))?;
     match status.code() {
-        Some(127) => bail!("the editor {} isn't there: set VISUAL or EDITOR", editor.display()),
+        Some(127) => bail!("editor {} not found; set VISUAL or EDITOR", editor.display()),
         _ => Ok(status),
     }
 }

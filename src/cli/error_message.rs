@@ -67,35 +67,35 @@ fn message_and_hint(error: &anyhow::Error) -> (String, Option<&'static str>) {
 /// Returns the message for an error of the client, and a hint what to do about it.
 fn explain(error: &client::Error) -> (String, Option<&'static str>) {
     let hint = match error {
-        client::Error::Unreachable { reason, .. } if reason.contains("certificate") => {
-            Some("if the registry's certificate is of an authority of your own, --ca or AGENTDEX_CA name it")
-        }
+        client::Error::Unreachable { reason, .. } if reason.contains("certificate") => Some(
+            "if a private authority issued the certificate, pass the authority's certificate with --ca or AGENTDEX_CA",
+        ),
         // The reason says what to do.
         client::Error::Unreachable { reason, .. } if reason.contains("doesn't speak") => None,
         client::Error::Unreachable { .. } => {
-            Some("is `agentdex serve` running there? --url or AGENTDEX_URL name another place")
+            Some("is `agentdex serve` running there? Use --url or AGENTDEX_URL for another address")
         }
         client::Error::Refused(problem) => match problem.status {
             401 if problem.code == "unauthenticated" => {
-                Some("AGENTDEX_API_KEY or --api-key gives an API key; an admin of the registry creates them")
+                Some("set AGENTDEX_API_KEY or --api-key; admins create keys with `agentdex keys create`")
             }
             // The registry itself says what to do.
             401 | 403 if !problem.code.is_empty() => None,
             401 | 403 => {
-                Some("something before the registry asks for credentials; https://USER:PASSWORD@HOST as URL gives them")
+                Some("a proxy in front of the registry requires credentials; use https://USER:PASSWORD@HOST as the URL")
             }
             501 if problem.code == "query-language-not-offered" => {
-                Some("a registry that is started with `agentdex serve --sparql` offers it; --jsonpath works without")
+                Some("enable it with `agentdex serve --sparql`, or use --jsonpath")
             }
-            404 if problem.code == "no-such-key" => Some("`agentdex keys list` shows what there is"),
+            404 if problem.code == "no-such-key" => Some("`agentdex keys list` lists the keys"),
             404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
             404 if problem.code == "unknown-path" => {
-                Some("--url and AGENTDEX_URL name the registry itself, without the path of a resource")
+                Some("set --url or AGENTDEX_URL to the registry's URL, without the path of a resource")
             }
-            404 if problem.code == "not-found" => Some("`agentdex list` shows what there is"),
+            404 if problem.code == "not-found" => Some("`agentdex list` lists the agents"),
             404 if !problem.code.is_empty() => None,
             _ if problem.code.is_empty() => {
-                Some("is this the registry? --url or AGENTDEX_URL name it, such as http://127.0.0.1:8080")
+                Some("is this the registry? Set --url or AGENTDEX_URL to its URL, such as http://127.0.0.1:8080")
             }
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,
@@ -111,8 +111,8 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             let what = match problem.code.as_str() {
                 "invalid-document" => "the document is not valid",
                 "credential-in-description" => {
-                    "the description has credentials in it: take them out, revoke them, since they were sent, and say in \
-                     `securityDefinitions` how to authenticate"
+                    "the description contains credentials; remove and revoke them (they were sent), and declare the \
+                     authentication in `securityDefinitions`"
                 }
                 _ => "the Thing Description is not valid",
             };
@@ -155,12 +155,12 @@ mod tests {
             reason: "refused".into(),
             source: "of the library".into(),
         };
-        let expected = "the registry at http://a/ can't be reached: refused\n  is `agentdex serve` running there? --url or \
-            AGENTDEX_URL name another place";
+        let expected = "the registry at http://a/ can't be reached: refused\n  is `agentdex serve` running there? Use --url or \
+            AGENTDEX_URL for another address";
         assert_eq!(causes(&unreachable().into()), expected);
         let text = causes(&anyhow::Error::new(unreachable()).context("the file isn't complete"));
         assert_eq!(text, format!("the file isn't complete: {expected}"));
         let directory = agentdex_consumer::Error::Directory { source: unreachable().into() };
-        assert_eq!(causes(&directory.into()), format!("the registry did not answer: {expected}"));
+        assert_eq!(causes(&directory.into()), format!("the registry can't be queried: {expected}"));
     }
 }

@@ -50,7 +50,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     let description = agent.description();
     let Some(name) = &arguments.name else {
-        bail!("{}", which_of(&agent, "event", "events", description.events()));
+        bail!("{}", which_of(&agent, "an event", "events", description.events()));
     };
     let property = Affordance::Property(name.clone());
     let event = Affordance::Event(name.clone());
@@ -61,7 +61,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let subscription = async {
         match is_property {
             true if input.is_some() => {
-                bail!("--input: {name:?} is a property, whose changes are observed without an input")
+                bail!("--input: {name:?} is a property; observing it takes no input")
             }
             true => Ok(agent.observe(name).await?),
             false => agent.subscribe(name, input).await.map_err(with_flag),
@@ -103,7 +103,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         () = until => {}
     }
     match arguments.count {
-        Some(count) => bail!("{printed} of {count} events came"),
+        Some(count) => bail!("only {printed} of {count} events arrived"),
         None => Ok(ExitCode::SUCCESS),
     }
 }

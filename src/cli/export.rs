@@ -87,12 +87,9 @@ fn print_supply(supply: &Supply) {
     if supply.names.is_empty() {
         return;
     }
-    let count = if let [_] = supply.names.as_slice() {
-        "1 value is".into()
-    } else {
-        format!("{} values are", supply.names.len())
-    };
-    complain(&format!("note: {count} not in the document; supply what stands for:"));
+    let count =
+        if let [_] = supply.names.as_slice() { "1 value".into() } else { format!("{} values", supply.names.len()) };
+    complain(&format!("note: {count} missing from the document. Provide:"));
     supply.names.iter().for_each(|name| complain(&format!("  {}", visible(name))));
     complain(&format!("as in {}", visible(&supply.example)));
 }

@@ -15,7 +15,7 @@ use agentdex_client::{RegistryClient, Version};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Print this version, or the highest in a range as npm writes it, or the latest; without later edits
+    /// Version to print: a version, an npm-style range (its highest version), or latest. Later edits are not applied
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
     /// List all versions; the served one comes first

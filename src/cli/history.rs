@@ -86,7 +86,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         None | Some(Since::Seq(Seq::ZERO)) => None,
         &Some(Since::Seq(seq)) => {
             let position = Position { epoch: client.changes(None, 1, Duration::ZERO).await?.epoch, seq };
-            complain(&format!("note: --since {seq} does not say which log it counts in; write --since {position}"));
+            complain(&format!("note: --since {seq} doesn't name a log; use --since {position}"));
             Some(position.into())
         }
     };
@@ -94,9 +94,12 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
     while left > 0 {
         let page = client.changes(since.clone(), left.min(PAGE), Duration::ZERO).await?;
         if since.is_some_and(|since| since.position.epoch != page.epoch) {
-            complain(&format!("note: that is a position in another log than that of {}; read all again", page.epoch));
+            complain(&format!(
+                "note: that position belongs to another log (this one: {}); read all changes again",
+                page.epoch
+            ));
         } else if page.truncated {
-            complain(&format!("note: the log begins with {}; what was before is gone", page.oldest));
+            complain(&format!("note: the log starts at {}; earlier changes are no longer available", page.oldest));
         }
         since = Some(page.cursor());
         if page.changes.is_empty() {
@@ -106,7 +109,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         page.changes.iter().try_for_each(|change| print(&mut out, change, true, arguments.json))?;
     }
     if let Some(position) = since.filter(|_| left == 0 || !is_from_start) {
-        complain(&format!("note: go on with --since {position}"));
+        complain(&format!("note: continue with --since {position}"));
     }
     Ok(ExitCode::SUCCESS)
 }

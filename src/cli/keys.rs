@@ -148,7 +148,11 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     };
     let created = moments::shown(key.created);
     let owner = output::visible(key.owner.as_str());
-    let revoking = if key.is_revoking { ", REVOKED: not valid, but the disk has no room to store that" } else { "" };
+    let revoking = if key.is_revoking {
+        ", REVOKED: rejected, but the revocation is not yet stored: the disk is full"
+    } else {
+        ""
+    };
     writeln!(
         out,
         "{}  {:8}  {owner:widest_owner$}  created {created}, {expires}, {used}{revoking}",
@@ -173,7 +177,7 @@ fn revoke_in(directory: &Path, ids: &[String], as_json: bool) -> anyhow::Result<
             (true, false) => results.print(&done.text),
             (false, _) => outcome = ExitCode::FAILURE,
         }
-        let unknown = "there is no such key; `agentdex keys list` shows what there is";
+        let unknown = "there is no such key; `agentdex keys list` lists the keys";
         match (is_revoked, as_json) {
             (true, _) => {}
             (false, true) => results.print(&json!({"id": id, "error": unknown}).to_string()),

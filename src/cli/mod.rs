@@ -177,7 +177,7 @@ enum RegistryCommand {
     Audit(audit::Arguments),
     /// Create, list, and revoke API keys.
     Keys(keys::Arguments),
-    /// Accept the current clock after it ran ahead.
+    /// Reset the log's time after the system clock was ahead.
     Clock(clock::Arguments),
     /// Print changes as they happen.
     #[command(visible_alias = "subscribe")]

@@ -86,7 +86,7 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = flags.load(&|name| std::env::var_os(name)).map_err(misuse::of_settings)?;
     // An empty registry would clear everything that the broker retains.
     if !settings.data.exists() {
-        bail!("{}: there is no registry in this directory; name its directory with --data", settings.data.display());
+        bail!("{}: this directory contains no registry; set --data", settings.data.display());
     }
     let resynced = match Registry::builder(&settings.data).open() {
         Ok(registry) => Some(tokio::task::spawn_blocking(move || resync(&settings, &registry)).await??),
@@ -127,14 +127,14 @@ fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<Resynced> 
 
 fn ask_server(data: &Path) -> anyhow::Result<()> {
     let request = data.join(REQUEST);
-    complain(&format!("asking the server that has {} open", data.display()));
-    fs::write(&request, "").with_context(|| format!("asking the server by {}", request.display()))?;
+    complain(&format!("asking the server that uses {}", data.display()));
+    fs::write(&request, "").with_context(|| format!("writing the request {}", request.display()))?;
     let asked = Instant::now();
     while request.exists() {
         if asked.elapsed() > PATIENCE {
             // Nobody is to find it tomorrow.
             let _ = fs::remove_file(&request);
-            bail!("the server that has {} open publishes to no broker: start it with --mqtt-url", data.display());
+            bail!("the server using {} publishes to no broker; start it with --mqtt-url", data.display());
         }
         std::thread::sleep(Duration::from_millis(50));
     }

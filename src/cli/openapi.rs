@@ -9,7 +9,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print JSON, as without this option
+    /// Has no effect: the document is always JSON
     #[arg(long)]
     json: bool,
 }

@@ -91,7 +91,7 @@ struct Create {
     /// Match by words only
     #[arg(long)]
     lexical: bool,
-    /// Smallest cosine that matches by meaning, from 0 to 1 [default: computed from what the query finds now]
+    /// Minimum cosine for a match by meaning, from 0 to 1 [default: computed from what the query finds now]
     #[arg(long, value_name = "COSINE", value_parser = threshold)]
     threshold: Option<f32>,
     /// Who can see the query besides its owner and admins [default: private with --auth, else public]
@@ -151,7 +151,9 @@ async fn save(create: &Create, client: &RegistryClient) -> anyhow::Result<ExitCo
         false => client.save_new_query(name.as_str(), &query, &access).await,
     };
     let saved = match saved {
-        Err(error) if error.is_conflict() => anyhow::bail!("you have a query {name:?} already; --force replaces it"),
+        Err(error) if error.is_conflict() => {
+            anyhow::bail!("you already have a query {name:?}; use --force to replace it")
+        }
         saved => saved?,
     };
     match json {

@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let consumer = arguments.calling.consumer_of_answers(client).await?;
     let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     let Some(property) = &arguments.property else {
-        bail!("{}", which_of(&agent, "property", "properties", agent.description().properties()));
+        bail!("{}", which_of(&agent, "a property", "properties", agent.description().properties()));
     };
     let agent = agent.update(arguments.variables.settings(&agent, &Affordance::Property(property.clone()))?);
     let reply = agent.read_reply(property).await?;

@@ -82,7 +82,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
         return Ok(ExitCode::SUCCESS);
     }
     if path.exists() && !resume {
-        bail!("{shown}: this file is there already; --resume goes on with it");
+        bail!("{shown}: the file already exists; use --resume to append to it");
     }
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
@@ -97,7 +97,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
     let mut out = BufWriter::new(&file);
     let more = receive(client, &written, &mut out).await;
     let synced = out.flush().and_then(|()| file.sync_all());
-    let more = more.with_context(|| format!("{shown} isn't complete; `--resume` goes on with it"))?;
+    let more = more.with_context(|| format!("{shown} is incomplete; continue with `--resume`"))?;
     synced.with_context(|| format!("writing {shown}"))?;
     let agents = written.lines + more;
     match as_json {
@@ -171,7 +171,7 @@ async fn import(path: &Path, dry_run: bool, as_json: bool, client: &RegistryClie
         if count == 0 {
             break;
         }
-        let text = String::from_utf8(group).with_context(|| format!("{shown} is no UTF-8"))?;
+        let text = String::from_utf8(group).with_context(|| format!("{shown} is not valid UTF-8"))?;
         for result in client.write_records(text, dry_run).await? {
             bar.suspend(|| tally.add(before, &result, as_json))?;
         }
@@ -246,7 +246,7 @@ impl<I: BufRead> Lines<I> {
         let mut line = Vec::new();
         io::Read::take(&mut self.input, MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
         if line.len() as u64 == MAX_LINE_BYTES {
-            bail!("there is a line of more than {MAX_LINE_BYTES} bytes");
+            bail!("a line exceeds {MAX_LINE_BYTES} bytes");
         }
         Ok((!line.is_empty()).then_some(line))
     }

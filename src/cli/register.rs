@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     /// Print only errors and warnings
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
-    /// Print a line for each agent. Without this option, more than 20 agents are only counted on a terminal
+    /// Print a line for each agent. By default, a terminal shows only a count if there are more than 20
     #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
     verbose: bool,
     #[command(flatten)]

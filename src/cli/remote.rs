@@ -66,13 +66,13 @@ impl Remote {
     /// The registry that flags and variables name, to be saved.
     pub(super) fn to_context(&self) -> anyhow::Result<Context> {
         if self.context.is_some() {
-            return Err(misuse("--context names a context that there is; --url names the registry to save"));
+            return Err(misuse("--context selects an existing context; use --url to name the registry to save"));
         }
         let settings = self.given()?;
         // A context that no command could use isn't saved.
         settings.client()?;
         let Settings { url, api_key, ca, client_cert } = settings;
-        let Some(url) = url else { return Err(misuse("--url or AGENTDEX_URL names the registry to save")) };
+        let Some(url) = url else { return Err(misuse("name the registry to save with --url or AGENTDEX_URL")) };
         let absolute = |path: Option<PathBuf>| path.map(std::path::absolute).transpose();
         Ok(Context { url, api_key, ca: absolute(ca)?, client_cert: absolute(client_cert)? })
     }

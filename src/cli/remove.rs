@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Ids of the agents, or titles if no other agent has them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Remove only this version; the agent goes with its last version
+    /// Remove only this version; removing the last version removes the agent
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Print a line of JSON for each agent

@@ -130,11 +130,11 @@ async fn plan(what: &str, client: &RegistryClient) -> anyhow::Result<Plan> {
         return plan_of(&document.bytes, document.syntax, false).with_context(|| what.to_owned());
     }
     if !what.contains(':') {
-        bail!("{what}: there is no such file, and it is not the id of an agent, which is a URI");
+        bail!("{what}: no such file, and not an agent id (a URI)");
     }
     let found = client.export(what, "agent-spec", None).await?;
     let Some(source) = found else {
-        bail!("there is no agent {what:?} at {}\n  `agentdex list` shows what there is", client.url());
+        bail!("there is no agent {what:?} at {}\n  `agentdex list` lists the agents", client.url());
     };
     let syntax = if source.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
     plan_of(&source.bytes, syntax, true).with_context(|| what.to_owned())
@@ -178,7 +178,7 @@ fn begin(arguments: &Arguments, consumer: &Consumer, plan: Plan) -> anyhow::Resu
         _ => None,
     };
     let mut run = match stored {
-        Some(_) if arguments.input.is_some() => bail!("--state has a run, which has its input: leave out --input"),
+        Some(_) if arguments.input.is_some() => bail!("the run in --state already has its input; omit --input"),
         Some(stored) => consumer.resume(plan.chain, &stored)?,
         None => consumer.run(plan.chain, arguments.input.as_deref().map_or(Ok(json!({})), input)?),
     };
@@ -189,7 +189,7 @@ fn begin(arguments: &Arguments, consumer: &Consumer, plan: Plan) -> anyhow::Resu
     if let Some(answer) = &arguments.answer
         && !run.answer(answer.as_str())
     {
-        bail!("the run that --state has asks nothing: leave out --answer");
+        bail!("the run in --state has no open question; omit --answer");
     }
     Ok(run)
 }
@@ -247,8 +247,8 @@ async fn follow(arguments: &Arguments, run: &mut Run, printer: &mut Printer) -> 
 
 fn resume_hint(arguments: &Arguments) -> String {
     match &arguments.state {
-        Some(path) => format!("; go on with --state {}", path.display()),
-        None => "; --state FILE stores runs to go on with".into(),
+        Some(path) => format!("; continue with --state {}", path.display()),
+        None => "; use --state FILE to be able to resume a run".into(),
     }
 }
 
@@ -319,7 +319,7 @@ impl Printer {
                 self.said.clone_from(message);
             }
             RunEvent::ErrorHandled { node, to, reason } => {
-                writeln!(err, "{}", visible(&format!("{node}: failed, goes on with {to}")))?;
+                writeln!(err, "{}", visible(&format!("{node}: failed, continuing with {to}")))?;
                 if *reason != self.answered {
                     writeln!(err, "    {}", style.dim(&fit(reason, 4)))?;
                 }
@@ -341,7 +341,7 @@ impl Printer {
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
-                let reason = if reason.trim().is_empty() { "it failed without a reason" } else { reason };
+                let reason = if reason.trim().is_empty() { "it failed and gave no reason" } else { reason };
                 write!(err, "{} {}", red_on_stderr("error:"), visible(&at))?;
                 err.write_foreign(reason)?;
                 writeln!(err)?;

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 enum Command {
     /// Print instructions to append to a system prompt.
     Prompt {
-        /// Agent whose action declares the data of its responses; the instructions name its keys
+        /// Include the keys of `data` that an action of this agent declares for its responses
         id: Option<String>,
         #[command(flatten)]
         action: Action,
@@ -99,11 +99,11 @@ fn check(text: &str, contract: Option<DataContract>, as_json: bool) -> anyhow::R
         writeln!(out, "{}: {}", answer.response.status, answer.response.message)?;
         match answer.found() {
             Found::Whole => {}
-            Found::Fenced => writeln!(out, "  the response stands in a code fence; the text should be nothing else")?,
+            Found::Fenced => writeln!(out, "  the response is in a code fence; it should be the entire text")?,
             Found::Embedded => {
-                writeln!(out, "  the response stands between other words; the text should be nothing else")?
+                writeln!(out, "  the response is surrounded by other text; it should be the entire text")?
             }
-            Found::Nowhere => writeln!(out, "  the answer holds no response; this is what stands for it")?,
+            Found::Nowhere => writeln!(out, "  the answer contains no response; this is used instead")?,
         }
         for repair in &answer.repairs {
             writeln!(out, "  repaired: {repair}")?;
@@ -136,12 +136,12 @@ impl Action {
         }
         match contracts.len() {
             0 => {
-                bail!("no action of {id:?} declares responses in SACP: its `output` needs \"@type\": \"sacp:Response\"")
+                bail!("no action of {id:?} declares SACP responses; an `output` must have \"@type\": \"sacp:Response\"")
             }
             1 => Ok(Some(contracts.remove(0).1)),
             _ => {
                 let names: Vec<String> = contracts.into_iter().map(|(name, _)| name).collect();
-                bail!("several actions of {id:?} answer in SACP: choose one by --action: {}", names.join(", "))
+                bail!("several actions of {id:?} answer in SACP: choose one with --action: {}", names.join(", "))
             }
         }
     }

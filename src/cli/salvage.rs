@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Data directory to create; it must be empty or not exist
     #[arg(long, value_name = "DIR", required_unless_present = "accept_rollback")]
     to: Option<PathBuf>,
-    /// Accept the directory as it is, because its files were deliberately restored from older ones
+    /// Accept the directory as it is, because its files were deliberately replaced by older ones
     #[arg(long, conflicts_with = "to")]
     accept_rollback: bool,
     /// Print what was recovered as JSON
@@ -68,11 +68,9 @@ fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
 
 fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let salvaged = match salvage(data, to) {
-        Err(Error::StoreDamaged { path: _, found }) => bail!(
-            "{}: {found}; make a directory of the last backup: agentdex restore FILE --data {}",
-            data.display(),
-            to.display()
-        ),
+        Err(Error::StoreDamaged { path: _, found }) => {
+            bail!("{}: {found}; restore the last backup: agentdex restore FILE --data {}", data.display(), to.display())
+        }
         salvaged => salvaged?,
     };
     let Salvaged { records, changes, lost, is_proven, revoked, .. } = &salvaged;

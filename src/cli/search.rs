@@ -110,7 +110,7 @@ pub(super) struct Filters {
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
-    /// Only agents with actions that answer in this protocol: sacp
+    /// Only agents with actions that answer in this protocol (sacp)
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
     /// Only agents with a stale or current source, or MCP servers that their registry marks as deprecated or deleted
@@ -119,7 +119,7 @@ pub(super) struct Filters {
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
     #[arg(long, value_name = "STATUS")]
     signature: Vec<String>,
-    /// Only agents of this version, or in a range as npm writes it: '>=1.2 <3'
+    /// Only agents with this version, or in this npm-style range: '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
     /// Only agents that have this value, such as capability=billing; unlike the options above, repeated values must all
@@ -257,7 +257,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let is_behind =
         |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
     if json.as_ref().is_err_and(is_behind) {
-        complain("note: the index is far behind; what was just registered may be missing");
+        complain("note: the index is far behind; recently registered agents may be missing");
         parameters.pop();
         json = client.search_json(&parameters).await;
     }
@@ -354,7 +354,7 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
         return Ok(());
     }
     if answer.confidence.is_some() {
-        writeln!(out, "No agent is much like that; these are the nearest.")?;
+        writeln!(out, "No agent closely matches; these are the closest.")?;
     }
     for Correction { word, read_as } in &answer.corrections {
         let read_as = read_as.join(", ");
@@ -403,15 +403,14 @@ fn explained(explanation: &Explanation, normalized: Option<f32>) -> Vec<String> 
     let other = explanation.meaning.iter().filter(|part| part.words_share < 0.995).map(|part| {
         let words: f32 = explanation.words.iter().map(|word| word.score).sum();
         format!(
-            "{:>6.2}  words beside another meaning (count {:.2})",
+            "{:>6.2}  words in an agent with another meaning (weight {:.2})",
             (part.words_share - 1.0) * words,
             part.words_share
         )
     });
     let title = explanation.title.iter();
     let title = title.map(|part| format!("{:>6.2}  title: {:.2}² × {:.1}", part.score, part.share, part.boost));
-    let best =
-        normalized.map(|share| format!("{share:>6.2}  of the best score that this could get, {:.2}", explanation.best));
+    let best = normalized.map(|share| format!("{share:>6.2}  of the best possible score, {:.2}", explanation.best));
     words.chain(other).chain(meaning).chain(title).chain(best).collect()
 }
 

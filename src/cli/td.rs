@@ -123,7 +123,7 @@ impl Target<'_> {
                     let path = folder.join(file_name(source, thing, index == 0));
                     if !written.insert(path.clone()) {
                         bail!(
-                            "{} was written for another Thing just now; pass another --out for this FILE",
+                            "{}: two Things map to this file; use another --out for one of the inputs",
                             path.display()
                         );
                     }

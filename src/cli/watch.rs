@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// Only this kind of change: created, updated, removed, or with a query also matched, unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<MatchKind>,
-    /// Only agents that have, or had, this capability (its id, or its name without an id)
+    /// Only agents that have, or had, this capability (its id, or its name if it has no id)
     #[arg(long, value_name = "CAPABILITY")]
     capability: Option<String>,
     /// Start after this event instead of now
@@ -88,11 +88,9 @@ pub(super) async fn follow(
             Ok(()) => {
                 if std::mem::take(&mut interrupted) {
                     complain(match events.start() {
-                        Some(_) => "connected again; nothing was missed",
+                        Some(_) => "reconnected; nothing was missed",
                         // The first event says so as well.
-                        None => {
-                            "connected again, but changes in between are lost; `agentdex list` shows what there is now"
-                        }
+                        None => "reconnected, but some changes were missed; `agentdex list` shows the current agents",
                     });
                 }
                 events.next().await

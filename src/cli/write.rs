@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let consumer = arguments.calling.consumer_of_answers(client).await?;
     let agent = consumer.agent(&id_of(client, &arguments.id).await?).await?;
     let (Some(property), Some(value)) = (&arguments.property, &arguments.value) else {
-        bail!("{}", which_of(&agent, "property", "properties", agent.description().properties()));
+        bail!("{}", which_of(&agent, "a property", "properties", agent.description().properties()));
     };
     let affordance = Affordance::Property(property.clone());
     let value = parse_value(value, agent.description().find(&affordance))?;

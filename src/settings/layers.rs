@@ -187,7 +187,7 @@ fn refusal(error: &clap::Error, given: &[Given<'_>]) -> anyhow::Error {
     match (error.source(), error.get(ContextKind::ValidValue)) {
         (Some(reason), _) => anyhow!("{origin}: {reason}"),
         (None, Some(ContextValue::Strings(known))) if !known.is_empty() => {
-            anyhow!("{origin}: {:?} is none of `{}`", text(ContextKind::InvalidValue), known.join("`, `"))
+            anyhow!("{origin}: {:?} is not one of `{}`", text(ContextKind::InvalidValue), known.join("`, `"))
         }
         _ => anyhow!("{origin}: it is empty"),
     }
@@ -246,9 +246,9 @@ impl Kind {
             (Kind::List, Value::Array(values)) if values.iter().all(Value::is_str) => {
                 Ok(values.iter().filter_map(Value::as_str).map(OsString::from).collect())
             }
-            (Kind::List, _) => Err(format!("it is not a list of texts; write {key} = [\"…\"]")),
+            (Kind::List, _) => Err(format!("it is not a list of strings; write {key} = [\"…\"]")),
             (Kind::Path | Kind::Text, Value::String(value)) => Ok(vec![value.into()]),
-            (Kind::Path | Kind::Text, _) => Err(format!("it is not a text in quotes; write {key} = \"…\"")),
+            (Kind::Path | Kind::Text, _) => Err(format!("it is not a string in quotes; write {key} = \"…\"")),
         }
     }
 }

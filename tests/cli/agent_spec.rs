@@ -210,7 +210,7 @@ fn descriptions_are_written_to_a_folder() {
     assert!(out.join("b.td.json").is_file());
     let twice = run(&["td", &files[0], &files[0], "--out", out.to_str().unwrap()]);
     assert!(twice.status.success() && stdout(&twice).lines().count() == 1, "{}", stdout(&twice));
-    assert!(stderr(&twice).contains("is left out"), "{}", stderr(&twice));
+    assert!(stderr(&twice).contains("skipped: same description as"), "{}", stderr(&twice));
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn files_of_one_call_describe_different_agents_at_different_addresses() {
     let (succeeded, message) = register(&[&a, &b, &again]);
     assert!(!succeeded && message.contains("both describe urn:agentspec:local:a"), "{message}");
     let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/x"]);
-    assert!(!succeeded && message.contains("put {id} or {name} into it"), "{message}");
+    assert!(!succeeded && message.contains("include {id} or {name}"), "{message}");
     assert_eq!(stdout(&run(&["list", "--json", "--url", server.url()])), "");
     let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/{id}"]);
     assert!(succeeded, "{message}");
@@ -399,7 +399,7 @@ fn export_says_which_values_have_to_be_supplied() {
     assert!(run(&["register", &file, "--url", server.url()]).status.success());
     let output = run(&["export", "urn:agentspec:local:a", "--format", "agent-spec", "--url", server.url()]);
     let note = stderr(&output);
-    assert!(note.contains("1 value is not in the document") && note.contains("\n  a.system_prompt\n"), "{note}");
+    assert!(note.contains("1 value missing from the document") && note.contains("\n  a.system_prompt\n"), "{note}");
     assert!(note.contains("components_registry={\"a.system_prompt\": …}"), "{note}");
     assert!(serde_json::from_str::<Value>(&stdout(&output)).is_ok());
 }

@@ -47,7 +47,7 @@ fn what_was_backed_up_is_there_again() {
     assert!(register(&agent("urn:test:b", "Another")).status.success());
 
     let again = run(&["backup", &file, "--url", server.url()]);
-    assert!(stderr(&again).contains("--force replaces it"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("use --force to replace it"), "{}", stderr(&again));
     let restored = run(&["restore", &file, "--data", &other]);
     assert!(
         stdout(&restored).starts_with("2 descriptions restored into"),
@@ -74,7 +74,7 @@ fn what_was_backed_up_is_there_again() {
     let second = path("second.backup");
     assert!(run(&["backup", &second, "--data", &other]).status.success());
     let refused = run(&["restore", &second, "--data", &other]);
-    assert!(stderr(&refused).contains("name another"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("choose another"), "{}", stderr(&refused));
     let third = path("third");
     assert!(run(&["restore", &second, "--data", &third]).status.success());
 }
@@ -102,11 +102,11 @@ fn damaged_backups_leave_nothing() {
         (&whole[..middle], "ends too early"),
         (&whole[..whole.len() - 20], "ends too early"),
         (&whole[..whole.len() - 1], "ends too early"),
-        (&longer, "there is something after its end"),
+        (&longer, "unexpected data after the end"),
         (&flipped(middle), "can't be restored"),
         (&flipped(whole.len() - 1), "it is damaged"),
         (&b"{}"[..], "its first line has no end"),
-        (&b"# Readme\n"[..], "it is no backup"),
+        (&b"# Readme\n"[..], "it is not a backup"),
         (&b"agentdex-backup 9\n{}\n"[..], "later version"),
         (&b""[..], "no end"),
     ] {
@@ -117,7 +117,7 @@ fn damaged_backups_leave_nothing() {
         assert!(!home.path().join("target").exists() && !home.path().join("target.restoring").exists());
     }
     let nowhere = run(&["backup", &path("x"), "--data", &path("nothing")]);
-    assert!(stderr(&nowhere).contains("there is no registry in this directory"), "{}", stderr(&nowhere));
+    assert!(stderr(&nowhere).contains("this directory contains no registry"), "{}", stderr(&nowhere));
     assert!(!home.path().join("x").exists() && !home.path().join("x.partial").exists());
 }
 

@@ -169,5 +169,5 @@ fn clock_that_was_ahead_is_said_until_it_is_accepted() {
     assert!(created(&registry, "urn:example:last") < ahead);
     assert_eq!(registry.server.stop().code(), Some(0));
     let nowhere = run(&["clock", "accept", "--data", directory.path().join("nothing").to_str().unwrap()]);
-    assert!(stderr(&nowhere).contains("there is no registry in this directory"), "{}", stderr(&nowhere));
+    assert!(stderr(&nowhere).contains("this directory contains no registry"), "{}", stderr(&nowhere));
 }

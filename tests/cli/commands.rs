@@ -141,7 +141,7 @@ fn changes_are_told_of_one_agent_and_of_all() {
     let changes = json_lines(&output);
     let again = run(&["changes", "--json", "--since", &position, "--url", server.url()]);
     let note = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(note.starts_with("note: go on with --since ") && note.lines().count() == 1, "{note}");
+    assert!(note.starts_with("note: continue with --since ") && note.lines().count() == 1, "{note}");
     assert_eq!(json_lines(&again), changes);
     let other = run(&["changes", "--since", "00000000000000ab-1", "--url", server.url()]);
     assert!(String::from_utf8_lossy(&other.stderr).contains("another log"), "{other:?}");

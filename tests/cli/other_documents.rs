@@ -68,7 +68,7 @@ fn of_equal_files_in_a_folder_one_is_registered() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("2 created"), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("b.json") && stderr(&output).contains("a.json and is left out"),
+        stderr(&output).contains("b.json") && stderr(&output).contains("same description as"),
         "{}",
         stderr(&output)
     );

@@ -102,7 +102,7 @@ fn watch(url: &str) -> (std::process::Child, impl Iterator<Item = String>) {
 }
 
 /// Stops a registry while it is watched, starts one over a directory on its port, and returns what `watch` says once it is
-/// connected again.
+/// reconnected.
 fn reconnected(change: impl Fn(&std::path::Path) -> std::path::PathBuf) -> String {
     let data = tempfile::tempdir().unwrap();
     let server = ServerProcess::start(&data.path().join("a"), &[]);
@@ -127,13 +127,13 @@ fn reconnected(change: impl Fn(&std::path::Path) -> std::path::PathBuf) -> Strin
 #[test]
 fn nothing_was_missed_if_the_registry_is_the_same() {
     let again = reconnected(|data| data.join("a"));
-    assert_eq!(again, "connected again; nothing was missed");
+    assert_eq!(again, "reconnected; nothing was missed");
 }
 
 #[test]
 fn another_registry_at_the_address_is_not_said_to_be_the_same() {
     let again = reconnected(|data| data.join("b"));
-    assert!(again.starts_with("connected again, but") && !again.contains("nothing was missed"), "{again}");
+    assert!(again.starts_with("reconnected, but") && !again.contains("nothing was missed"), "{again}");
 }
 
 #[test]

@@ -57,6 +57,6 @@ fn records_move_to_another_registry_and_an_export_that_broke_off_goes_on() {
     fs::write(&file, format!("{{\"td\": 1}}\n{all}")).unwrap();
     let broken = import(&[]);
     assert_eq!(broken.status.code(), Some(1));
-    assert!(stderr(&broken).starts_with("line 1: this line is no record"), "{}", stderr(&broken));
+    assert!(stderr(&broken).starts_with("line 1: this line is not a record"), "{}", stderr(&broken));
     assert_eq!(stdout(&broken), format!("0 created, 0 updated, {count} unchanged, 1 failed\n"));
 }

@@ -270,5 +270,5 @@ fn filters_leave_out_and_scores_are_explained() {
     let [score, _, word, best, ..] = lines.as_slice() else { panic!("{explained}") };
     let number = |line: &str| line.split(' ').next().unwrap().parse::<f32>().unwrap();
     assert!(word.ends_with("  word `rain`") && number(word) == number(score), "{explained}");
-    assert!(best.contains("of the best score") && number(best) > 0.0 && number(best) < 1.0, "{explained}");
+    assert!(best.contains("of the best possible score") && number(best) > 0.0 && number(best) < 1.0, "{explained}");
 }

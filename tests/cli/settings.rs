@@ -64,11 +64,11 @@ fn values_of_the_wrong_type_are_told_with_their_origin() {
         ("refresh_interval = 1.5", "refresh_interval: 1.5 is not a whole number; for example 60"),
         ("max_ttl = -1", "max_ttl: -1 is not a whole number; for example 60"),
         ("auth = \"perhaps\"", "auth: \"perhaps\" is neither `true` nor `false`"),
-        ("listen = 8080", "listen: it is not a text in quotes; write listen = \"…\""),
-        ("mqtt_url = [\"mqtt://me:secret@broker\"]", "mqtt_url: it is not a text in quotes; write mqtt_url = \"…\""),
-        ("cors_origin = \"*\"", "cors_origin: it is not a list of texts; write cors_origin = [\"…\"]"),
-        ("validation = \"lax\"", "validation: \"lax\" is none of `lenient`, `strict`"),
-        ("redact = \"hide\"", "redact: \"hide\" is none of `flag`, `replace`, `refuse`"),
+        ("listen = 8080", "listen: it is not a string in quotes; write listen = \"…\""),
+        ("mqtt_url = [\"mqtt://me:secret@broker\"]", "mqtt_url: it is not a string in quotes; write mqtt_url = \"…\""),
+        ("cors_origin = \"*\"", "cors_origin: it is not a list of strings; write cors_origin = [\"…\"]"),
+        ("validation = \"lax\"", "validation: \"lax\" is not one of `lenient`, `strict`"),
+        ("redact = \"hide\"", "redact: \"hide\" is not one of `flag`, `replace`, `refuse`"),
         ("data = \"\"", "data: it is empty"),
         ("fetch_timeout = 0", "fetch_timeout: 0 is not between 1 and 600"),
         ("auth = true\nauth = true", "duplicate key"),
@@ -81,8 +81,8 @@ fn values_of_the_wrong_type_are_told_with_their_origin() {
         ("REFRESH_INTERVAL", "often", "\"often\" is not a whole number; for example 60"),
         ("FETCH_TIMEOUT", "0", "0 is not between 1 and 600"),
         ("AUTH", "perhaps", "\"perhaps\" is neither `true` nor `false`"),
-        ("LOG_LEVEL", "loud", "\"loud\" is none of `error`, `warn`, `info`, `debug`, `trace`"),
-        ("TLS_CLIENT_ROLE", "read, ops=root", "\"root\" is none of `read`, `register`, `admin`"),
+        ("LOG_LEVEL", "loud", "\"loud\" is not one of `error`, `warn`, `info`, `debug`, `trace`"),
+        ("TLS_CLIENT_ROLE", "read, ops=root", "\"root\" is not one of `read`, `register`, `admin`"),
     ] {
         let told = refused("", &[], &[(&format!("AGENTDEX_{name}"), value)]);
         assert!(told.contains(&format!("error: AGENTDEX_{name}: ")) && told.contains(expected), "{told}");

@@ -108,8 +108,8 @@ fn properties_are_read_and_written() {
     }
     let before = server.received().len();
     for (arguments, status, expected) in [
-        (&["read", station][..], 1, "which property of urn:example:station? It has config, image, level, unit"),
-        (&["write", station], 1, "which property of urn:example:station?"),
+        (&["read", station][..], 1, "name a property of urn:example:station: config, image, level, unit"),
+        (&["write", station], 1, "name a property of urn:example:station: "),
         (&["read", station, "size"], 1, "it has no properties.size; it has config"),
         (&["write", station, "unit", "7"], 1, "the input of properties.unit is not valid"),
         (&["write", station, "level", "high"], 1, "the value is not JSON"),
@@ -138,8 +138,8 @@ fn events_are_printed_as_they_come() {
         (&["alarm", "--count", "2"][..], 0, both, ""),
         (&["level", "--count", "1", "--json"], 0, "{\"data\":{\"level\":1},\"event\":\"level\"}\n", ""),
         (&["alarm", "--for", "1"], 0, both, ""),
-        (&["alarm", "--count", "9", "--for", "1"], 1, both, "2 of 9 events came"),
-        (&[], 1, "", "which event of urn:example:station? It has alarm"),
+        (&["alarm", "--count", "9", "--for", "1"], 1, both, "only 2 of 9 events arrived"),
+        (&[], 1, "", "name an event of urn:example:station: alarm"),
         (&["flood"], 1, "", "it has no events.flood; it has alarm"),
         (&["level", "--input", "1"], 1, "", "--input: \"level\" is a property"),
     ] {
@@ -267,9 +267,9 @@ edges: [{from: ask, to: end}]
     let asks = agentdex(&registry, &["run", &file, "--input", &format!("@{input}"), "--state", &state], "");
     assert_eq!(code(&asks), Some(2), "{}", text(&asks.stderr));
     assert!(text(&asks.stderr).contains("ask: Which city?\n"), "{}", text(&asks.stderr));
-    assert!(text(&asks.stderr).contains("go on with --state"), "{}", text(&asks.stderr));
+    assert!(text(&asks.stderr).contains("continue with --state"), "{}", text(&asks.stderr));
     let twice = agentdex(&registry, &["run", &file, "--input", "x", "--state", &state], "");
-    assert_eq!((code(&twice), text(&twice.stderr).contains("leave out --input")), (Some(1), true));
+    assert_eq!((code(&twice), text(&twice.stderr).contains("omit --input")), (Some(1), true));
     let goes_on = agentdex(&registry, &["run", &file, "--state", &state, "--answer", "Cologne", "--json"], "");
     let printed = text(&goes_on.stdout);
     let events: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

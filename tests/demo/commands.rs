@@ -86,9 +86,12 @@ fn what_is_missing_is_said_with_what_to_add() {
         stderr(&output)
     };
     for (arguments, expected) in [
-        (&["call", "Dice"][..], "which action of urn:demo:dice? It has roll, shuffle"),
-        (&["call", "World clock", "time"], "expected an object with city (string); --input gives it as JSON"),
-        (&["ask", "roll dice", "roll two"], "as in `agentdex call urn:demo:dice ACTION --input JSON`"),
+        (&["call", "Dice"][..], "name an action of urn:demo:dice: roll, shuffle"),
+        (
+            &["call", "World clock", "time"],
+            "expected an object with city (string); pass the input as JSON with --input",
+        ),
+        (&["ask", "roll dice", "roll two"], "use `agentdex call urn:demo:dice ACTION --input JSON`"),
         (&["ask", "roll dice"], "Dice ("),
     ] {
         let complaint = complaint(arguments);

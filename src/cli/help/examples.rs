@@ -249,7 +249,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Accept files of a disk snapshot", "agentdex salvage --data ./agentdex-data --accept-rollback"),
         ],
     ),
-    ("clock accept", &[("Accept the current clock", "agentdex clock accept")]),
+    ("clock accept", &[("Reset the log's time to the system clock", "agentdex clock accept")]),
     (
         "mqtt resync",
         &[(

@@ -23,9 +23,7 @@ impl Registration<'_> {
             shortest = shortest.min(granted_ttl(self.client, id).await?.unwrap_or(u64::MAX));
         }
         if shortest == u64::MAX {
-            bail!(
-                "none of the agents expires, so there is nothing to keep alive: give a time to live with --ttl SECONDS"
-            );
+            bail!("nothing to renew: no agent has a time to live; set one with --ttl SECONDS");
         }
         let pause = Duration::from_millis(shortest.saturating_mul(500).max(100));
         if !self.arguments.json {
@@ -41,7 +39,7 @@ impl Registration<'_> {
             }
             let is_complete = self.renew_all(agents).await;
             if is_complete && is_failing && !self.arguments.json {
-                results.print("connected again: all are renewed");
+                results.print("reconnected: all are renewed");
             }
             is_failing = !is_complete;
             wait = if is_complete { pause } else { RETRY.min(pause) };

@@ -30,7 +30,7 @@ pub(super) struct ByData {
     /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a file with one
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "facets", "jsonpath"])]
     want: Option<String>,
-    /// Include agents for which one value is missing, with --have or --want
+    /// With --have or --want: also list agents for which a single value is missing
     #[arg(long)]
     near_misses: bool,
     /// Find chains of capabilities from --have to --want

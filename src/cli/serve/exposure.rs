@@ -23,10 +23,10 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
     }
     let risk = match (authenticates, encrypts) {
         (false, false) => {
-            "every client could replace every agent there, and whoever is on the way reads and changes all"
+            "any client could replace any agent, and anyone on the network could read and change all traffic"
         }
-        (false, true) => "every client could replace every agent there",
-        _ => "whoever is on the way reads keys and uses them",
+        (false, true) => "any client could replace any agent",
+        _ => "anyone on the network could read keys and use them",
     };
     if settings.insecure {
         tracing::warn!("{address} is open to other machines: {risk}; see SECURITY.md");
@@ -41,7 +41,7 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
     };
     bail!(
         "{address} is open to other machines: {risk}. {missing}\n  {loopback} serves this machine alone\n  \
-         --insecure does without, for networks whose machines are all trusted, and behind a proxy that encrypts"
+         --insecure allows it, for trusted networks and behind an encrypting proxy"
     )
 }
 
@@ -66,6 +66,6 @@ pub(super) fn report_access(settings: &Settings, registry: &Registry) {
         );
     }
     if !settings.auth && !keys.is_empty() {
-        tracing::warn!("there are API keys, but clients are not authenticated; --auth switches that on");
+        tracing::warn!("there are API keys, but clients are not authenticated; use --auth to require them");
     }
 }

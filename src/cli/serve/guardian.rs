@@ -51,7 +51,7 @@ impl Exporting {
     pub(super) async fn stop(self) {
         self.stop.send_replace(true);
         if timeout(LAST_SPANS, self.task).await.is_err() {
-            tracing::warn!("the last spans are given up: the collector doesn't take them in time");
+            tracing::warn!("the last spans were dropped: the collector didn't accept them in time");
         }
     }
 }
