@@ -204,7 +204,7 @@ fn any_thing_whose_versions_are_known_has_a_file() {
     let Err(Error::NotExpressible { reason, .. }) = from_thing(&thing) else { panic!("expressed") };
     assert_eq!(
         reason,
-        "nothing says the version of \"b\", nor that of the Thing: give it `lmos:version`, or the Thing `version.instance`"
+        "\"b\" has no version, and neither has the Thing; add `lmos:version` to it, or `version.instance` to the Thing"
     );
     assert!(matches!(from_thing(&json!({"title": "x"})), Err(Error::NotExpressible { .. })));
 }

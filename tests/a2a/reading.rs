@@ -208,7 +208,7 @@ fn what_is_no_card_is_told_what_it_looks_like() {
 #[test]
 fn what_only_has_some_members_of_cards_is_none() {
     for (document, message) in [
-        (json!({"name": "J", "url": "https://j.example", "skills": ["js", "py"]}), "its `skills` are no objects"),
+        (json!({"name": "J", "url": "https://j.example", "skills": ["js", "py"]}), "its `skills` are not objects"),
         (json!({"name": "x", "url": "https://x.example", "capabilities": ["a"]}), "has no `skills`"),
         (json!({"name": "x", "url": "https://x.example", "protocolVersion": "2025-06-18"}), "has a URL, but no"),
     ] {

@@ -286,7 +286,11 @@ fn what_was_done_before_a_failure_is_on_standard_output_and_its_reason_is_not() 
         ] {
             let cell = Cell::of(&agentdex(&registry, arguments, ""));
             assert_eq!((cell.code, cell.out.as_str()), (1, "# Plan\n\n- one\n- two\n"), "{arguments:?}: {}", cell.err);
-            assert!(cell.err.contains("error: the agent gave up: failed: Lost it\n"), "{arguments:?}: {}", cell.err);
+            assert!(
+                cell.err.contains("error: the agent's work ended without success: failed: Lost it\n"),
+                "{arguments:?}: {}",
+                cell.err
+            );
         }
     }
 }

@@ -119,7 +119,7 @@ fn steps_of_an_owned_agent_are_reported_by_its_owner_its_namespace_and_admins() 
     let refused = callers.report(&callers.bob, &message).expect(403);
     assert_eq!(refused.header("content-type"), "application/json");
     assert_eq!((&refused.json()["error"]["code"], &refused.json()["id"]), (&json!(-32003), &json!(1)));
-    assert!(refused.text().contains("belongs to somebody else"), "{}", refused.text());
+    assert!(refused.text().contains("belongs to another owner"), "{}", refused.text());
     // One of a batch is an error of its own, and a notification is answered by nothing.
     let batch = json!([of(&message, UNKNOWN), message]);
     let answers = callers.report(&callers.bob, &batch).expect(200).json();

@@ -38,7 +38,7 @@ fn the_first_key_is_made_in_the_directory_and_makes_others() {
     // The registry's own refusals say what to do; nothing before it asks for credentials.
     let other = created(&["--role", "register", "--owner", "others", "--url", url, "--api-key", &admin]);
     let foreign = stderr(&run(&["remove", "urn:example:a", "--url", url, "--api-key", &other]));
-    assert!(foreign.contains("belongs to somebody else") && !foreign.contains("USER:PASSWORD"), "{foreign}");
+    assert!(foreign.contains("belongs to another owner") && !foreign.contains("USER:PASSWORD"), "{foreign}");
 
     let listed = run(&["keys", "list", "--url", url, "--api-key", &admin]);
     let text = stdout(&listed);

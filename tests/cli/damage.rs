@@ -163,7 +163,7 @@ fn what_can_be_read_is_salvaged_and_shown_to_nobody() {
     drop(server);
     // There is something in it now.
     let again = run(&["salvage", "--data", &data, "--to", &to]);
-    assert!(stderr(&again).contains("there is something in it"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("the directory is not empty"), "{}", stderr(&again));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn files_that_were_put_back_are_taken_on_demand() {
     copy(&Path::new(&older).join("store"), &store);
     let refused = run(&["keys", "list", "--data", &data]);
     assert_eq!(refused.status.code(), Some(3));
-    assert!(stderr(&refused).contains("the store is older than it was"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the store is older than its last recorded state"), "{}", stderr(&refused));
     assert_eq!(run(&["check", "--data", &data]).status.code(), Some(4));
     // The same without the witness: the search index knows.
     let witness = fs::read(Path::new(&data).join("witness")).unwrap();

@@ -175,7 +175,7 @@ fn a_flow_asks_its_user_and_an_agent() {
 fn a_tool_that_needs_confirmation_is_called_once_the_user_agrees() {
     let server = tools();
     let Some(flows) = flows(&server.origin, &unreachable_url("/rpc")) else { return };
-    for (answer, expected) in [("yes", Ok(json!({"translated": "rain (de)"}))), ("no", Err("did not allow"))] {
+    for (answer, expected) in [("yes", Ok(json!({"translated": "rain (de)"}))), ("no", Err("was not confirmed"))] {
         run(async {
             let before = server.received().len();
             let mut run = consumer().run(chain(&flows["confirmed"]), json!({"text": "rain", "language": "de"}));

@@ -308,7 +308,7 @@ asyncio.run(main())
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
     assert!(child.wait().unwrap().success());
-    assert_eq!(lines, ["['roll', 'shuffle']", "True", "True there is no tool \"flip\"; there are roll and shuffle"]);
+    assert_eq!(lines, ["['roll', 'shuffle']", "True", "True unknown tool \"flip\"; the tools are roll and shuffle"]);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn r42_content_that_a_request_has_no_place_for_is_refused() {
     ] {
         let turn = json!({"parts": parts, "action": action});
         let refused = say(&registry, &id, turn).problem(422, "agent-not-callable");
-        assert!(refused["detail"].as_str().unwrap().contains("not possible"), "{action}: {refused}");
+        assert!(refused["detail"].as_str().unwrap().contains("doesn't support"), "{action}: {refused}");
     }
     let parts = json!([{"kind": "data", "data": {"a": 2}}]);
     say(&registry, &id, json!({"input": {"a": 1}, "parts": parts, "action": "plain"})).problem(400, "invalid-input");

@@ -88,10 +88,10 @@ fn bad_queries_are_refused_with_what_is_wrong() {
             "a",
             json!({"q": "x", "mode": "lexical", "threshold": 0.5}),
             "invalid-query",
-            "the modes `hybrid` and `semantic`",
+            "requires mode `hybrid` or `semantic`",
         ),
         ("a", json!({"threshold": 0.5}), "invalid-query", "`threshold` needs `q`"),
-        ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "from 0 to 1"),
+        ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "between 0 and 1"),
         ("a", json!({"mode": "semantic"}), "invalid-query", "needs `q`"),
         ("a", json!({"q": "tag:beta", "mode": "semantic"}), "invalid-query", "no words whose meaning"),
     ] {

@@ -61,5 +61,5 @@ fn issuer_that_is_somebody_else_gives_no_keys() {
         TestRegistry::with_issuer(|fetcher| IssuerOptions::new(issuer, "agentdex", fetcher), Options::default());
     let refused = call(&registry, &provider.token("reader", "read"), "GET", "/things").send();
     let detail = refused.problem(503, "issuer-unavailable")["detail"].as_str().unwrap().to_owned();
-    assert!(detail.contains(&format!("is that of the issuer {:?}", provider.issuer)), "{detail}");
+    assert!(detail.contains(&format!("names the issuer {:?}", provider.issuer)), "{detail}");
 }

@@ -383,7 +383,7 @@ fn a_node_asks_the_user_itself() {
 fn states_of_other_chains_and_chains_within_themselves_are_refused() {
     let stored = serde_json::to_string(&chain(texts()).start(json!({"texts": ["a"], "to": "de"}))).expect("JSON");
     let error = chain(emails()).restore(&stored).expect_err("of another chain");
-    assert!(error.to_string().contains("of another chain"), "{error}");
+    assert!(error.to_string().contains("belongs to another chain"), "{error}");
     assert!(chain(emails()).restore("{}").is_err());
     let mut description = texts();
     description["chains"]["one"]["nodes"]["translate"] = json!({"chain": "one"});

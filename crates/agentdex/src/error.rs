@@ -74,8 +74,8 @@ pub enum Error {
     /// The description contains credentials, and the registry refuses them
     /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)) or can't replace them, for example in an id.
     #[error(
-        "the description has credentials in it; take them out, revoke them, since they were sent, and say in \
-         `securityDefinitions` how to authenticate: {0}"
+        "the description contains credentials; remove and revoke them (they were sent), and declare the authentication \
+         in `securityDefinitions`: {0}"
     )]
     CredentialInDescription(Report),
     /// The document in another format is invalid by the rules of that format, or can't be converted to a Thing.
@@ -125,7 +125,7 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
+    #[error("the document has the id {id:?}, but the request creates a Thing without an id; use PUT with that id")]
     UnexpectedId {
         /// Id in the document.
         id: String,
@@ -144,19 +144,19 @@ pub enum Error {
         found: String,
     },
     /// The Thing doesn't exist, has expired, or is hidden from the caller.
-    #[error("there is no Thing {id:?}")]
+    #[error("Thing {id:?} not found")]
     NotFound {
         /// Id of the Thing.
         id: String,
     },
     /// The saved query doesn't exist, or is hidden from the caller.
-    #[error("there is no saved query {name:?}")]
+    #[error("saved query {name:?} not found")]
     NoSuchQuery {
         /// Name of the saved query.
         name: String,
     },
     /// The Thing doesn't have the action, or the action is unsuitable.
-    #[error("there is no such action {action:?} of {id:?}: {reason}")]
+    #[error("{id:?} has no suitable action {action:?}: {reason}")]
     NoSuchAction {
         /// Id of the Thing.
         id: String,
@@ -166,13 +166,13 @@ pub enum Error {
         reason: String,
     },
     /// The id is taken.
-    #[error("there is a Thing {id:?} already")]
+    #[error("Thing {id:?} already exists")]
     AlreadyExists {
         /// Id of the Thing.
         id: String,
     },
     /// A precondition of a write doesn't hold.
-    #[error("the precondition {expected:?} does not hold for {id:?}")]
+    #[error("{id:?} {}", unmet(*expected, *found))]
     PreconditionFailed {
         /// Id of the Thing.
         id: String,
@@ -196,7 +196,7 @@ pub enum Error {
         message: String,
     },
     /// The query would take too long, or return too much.
-    #[error("the query costs too much: {message}")]
+    #[error("the query is too expensive: {message}")]
     QueryTooCostly {
         /// Exceeded limit, and a cheaper alternative.
         message: String,
@@ -210,7 +210,7 @@ pub enum Error {
         instead: &'static str,
     },
     /// The maximum number of such operations is already running.
-    #[error("too much is being done at the moment: {doing}; try again later")]
+    #[error("too many operations at once: {doing}; try again later")]
     Overloaded {
         /// Operation at its limit, such as `evaluating SPARQL queries`.
         doing: &'static str,
@@ -246,7 +246,8 @@ pub enum Error {
     },
     /// The store is older than it was: acknowledged writes are missing.
     #[error(
-        "{}: the store is older than it was: it ends with the position {found}, and had come to {expected}; {} missing",
+        "{}: the store is older than its last recorded state: it ends at position {found}, expected {expected}; {} \
+         missing",
         path.display(),
         missing(*commits)
     )]
@@ -285,13 +286,13 @@ pub enum Error {
         message: String,
     },
     /// The Thing or saved query belongs to another owner.
-    #[error("{id:?} belongs to somebody else: only its owner or an admin changes or removes it")]
+    #[error("{id:?} belongs to another owner; only its owner or an admin can change or remove it")]
     NotOwner {
         /// Id of the Thing, or name of the saved query.
         id: String,
     },
     /// The Thing is a part of documents, and inherits their access.
-    #[error("{id:?} is a part of {}: it has the access of that; change that one's", documents_of(documents))]
+    #[error("{id:?} is a part of {} and inherits its access; change the access there", documents_of(documents))]
     PartOfDocument {
         /// Id of the part.
         id: String,
@@ -301,7 +302,7 @@ pub enum Error {
     /// The id belongs to a Thing that has nothing in common with the imported or registered description.
     #[error(
         "{id:?} is taken by {title:?}, which has nothing in common with this one (neither title, description, capability nor \
-         address): give this one another id, or replace that one (`if_exists=replace`, `--replace`)"
+         address): use another id, or replace the existing Thing (`if_exists=replace`, `--replace`)"
     )]
     Unrelated {
         /// Id of the Thing.
@@ -311,7 +312,8 @@ pub enum Error {
     },
     /// All remaining versions are hidden from the owner of the Thing, so that none can be served.
     #[error(
-        "what would be left of {id:?} are versions of a former owner, which its owner may not read: remove those first, or all of it"
+        "the remaining versions of {id:?} belong to a former owner, and the present owner may not read them; \
+         remove them first, or remove the whole Thing"
     )]
     HiddenVersions {
         /// Id of the Thing.
@@ -320,8 +322,8 @@ pub enum Error {
     /// A version lower than the served version was written with a wider access, which would also publish the served
     /// text.
     #[error(
-        "{id:?} is served from {}, which this access would publish although another version is written: leave the access out, \
-         or publish all versions with `versions=all`", served_version(served.as_deref())
+        "{id:?} is served from {}, which this access would also publish; omit the access, or publish all versions \
+         with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
         /// Id of the Thing.
@@ -331,8 +333,8 @@ pub enum Error {
     },
     /// An import in another format would drop content of the Thing.
     #[error(
-        "importing {id:?} from this document (format {format}) would drop {}; give the new one another id, or drop that on \
-         purpose (`replace=true`, `--replace`)", dropped(original.as_deref(), losses)
+        "importing {id:?} from this document (format {format}) would drop {}; use another id, or confirm the loss \
+         (`replace=true`, `--replace`)", dropped(original.as_deref(), losses)
     )]
     LossyImport {
         /// Id of the Thing.
@@ -345,7 +347,7 @@ pub enum Error {
         losses: Box<Losses>,
     },
     /// The Thing doesn't have the requested version.
-    #[error("{id:?} has no version {version:?}; GET its `versions` lists them")]
+    #[error("{id:?} has no version {version:?}; GET /things/{{id}}/versions lists the versions")]
     NoSuchVersion {
         /// Id of the Thing.
         id: String,
@@ -447,7 +449,7 @@ pub enum Error {
         doing: &'static str,
     },
     /// Too many fetches are running, in total or from this host.
-    #[error("too much is being fetched at the moment, or from {host}; try again later")]
+    #[error("too many fetches in progress, in total or from {host}; try again later")]
     FetchBusy {
         /// Host of the URL.
         host: String,
@@ -652,17 +654,28 @@ fn documents_of(documents: &[String]) -> String {
 
 fn not_member(is_given_up: bool) -> &'static str {
     if is_given_up {
-        "which was given up: its name stands for another namespace, if it is claimed again; give another visibility or \
-         namespace with the write"
+        "which was given up; if its name was claimed again, it is another namespace. Set another visibility or namespace \
+         in the write"
     } else {
-        "and you are no member of it: give another visibility or namespace with the write, or let its owner add you with \
+        "but you are not a member: set another visibility or namespace in the write, or let its owner add you with \
          PUT /namespaces/{name}"
+    }
+}
+
+/// Describes the state of a Thing that violates the precondition of a write.
+fn unmet(expected: Precondition, found: Option<Seq>) -> String {
+    match (expected, found) {
+        (Precondition::Seq(expected), Some(found)) => format!("is at position {found}, expected {expected}"),
+        (Precondition::Seq(expected), None) => format!("does not exist, expected position {expected}"),
+        (Precondition::Present, None) => "does not exist".to_owned(),
+        (Precondition::Absent, Some(_)) => "already exists".to_owned(),
+        _ => "is not in the expected state".to_owned(),
     }
 }
 
 fn missing(commits: u64) -> String {
     match commits {
-        0 => "what came in between is".to_owned(),
+        0 => "the changes in between are".to_owned(),
         1 => "1 commit is".to_owned(),
         commits => format!("{commits} commits are"),
     }
@@ -681,7 +694,7 @@ fn holder(by_this_process: bool) -> &'static str {
 fn signature(status: &str) -> &'static str {
     match status {
         "unsigned" => "it has no signature",
-        "untrusted" => "its signature is by nobody who is trusted here",
+        "untrusted" => "no trusted key signed it",
         _ => "its signature is invalid",
     }
 }

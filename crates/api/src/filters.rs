@@ -29,7 +29,7 @@ pub const STATUSES: [&str; 4] = ["current", "stale", "deprecated", "deleted"];
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct Filters {
-    /// Ids or names of capabilities. With `@` and a range of versions as npm writes it (`billing@^1.2`),
+    /// Ids or names of capabilities. With `@` and an npm-style range of versions (`billing@^1.2`),
     /// those that have it in a version that satisfies: its own, or that of the Thing.
     pub capability: Vec<String>,
     /// Values of `@type`.
@@ -55,7 +55,7 @@ pub struct Filters {
     pub status: Vec<String>,
     /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
     pub signature: Vec<String>,
-    /// Versions of Things, alone or in ranges as npm writes them: `1.2.0`, `>=1.2 <3`.
+    /// Versions of Things, alone or in npm-style ranges: `1.2.0`, `>=1.2 <3`.
     pub version: Vec<String>,
     /// Values that a Thing must have, each of them, by field: it is found by each alone.
     pub all: BTreeMap<FilterField, Vec<String>>,

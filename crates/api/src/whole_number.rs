@@ -40,7 +40,9 @@ impl Visitor<'_> for Reader {
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<WholeNumber, E> {
         match number {
-            _ if number.fract() != 0.0 || !number.is_finite() => Err(E::custom(format!("{number} is no whole number"))),
+            _ if number.fract() != 0.0 || !number.is_finite() => {
+                Err(E::custom(format!("{number} is not a whole number")))
+            }
             _ if number < 0.0 => Err(E::custom(format!("{number} is less than 0"))),
             _ if number > LARGEST as f64 => Err(E::custom(format!("{number} is larger than {LARGEST}"))),
             _ => Ok(WholeNumber(number as u64)),

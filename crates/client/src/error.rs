@@ -17,7 +17,7 @@ pub enum Error {
         reason: String,
     },
     /// The API key doesn't have the format `adx_<id>_<secret>`.
-    #[error("the API key is not one of agentdex: write adx_<id>_<secret>, as `agentdex keys create` printed it")]
+    #[error("not an agentdex API key; expected adx_<id>_<secret>, as printed by `agentdex keys create`")]
     InvalidApiKey,
     /// A certificate is missing, or can't be parsed.
     #[error("the certificate can't be used: {reason}; write it in PEM, as -----BEGIN CERTIFICATE-----")]

@@ -300,7 +300,7 @@ pub trait Control: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Error::Unsupported`], and the error of an agent that refuses.
     fn cancel(&self) -> Pending<'_, ()> {
-        unsupported("cancelling a call")
+        unsupported("canceling a call")
     }
 
     /// Asks the agent to pause.

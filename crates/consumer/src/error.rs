@@ -15,13 +15,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The registry can't be queried.
-    #[error("the registry did not answer: {source}")]
+    #[error("the registry can't be queried: {source}")]
     Directory {
         /// Underlying error.
         source: BoxError,
     },
     /// No registered agent matches.
-    #[error("no agent matches {query:?}; `agentdex list` shows what there is")]
+    #[error("no agent matches {query:?}; `agentdex list` lists the agents")]
     NotFound {
         /// Search query, capability, or id.
         query: String,
@@ -51,7 +51,7 @@ pub enum Error {
         reason: String,
     },
     /// The action requires the user's confirmation, which was not given. Nothing was sent.
-    #[error("{affordance} of {id} is called only once the user agrees, and nothing says so")]
+    #[error("{affordance} of {id} requires the user's confirmation, which was not given")]
     Unconfirmed {
         /// Id of the agent.
         id: String,
@@ -116,7 +116,7 @@ pub enum Error {
         limit: Duration,
     },
     /// The answer exceeds its size limit, either as a whole or assembled from its pieces.
-    #[error("the answer of {url} exceeds the limit of {limit} bytes")]
+    #[error("the answer from {url} exceeds the limit of {limit} bytes")]
     AnswerTooLarge {
         /// URL without secrets, or the id of an agent whose answer was assembled from pieces.
         url: String,
@@ -124,7 +124,7 @@ pub enum Error {
         limit: usize,
     },
     /// The stream of answers ended prematurely.
-    #[error("the answer of {url} broke off: {reason}")]
+    #[error("the answer from {url} ended prematurely: {reason}")]
     Interrupted {
         /// URL without secrets.
         url: String,
@@ -132,7 +132,7 @@ pub enum Error {
         reason: String,
     },
     /// The answer violates the protocol.
-    #[error("the answer of {url} is not one of {binding}: {reason}")]
+    #[error("the answer from {url} violates {binding}: {reason}")]
     Protocol {
         /// URL without secrets.
         url: String,
@@ -154,7 +154,7 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// The agent answered with an error of its protocol.
-    #[error("the agent refused: {message} (code {code})")]
+    #[error("the agent returned an error: {message} (code {code})")]
     Agent {
         /// Error code of the protocol.
         code: i64,
@@ -164,7 +164,7 @@ pub enum Error {
         data: Option<Box<Value>>,
     },
     /// The agent ended the work without success.
-    #[error("the agent gave up: {state}{}", after_colon(message, data.as_deref()))]
+    #[error("the agent's work ended without success: {state}{}", after_colon(message, data.as_deref()))]
     Failed {
         /// Final state: failed, rejected, or canceled.
         state: State,
@@ -174,10 +174,10 @@ pub enum Error {
         data: Option<Box<Value>>,
     },
     /// The caller canceled the call.
-    #[error("the call was cancelled")]
+    #[error("the call was canceled")]
     Cancelled,
     /// The protocol or the form doesn't support the operation.
-    #[error("{what} is not possible with this agent")]
+    #[error("this agent doesn't support {what}")]
     Unsupported {
         /// Requested operation or feature.
         what: String,

@@ -81,7 +81,7 @@ fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderVa
         _ => "a control character",
     };
     let value = HeaderValue::try_from(value)
-        .map_err(|_| format!("the value has {what}, which the header {name:?} can't be sent with"))?;
+        .map_err(|_| format!("the value of header {name:?} contains {what}, which is not allowed"))?;
     Ok((own, value))
 }
 

@@ -268,7 +268,7 @@ impl Run {
         let controls = std::mem::take(&mut *self.controls.lock().unwrap_or_else(PoisonError::into_inner));
         let cancel = |control: Arc<dyn Control>| async move { timeout(CANCEL_TIMEOUT, control.cancel()).await };
         futures_util::future::join_all(controls.into_iter().map(|(_, control)| cancel(control))).await;
-        self.stop("it was cancelled");
+        self.stop("it was canceled");
     }
 
     fn stop(&mut self, reason: &str) {

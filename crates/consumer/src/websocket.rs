@@ -204,7 +204,7 @@ impl Control for Speaking {
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
             let Some(end) = self.outgoing.end() else {
-                return Err(Error::Unsupported { what: "cancelling the request of a property".into() });
+                return Err(Error::Unsupported { what: "canceling the request of a property".into() });
             };
             send(&self.sender, &self.target, Frame::text(end.to_string())).await?;
             if self.outgoing.is_subscription() {
@@ -219,7 +219,7 @@ impl Speaking {
     fn further(&self, input: &Value) -> Result<Frame> {
         let further = self.outgoing.further(input);
         let further =
-            further.ok_or_else(|| Error::Unsupported { what: "further input of what is no action".into() })?;
+            further.ok_or_else(|| Error::Unsupported { what: "further input of anything but an action".into() })?;
         Ok(Frame::text(further.to_string()))
     }
 }

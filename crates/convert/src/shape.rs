@@ -196,7 +196,7 @@ fn fix_value(value: &mut Value, kind: &Expected, path: &Path<'_>, findings: &mut
             if let Value::String(mode) = mode
                 && !mode.contains('/')
             {
-                findings.add(path, "mode", || format!("{mode:?} is no media type, such as text/plain"));
+                findings.add(path, "mode", || format!("{mode:?} is not a media type, such as text/plain"));
             }
             outcome
         }),

@@ -127,15 +127,15 @@ fn message(error: &YamlError) -> &str {
             "the tag is none that JSON has a value for"
         }
         YamlError::InvalidScalar { .. } | YamlError::InvalidBooleanStrict { .. } => "the value isn't what its tag says",
-        YamlError::InvalidBinaryBase64 { .. } | YamlError::BinaryNotUtf8 { .. } => "!!binary that is no text in base64",
+        YamlError::InvalidBinaryBase64 { .. } | YamlError::BinaryNotUtf8 { .. } => "!!binary that is not base64",
         YamlError::NonFiniteFloat { .. } => "JSON has no such number; in quotes it is text",
         YamlError::NullIntoString { .. } => "the name of a member is null; in quotes it is text",
-        YamlError::Unexpected { .. } => "the name of a member is no text",
+        YamlError::Unexpected { .. } => "the name of a member is not a string",
         YamlError::UnknownAnchor { .. } => "an alias of an anchor that isn't above it",
         YamlError::RecursiveReferencesRequireWeakTypes { .. } => "an anchor holds an alias of itself",
         YamlError::MergeValueNotMapOrSeqOfMaps { .. } => "<< takes a mapping, or a list of mappings",
         YamlError::FoldedBlockScalarMustIndentContent { .. } => "the text after > or | has to be indented",
-        _ => "it is no YAML that has a JSON form",
+        _ => "it is not YAML that has a JSON form",
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
             ("a: !!python/object:os.secret x\n", 1, "tag"),
             ("a: !!timestamp 2024-01-01\n", 1, "tag"),
             ("a: !!int secret\n", 1, "tag"),
-            ("? [secret]\n: 1\n", 1, "no text"),
+            ("? [secret]\n: 1\n", 1, "not a string"),
             ("a: 1\n~: secret\n", 2, "null"),
             ("a: .nan\n", 1, "number"),
             ("a: *secret\n", 1, "anchor"),

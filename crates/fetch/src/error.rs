@@ -43,7 +43,7 @@ pub enum Error {
         doing: &'static str,
     },
     /// Too many fetches are running: there was no turn in time.
-    #[error("too much is being fetched at the moment, or from {host}; try again later")]
+    #[error("too many fetches in progress, in total or from {host}; try again later")]
     Busy {
         /// The host.
         host: String,

@@ -110,7 +110,7 @@ impl Policy {
                 return Err(refuse("`name` is empty, or that of a built-in rule; choose another".into()));
             }
             if !names.insert(rule.name.clone()) {
-                return Err(refuse("there is another of that name; choose another".into()));
+                return Err(refuse("the name is already used; choose another".into()));
             }
             own_rules.push(CompiledRule::compile(rule).map_err(refuse)?);
         }

@@ -108,7 +108,7 @@ impl Exporter {
             match pause.filter(|_| may_help) {
                 Some(pause) => sleep(pause).await,
                 None => {
-                    tracing::warn!(reason, "spans are given up: the collector doesn't take them");
+                    tracing::warn!(reason, "spans were dropped: the collector didn't accept them");
                     return;
                 }
             }

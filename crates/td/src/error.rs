@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but was to be created without one; put it under its id instead")]
+    #[error("the document has the id {id:?}, but the request creates a Thing without an id; use PUT with that id")]
     UnexpectedId {
         /// The id in the document.
         id: String,
@@ -85,7 +85,7 @@ pub enum Error {
         reason: String,
     },
     /// The queue of descriptions to be read as JSON-LD is full.
-    #[error("too much is being done at the moment: {doing}; try again later")]
+    #[error("too many operations at once: {doing}; try again later")]
     Overloaded {
         /// Name of the refused work.
         doing: &'static str,

@@ -34,7 +34,7 @@ fn read_ttl(members: &Map<String, Value>, violations: &mut Vec<Violation>) -> Op
     let seconds = ttl.as_u64().or_else(|| ttl.as_f64().filter(|seconds| *seconds >= 0.0).map(|s| s.ceil() as u64));
     let seconds = seconds.filter(|seconds| *seconds > 0);
     if seconds.is_none() {
-        let message = format!("`{ttl}` is no time to live: expected a number of seconds above 0, such as 3600");
+        let message = format!("`{ttl}` is not a time to live: expected a number of seconds above 0, such as 3600");
         violations.push(Violation::new("/registration/ttl", "registration-ttl", message));
     }
     seconds

@@ -208,11 +208,11 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
     for (what, said, found) in [
         ("the number of its descriptions is", head.records.to_string(), content.records.to_string()),
         ("its log ends at", head.seq.to_string(), content.last.to_string()),
-        ("the life of its store is", head.epoch.to_string(), content.epoch.to_string()),
+        ("the epoch of its store is", head.epoch.to_string(), content.epoch.to_string()),
         ("its registry is", head.registry.to_string(), content.registry.to_string()),
     ] {
         if said != found {
-            return Err(invalid(format!("its second line says that {what} {said}, and it is {found}")));
+            return Err(invalid(format!("the header says that {what} {said}, but the content has {found}")));
         }
     }
     let mut warnings = Vec::new();
@@ -244,7 +244,7 @@ fn read_head(file: &mut impl BufRead) -> Result<(BackupHead, bool)> {
         let is_later = first.starts_with(b"agentdex-backup ");
         return Err(invalid(match is_later {
             true => format!("it was taken by a later version of agentdex; this one reads `{known}`"),
-            false => format!("it is no backup: its first line isn't `{known}`"),
+            false => format!("it is not a backup: its first line isn't `{known}`"),
         }));
     }
     let head = serde_json::from_slice(&line("its second line")?);
@@ -307,7 +307,7 @@ impl<R: BufRead> Summing<R> {
         }
         match self.file.fill_buf().map_err(unreadable)? {
             [] => Ok(()),
-            _ => Err(invalid("there is something after its end".to_owned())),
+            _ => Err(invalid("unexpected data after the end".to_owned())),
         }
     }
 }
@@ -414,7 +414,7 @@ impl<R: BufRead> Pairs<R> {
 
     fn read_hashed(&mut self, length: u32) -> Result<Vec<u8>> {
         if length > LONGEST_VALUE {
-            return Err(invalid("it is damaged: a length is beyond all bounds".to_owned()));
+            return Err(invalid("it is damaged: a length is out of range".to_owned()));
         }
         let mut bytes = Vec::new();
         let read = self.bytes.by_ref().take(length.into()).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -450,14 +450,14 @@ impl<R: BufRead> Pairs<R> {
         // The end of what is compressed has a checksum and a length of its own, which are checked by reading on.
         let mut more = Vec::new();
         if self.bytes.by_ref().take(1).read_to_end(&mut more).map_err(unreadable)? > 0 {
-            return Err(invalid("there is something after its last entry".to_owned()));
+            return Err(invalid("unexpected data after the last entry".to_owned()));
         }
         self.bytes.get_mut().check_end(self.is_summed)
     }
 }
 
 fn damaged() -> Error {
-    invalid("it is damaged: its checksum isn't that of its content".to_owned())
+    invalid("it is damaged: the checksum doesn't match the content".to_owned())
 }
 
 fn unreadable(error: io::Error) -> Error {
@@ -525,7 +525,7 @@ mod tests {
             for more in [&[0][..], b"\n", b"agentdex-backup 2\n", whole] {
                 let longer = [whole, more].concat();
                 let error = read(&longer).unwrap_err().to_string();
-                assert!(error.contains("something after its end"), "{error}");
+                assert!(error.contains("unexpected data after the end"), "{error}");
             }
         }
         let damaged = |whole: &[u8], place: usize, bit: u32| {
@@ -559,9 +559,9 @@ mod tests {
         };
         let (head, _) = read(&before).unwrap();
         for (from, to, words) in [
-            ("\"seq\":1", "\"seq\":9", "its log ends at 9, and it is 1"),
-            ("\"records\":1", "\"records\":2", "the number of its descriptions is 2, and it is 1"),
-            (&head.epoch.to_string(), &Epoch(1).to_string(), "the life of its store is"),
+            ("\"seq\":1", "\"seq\":9", "its log ends at 9, but the content has 1"),
+            ("\"records\":1", "\"records\":2", "the number of its descriptions is 2, but the content has 1"),
+            (&head.epoch.to_string(), &Epoch(1).to_string(), "the epoch of its store is"),
             (&head.registry.to_string(), &uuid::Uuid::nil().to_string(), "its registry is 00000000-"),
         ] {
             let error = restore_changed(from, to).unwrap_err().to_string();

@@ -88,7 +88,7 @@ impl Registry {
         }
         if !is_kept {
             let message = format!(
-                "its owner is no member of a namespace of this name here, so that it is {} and in none; claim the namespace, \
+                "its owner is not a member of a namespace of this name here, so that it is {} and in none; claim the namespace, \
                  then change the access",
                 access.visibility
             );

@@ -76,8 +76,8 @@ impl Registry {
             }
             Remark::EditsNotServed(of) if of == id => warning(
                 "edits-not-served",
-                "edits by hand are kept and not served: more see it than when they were made, or it would be no valid \
-                 description with them"
+                "edits by hand are kept and not served: the audience is now wider than when they were made, or the result \
+                 would be invalid"
                     .to_owned(),
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(

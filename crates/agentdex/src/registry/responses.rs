@@ -43,7 +43,7 @@ impl Registry {
         };
         let contract = DataContract::of_action(found).map_err(|error| refuse(error.to_string()))?;
         contract.ok_or_else(|| {
-            refuse("its `output` declares no responses in SACP, by \"@type\": \"sacp:Response\"".to_owned())
+            refuse("its `output` doesn't declare SACP responses (\"@type\": \"sacp:Response\")".to_owned())
         })
     }
 }

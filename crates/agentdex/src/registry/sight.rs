@@ -118,7 +118,7 @@ impl Registry {
                 .filter(|_| !access.number.is_some_and(|number| grants.member_since.contains_key(&number)))
             {
                 return refused(format!(
-                    "you are no member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
+                    "you are not a member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
                     name.as_str()
                 ));
             }

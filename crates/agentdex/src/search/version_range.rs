@@ -129,7 +129,7 @@ struct Partial {
 
 impl Partial {
     fn parse(part: &str) -> Result<Partial, String> {
-        Partial::read(part).ok_or_else(|| format!("{} is no version, such as 1.2.3, 1.2 or 1.x", quoted(part)))
+        Partial::read(part).ok_or_else(|| format!("{} is not a version, such as 1.2.3, 1.2 or 1.x", quoted(part)))
     }
 
     fn read(part: &str) -> Option<Partial> {

@@ -90,7 +90,7 @@ fn read_range(text: &str, expected: &str) -> Result<Option<Range>> {
         Ok(range) => Ok(Some(range)),
         Err(reason) if is_meant_as_range(text) => Err(Error::InvalidQuery {
             message: format!(
-                "{expected} a range of versions as npm writes it (^1.2, >=1 <3, 1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
+                "{expected} an npm-style range of versions (^1.2, >=1 <3, 1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
             ),
         }),
         Err(_) => Ok(None),

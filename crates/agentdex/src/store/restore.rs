@@ -147,7 +147,9 @@ fn count_restricted(tree: &sled::Db) -> Result<(u64, u64)> {
 pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
     match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "there is something in it; name another")),
+        Ok(false) => {
+            Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty; choose another"))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }

@@ -42,6 +42,6 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Role, String> {
         let known = Role::ALL.into_iter().find(|role| role.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of `read`, `register`, `admin`"))
+        known.ok_or_else(|| format!("{text:?} is not one of `read`, `register`, `admin`"))
     }
 }

@@ -43,7 +43,7 @@ impl FromStr for Visibility {
 
     fn from_str(text: &str) -> Result<Visibility, String> {
         let known = Visibility::ALL.into_iter().find(|visibility| visibility.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of `public`, `namespace`, `private`"))
+        known.ok_or_else(|| format!("{text:?} is not one of `public`, `namespace`, `private`"))
     }
 }
 

@@ -131,9 +131,9 @@ fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
                 shown(place)
             ),
         },
-        None => {
-            Error::Unsupported { what: format!("an agent whose card offers no interface but {}", offered.join(", ")) }
-        }
+        None => Error::Unsupported {
+            what: format!("a known interface of A2A: its card offers only {}", offered.join(", ")),
+        },
     })
 }
 

@@ -357,7 +357,7 @@ impl Control for Session {
 
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
-            let Some(task) = self.known().task else { return Err(unsupported("cancelling what has no task")) };
+            let Some(task) = self.known().task else { return Err(unsupported("canceling an action that has no task")) };
             self.perform_whole(&Rpc::Cancel(task)).await.map(drop)
         })
     }

@@ -161,7 +161,7 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
                 Ok(outgoing.body(media_type, bytes.clone()))
             }
             Content::Url(_) => {
-                Err(Error::Unsupported { what: "content by its URL, for a form that takes bytes,".into() })
+                Err(Error::Unsupported { what: "content by its URL, for a form that takes bytes".into() })
             }
         },
         (_, Some(_)) => Err(Error::Unsupported { what: format!("binary content in a form of {content_type}") }),

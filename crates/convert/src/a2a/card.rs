@@ -173,7 +173,7 @@ fn check_interface(interface: &Interface<'_>, findings: &mut Findings) {
     interface.listed.with_paths(|_, _, path| {
         if is_custom && !written.contains(':') {
             findings.add(path, "binding-unknown", || {
-                format!("{written:?} is none of JSONRPC, HTTP+JSON, GRPC, and a binding of one's own is a URI")
+                format!("{written:?} is not JSONRPC, HTTP+JSON, or GRPC; a custom binding is a URI")
             });
         } else if known != written {
             findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));

@@ -28,7 +28,7 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
     let (has_interface, has_skills) = (signs::has_interface(card), signs::has_skills(card));
     let mut message = String::from("not an A2A card: ");
     message.push_str(match (has_skills, has_interface) {
-        (false, _) if card.get("skills").is_some_and(Value::is_array) => "its `skills` are no objects",
+        (false, _) if card.get("skills").is_some_and(Value::is_array) => "its `skills` are not objects",
         (false, false) => "has no `skills` and no `url`/`supportedInterfaces`",
         (false, true) if card.contains_key("capabilities") => "has no `skills`",
         (false, true) => "has a URL, but no `skills`, `capabilities` or modes",

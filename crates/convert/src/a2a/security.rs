@@ -122,7 +122,7 @@ impl<'f> Definitions<'f> {
     fn count_unread(&mut self, unread: usize, path: &Path<'_>) {
         if unread > 0 {
             self.findings
-                .add(path, "requirement", || format!("{unread} requirements are no objects and are passed over"));
+                .add(path, "requirement", || format!("{unread} requirements are not objects and are passed over"));
         }
     }
 

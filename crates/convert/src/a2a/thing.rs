@@ -191,7 +191,7 @@ fn vendor(card: &Card, options: &Options, findings: &mut Findings) -> Option<Obj
                 Err(unusable @ (Unusable::Unsafe | Unusable::Broken)) => {
                     let provider = Path::ROOT.member("provider");
                     let path = provider.member("url");
-                    let warning = unusable.warning(&path, url, "it is no address of the provider");
+                    let warning = unusable.warning(&path, url, "it is not an address of the provider");
                     findings.add(&path, unusable.rule(), || warning.message);
                     vendor.insert("a2a:url".into(), value.clone())
                 }

@@ -182,8 +182,7 @@ fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> R
 fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings: &mut Findings) -> Result<()> {
     let deployed = || parts.iter().filter(|(key, _)| !mapper.is_reached(*key)).count();
     if mapper.base.as_ref().is_some_and(Base::is_shared) && deployed() > 1 {
-        let message = "several agents would have this address; put `{id}` or `{name}` into it, which stand for those of \
-                       each agent: https://host/agents/{id}";
+        let message = "several agents would have this address; include `{id}` or `{name}`: https://host/agents/{id}";
         return Err(refusal(Violation::new("", "invalid-base", message), Vec::new()));
     }
     let mut missing = parts.iter().map(|(key, _)| *key).filter(|key| mapper.has_no_target(*key));

@@ -48,7 +48,7 @@ pub(super) fn edited(
         edits => Some(edits.clone()),
     };
     let Some(Value::Array(operations)) = read else {
-        warn("they are no operations of JSON Patch and are passed over".to_owned());
+        warn("they are not operations of JSON Patch and are passed over".to_owned());
         return thing;
     };
     let mut value = thing.description.value().clone();

@@ -126,7 +126,7 @@ impl Check<'_> {
         let wanted = || describe(property);
         match answer {
             Ok(true) if !value.is_string() && self.members.get("type").is_some_and(|kind| kind == "string") => {
-                let message = "the default is no string, but the property is one; it will be converted";
+                let message = "the default is not a string, but the property is one; it will be converted";
                 self.fault("default", "property-default-type", message, true);
             }
             Ok(true) => {}

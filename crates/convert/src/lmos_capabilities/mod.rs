@@ -293,7 +293,7 @@ fn write_capability(
     let name = capability.name.unwrap_or(capability.key());
     let Some(version) = written.get("version").and_then(Value::as_str).or(whole) else {
         return Err(format!(
-            "nothing says the version of {name:?}, nor that of the Thing: give it `lmos:version`, or the Thing `version.instance`"
+            "{name:?} has no version, and neither has the Thing; add `lmos:version` to it, or `version.instance` to the Thing"
         ));
     };
     let version = version.to_owned();

@@ -379,9 +379,9 @@ fn elements(over: &[String], input: &Value) -> Result<Vec<Value>, String> {
             return Err(format!("the lists {} have different lengths", over.join(", ")));
         }
     }
-    let length = length.ok_or("no member of its input is a list to go over")?;
+    let length = length.ok_or("no member of its input is a list to iterate")?;
     if length > MAX_RUNS {
-        return Err(format!("a list has {length} elements; at most {MAX_RUNS} are gone over"));
+        return Err(format!("a list has {length} elements; at most {MAX_RUNS} can be iterated"));
     }
     let of = |index: usize| {
         let value = |(name, value): (&String, &Value)| {

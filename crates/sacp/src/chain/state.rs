@@ -244,14 +244,14 @@ impl Chain {
         let called = state.calls.iter().map(|(node, _)| node.as_str());
         for name in called.chain(state.node()).chain(state.outputs.keys().map(String::as_str)) {
             if !part.nodes.contains_key(name) {
-                return Err(format!("the stored run is of another chain: this one has no node {name:?}"));
+                return Err(format!("the stored run belongs to another chain: this chain has no node {name:?}"));
             }
         }
         if let Step::Within { node, runs } = &state.step {
             let chains: Vec<&str> = part.nodes.get(node).map(|node| node.node.parts()).unwrap_or_default();
             let is_part = |run: &State| run.chain.as_deref().is_some_and(|chain| chains.contains(&chain));
             if !runs.iter().all(is_part) {
-                return Err(format!("the stored run is of another chain: {node:?} consists of other chains"));
+                return Err(format!("the stored run belongs to another chain: {node:?} has different subchains"));
             }
             return runs.iter().try_for_each(|run| self.check_state(run));
         }

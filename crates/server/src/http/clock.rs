@@ -5,7 +5,7 @@ use agentdex_api::ClockAccepted;
 
 use super::{blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
-/// Set the time of the log back to the clock
+/// Reset the log's time to the system clock
 ///
 /// Needs the role `admin`. Changes have the time of the last one as long as the clock is behind that, which it is once it was
 /// ahead and has been set right. From now on changes have the time of the clock; earlier ones keep theirs.

@@ -44,7 +44,7 @@ fn query_of(text: &str) -> Result<Cow<'_, str>, Problem> {
     let is_encoded = !query.contains(['[', ']', '\'', '"', '@', '?']);
     let query = if is_encoded { Cow::from(query.replace('+', " ")) } else { query.into() };
     let decoded = percent_decode_str(&query).decode_utf8().map(Cow::into_owned);
-    decoded.map(Cow::from).map_err(|_| Problem::invalid_parameter("query", "`query` is no UTF-8 once it is decoded"))
+    decoded.map(Cow::from).map_err(|_| Problem::invalid_parameter("query", "`query` is not valid UTF-8 after decoding"))
 }
 
 #[cfg(test)]

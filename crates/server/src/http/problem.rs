@@ -195,12 +195,12 @@ impl From<Error> for Problem {
                     "the document has no `id`; add one that is an absolute URI, or let POST /things assign one"
                         .to_owned()
                 }
-                Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the state asked for"),
+                Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the required state"),
                 // The caller doesn't see it, so nothing of it is in the answer.
                 Error::PreconditionFailed { id, expected: Precondition::Absent, found: None } => {
-                    format!("there is a Thing {id:?} already")
+                    format!("Thing {id:?} already exists")
                 }
-                Error::PreconditionFailed { id, found: None, .. } => format!("there is no Thing {id:?}"),
+                Error::PreconditionFailed { id, found: None, .. } => format!("Thing {id:?} not found"),
                 error => error.to_string(),
             },
         };

@@ -108,7 +108,7 @@ pub(super) async fn save(
     let (query, is_new) = blocking(save).await.map_err(|error| match error {
         Error::NoSuchQuery { .. } => unknown(&request),
         Error::AlreadyExists { id } => {
-            let detail = format!("there is a saved query {:?} already", excerpt(&id));
+            let detail = format!("saved query {:?} already exists", excerpt(&id));
             Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", detail)
         }
         error => error.into(),
@@ -179,6 +179,6 @@ fn named(request: &HttpRequest, parameters: &Parameters) -> Result<QueryName, Pr
 
 fn unknown(request: &HttpRequest) -> Problem {
     let name = request.match_info().get("name").unwrap_or_default();
-    let detail = format!("there is no saved query {:?}; GET /queries lists them", excerpt(name));
+    let detail = format!("saved query {:?} not found; GET /queries lists them", excerpt(name));
     Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
 }

@@ -96,7 +96,7 @@ pub(super) async fn write(
     let limit = context.options.body_limit.saturating_mul(LINE_FACTOR);
     batch::write_lines(context, &request, payload, limit, dry_run, async move |registry: &Registry, line| {
         let record: FullRecord = serde_json::from_slice(&line).map_err(|error| {
-            Problem::new(StatusCode::BAD_REQUEST, "invalid-record", format!("this line is no record: {error}"))
+            Problem::new(StatusCode::BAD_REQUEST, "invalid-record", format!("this line is not a record: {error}"))
         })?;
         let written = registry.write_record(record, dry_run).await;
         written.map_err(|error| explain(error, &line, Format::ThingDescription))

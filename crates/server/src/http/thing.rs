@@ -61,7 +61,7 @@ pub(super) async fn any(
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("version" = Option<String>, Query, description = "A version, a range of versions as npm writes it, or `latest`: the description in that version, without edits; its ETag is that version's"),
+        ("version" = Option<String>, Query, description = "A version, an npm-style range of versions, or `latest`: the description in that version, without edits; its ETag is that version's"),
         super::schemas::ConditionParameters,
     ),
     responses(

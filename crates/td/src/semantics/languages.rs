@@ -38,7 +38,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn check_language_tag(&mut self, path: &Path<'_>, tag: &str) {
         if LanguageTag::parse(tag).is_err() {
-            let message = format!("{tag:?} is no language tag (BCP 47), such as en or de-AT");
+            let message = format!("{tag:?} is not a language tag (BCP 47), such as en or de-AT");
             self.warning(path, "language-tag", message);
         }
     }

@@ -64,7 +64,8 @@ impl Guardian<'_> {
         };
         if let Some(agent) = agent.as_deref().filter(|agent| !self.may_report(&agent.access)) {
             let detail = format!(
-                "{:?} belongs to somebody else: its owner, the members of its namespace and admins report its steps",
+                "{:?} belongs to another owner; only its owner, the members of its namespace, and admins can report its \
+                 steps",
                 agent.description.id
             );
             return Ok(Err(RpcError::of(ErrorKind::Forbidden, &detail)));

@@ -38,7 +38,8 @@ pub(super) fn fetcher(options: &IssuerOptions) -> Result<Fetcher> {
     for url in options.jwks.iter().chain([&options.issuer]) {
         if !url.starts_with("https://") && !is_loopback(url) {
             let message = format!(
-                "{url:?} must begin with https://, or whoever is on the way could replace the keys of the issuer"
+                "{url:?} must begin with https://; otherwise, an attacker on the network could replace the keys of the \
+                 issuer"
             );
             return Err(Error::InvalidSetting { origin: "oidc_issuer".into(), message });
         }
@@ -75,7 +76,7 @@ pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> st
     let keys = TrustedKeys::from_domain(&fetched.bytes, &options.issuer)
         .map_err(|reason| format!("what is at {url} is not a JSON Web Key Set: {reason}"))?;
     if keys.is_empty() {
-        return Err(format!("{url} has no public key of a kind that tokens are checked with (EC, RSA, Ed25519)"));
+        return Err(format!("{url} contains no public key of a supported type (EC, RSA, Ed25519)"));
     }
     Ok(FetchedKeys { keys, max_age: fetched.max_age, sign_in })
 }
@@ -107,7 +108,9 @@ async fn metadata(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Re
                 })?;
                 if metadata.issuer != options.issuer {
                     let named = metadata.issuer.chars().take(200).collect::<String>();
-                    return Err(format!("{url} is that of the issuer {named:?}; write it so if that is who is meant"));
+                    return Err(format!(
+                        "{url} names the issuer {named:?}; use exactly that as --oidc-issuer if it is the intended issuer"
+                    ));
                 }
                 return Ok(metadata);
             }

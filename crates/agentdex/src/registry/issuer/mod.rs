@@ -147,7 +147,7 @@ impl Issuer {
                 known.failure.as_deref().unwrap_or("it hasn't answered yet")
             )),
             TokenError::UnknownKey => {
-                Unauthenticated::Invalid(format!("its key is none of those of {}", self.options.issuer))
+                Unauthenticated::Invalid(format!("its key is not one of the keys of {}", self.options.issuer))
             }
         }
     }

@@ -87,7 +87,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         let length = match first {
             '\'' | '"' => {
                 let Some(end) = end_of_text(rest, first) else {
-                    return Err(invalid(format!("the text that starts at character {at} has no end")));
+                    return Err(invalid(format!("unterminated string at character {at}")));
                 };
                 end
             }
@@ -196,7 +196,7 @@ fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
             Kind::Symbol(symbol @ (']' | ')')) => {
                 let opening = if symbol == ']' { '[' } else { '(' };
                 let Some(closed) = open.pop().filter(|closed| closed.symbol == opening) else {
-                    return Err(invalid(format!("the `{symbol}` at character {} closes nothing", token.at)));
+                    return Err(invalid(format!("unmatched `{symbol}` at character {}", token.at)));
                 };
                 outline.selectors = outline.selectors.saturating_mul(closed.selectors);
             }
@@ -242,7 +242,7 @@ fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
     functions::compile(&pattern).map(drop).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        invalid(format!("the pattern at character {at} is no regular expression (RFC 9485): {reason}"))
+        invalid(format!("the pattern at character {at} is not a valid regular expression (RFC 9485): {reason}"))
     })
 }
 

@@ -204,7 +204,7 @@ mod tests {
             ("", "starts with `$`"),
             ("title", "starts with `$`"),
             ("$[?@.title ==]", "character"),
-            ("$[?@.title == 'x]", "the text that starts at character 15 has no end"),
+            ("$[?@.title == 'x]", "unterminated string at character 15"),
             ("$[?@.title == 'x'", "`[` at character 2"),
             ("$[?match(@.a, @.b)]", "pattern"),
             ("$[?match(@.a, '(')]", "pattern"),

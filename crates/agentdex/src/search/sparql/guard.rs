@@ -25,8 +25,8 @@ pub(super) fn check(text: &str) -> Result<()> {
     let mut prologue = Prologue::default();
     while let Some(first) = rest.chars().next() {
         let at = text.len() - rest.len();
-        let length = token_length(rest)
-            .ok_or_else(|| invalid(format!("the text that starts at {} has no end", position(text, at))))?;
+        let length =
+            token_length(rest).ok_or_else(|| invalid(format!("unterminated string at {}", position(text, at))))?;
         let (token, after) = rest.split_at(length);
         rest = after;
         if first.is_whitespace() || first == '#' {
@@ -54,7 +54,7 @@ pub(super) fn check(text: &str) -> Result<()> {
                     _ => '{',
                 };
                 if open.pop().is_none_or(|(opened, _)| opened != opening) {
-                    return Err(invalid(format!("the `{first}` at {} closes nothing", position(text, at))));
+                    return Err(invalid(format!("unmatched `{first}` at {}", position(text, at))));
                 }
             }
             _ => {}

@@ -171,7 +171,7 @@ impl Maker<'_, '_> {
         graph.field(tool, "requires_confirmation").filter(|flag| **flag == json!(true))?;
         let name = graph.text(tool, "name").unwrap_or_default();
         Some(json!({
-            "ask": format!("Shall the tool {name:?} be called? (yes or no)"), "input": defaults,
+            "ask": format!("Call the tool {name:?}? (yes or no)"), "input": defaults,
             "outputs": {"answer": {}}, "choose": {"by": "answer", "branches": {"yes": "yes", "y": "yes", "Yes": "yes"}},
         }))
     }

@@ -94,7 +94,7 @@ impl Tools for Dice {
             let result = match name {
                 "roll" => roll(read(&input)?)?,
                 "shuffle" => shuffle(read(&input)?)?,
-                _ => return Err(format!("there is no tool {name:?}; there are roll and shuffle")),
+                _ => return Err(format!("unknown tool {name:?}; the tools are roll and shuffle")),
             };
             (self.report)(name.to_owned(), input, result.clone());
             Ok(result)
@@ -213,7 +213,7 @@ mod tests {
             ("roll", json!({"sides": 1}), "sides: 1 is not between 2 and 1000"),
             ("roll", json!({"die": 1}), "unknown field `die`"),
             ("shuffle", json!({}), "missing field `items`"),
-            ("flip", json!({}), "there is no tool \"flip\"; there are roll and shuffle"),
+            ("flip", json!({}), "unknown tool \"flip\"; the tools are roll and shuffle"),
         ] {
             let reason = call(name, arguments).unwrap_err();
             assert!(reason.starts_with(expected), "{reason}");

@@ -217,7 +217,7 @@ impl ExportPath {
         }));
         parameters.push(json!({
             "name": "thing_version", "in": "query", "required": false, "schema": {"type": "string", "pattern": VERSION},
-            "description": "A version of the Thing, a range of versions as npm writes it, or `latest`, in place of the one that is served",
+            "description": "A version of the Thing, an npm-style range of versions, or `latest`, in place of the one that is served",
         }));
         for (name, relation) in [("If-Match", "one"), ("If-None-Match", "none")] {
             let description = format!("Only if the current entity tag is {relation} of these");

@@ -15,7 +15,7 @@ use utoipa::{
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct FilterParameters {
-    /// Ids or names of capabilities, alone or with `@` and a range of versions as npm writes it (`billing@^1.2`; a search
+    /// Ids or names of capabilities, alone or with `@` and an npm-style range of versions (`billing@^1.2`; a search
     /// shows the highest version first)
     capability: Option<Vec<String>>,
     /// Values of `@type`
@@ -38,7 +38,7 @@ pub(in crate::http) struct FilterParameters {
     status: Option<Vec<String>>,
     /// Verification status of the signature of the agent card: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,
-    /// Versions of descriptions, each alone or as a range as npm writes it: `1.2.0`, `>=1.2 <3`
+    /// Versions of descriptions, each alone or as an npm-style range: `1.2.0`, `>=1.2 <3`
     version: Option<Vec<String>>,
 }
 
