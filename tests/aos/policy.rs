@@ -441,7 +441,7 @@ fn what_is_wrong_with_a_policy_is_named() {
             "`request` is not known; expressions are about `step`",
         ),
         (json!({"expression": [rule("a", &deep)]}), "nest deeper"),
-        (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): there is another"),
+        (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): the name is already used"),
         (json!({"expression": [rule("tool-declared", "true")]}), "that of a built-in rule"),
         (json!({"for": [{"rules": {}}]}), "for 1: it names no agents"),
     ] {

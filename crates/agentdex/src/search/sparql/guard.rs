@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_its_place() {
         for (query, part) in [
-            ("ASK { ?s ?p 'x }", "starts at 1:13"),
+            ("ASK { ?s ?p 'x }", "string at 1:13"),
             ("ASK {\n ?s ?p ?o ) }", "`)` at 2:11"),
             ("ASK { ?s ?p ?o", "`{` at 1:5"),
             ("INSERT DATA { <a:b> <a:b> 1 }", "INSERT at 1:1"),
