@@ -125,7 +125,7 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but the request creates a Thing without an id; use PUT with that id")]
+    #[error("the document has the id {id:?}, but was to be created without one; register it under that id instead")]
     UnexpectedId {
         /// Id in the document.
         id: String,
@@ -347,7 +347,7 @@ pub enum Error {
         losses: Box<Losses>,
     },
     /// The Thing doesn't have the requested version.
-    #[error("{id:?} has no version {version:?}; GET /things/{{id}}/versions lists the versions")]
+    #[error("{id:?} has no version {version:?}; list its versions to find one")]
     NoSuchVersion {
         /// Id of the Thing.
         id: String,

@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but the request creates a Thing without an id; use PUT with that id")]
+    #[error("the document has the id {id:?}, but was to be created without one; register it under that id instead")]
     UnexpectedId {
         /// The id in the document.
         id: String,
