@@ -6,6 +6,7 @@ use std::{
     env,
     io::Write,
     process::{Command, Stdio},
+    sync::{Condvar, Mutex, PoisonError},
 };
 
 use super::skipped;
@@ -41,12 +42,40 @@ pub fn run_node_wot(program: &str, input: &str) -> Option<String> {
 pub fn run_browser(program: &str, input: &str) -> Option<String> {
     let chromium = env::var_os("AGENTDEX_CHROMIUM").unwrap_or_else(|| "/usr/bin/chromium".into());
     let is_there = Command::new(&chromium).arg("--version").output().is_ok_and(|output| output.status.success());
+    let _place = Place::take();
     env::var_os("AGENTDEX_BROWSER")
         .filter(|_| is_there)
         .and_then(|folder| run(node(program).current_dir(folder), input))
         .or_else(|| {
             missing("chromium", "node, and AGENTDEX_BROWSER that names a folder with puppeteer-core and axe-core")
         })
+}
+
+/// A place for a browser. Each takes a processor for itself, and more than there are make each other wait for too long.
+struct Place;
+
+/// Number of browsers at the same time.
+const MOST_BROWSERS: usize = 2;
+
+static BROWSERS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+impl Place {
+    fn take() -> Place {
+        let (number, changed) = &BROWSERS;
+        let number = number.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut number =
+            changed.wait_while(number, |number| *number >= MOST_BROWSERS).unwrap_or_else(PoisonError::into_inner);
+        *number += 1;
+        Place
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let (number, changed) = &BROWSERS;
+        *number.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        changed.notify_one();
+    }
 }
 
 /// What a JavaScript module writes that reads `input` and needs npm only.

@@ -13,7 +13,8 @@ const idOf = (text) => text.split("_")[1];
 
 class AdminView extends HTMLElement {
 	async update() {
-		if (this.keys) return;
+		if (this.isBegun) return;
+		this.isBegun = true;
 		refill(this, e("h1", "Administration"));
 		if (!(await may("admin").catch(() => true))) this.append(e("p.note", "These are for the role admin."));
 		const part = (title, ...content) => {

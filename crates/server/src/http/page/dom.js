@@ -131,15 +131,22 @@ export function fold(summary, load, open) {
 	return details;
 }
 
+/** The last load of each element: an earlier answer may come later. */
+const rounds = new WeakMap();
+
 /** Shows what a function loads, or why it can't. */
 export async function into(element, load) {
+	const round = {};
+	const isLast = () => rounds.get(element) === round;
+	rounds.set(element, round);
 	element.setAttribute("aria-busy", "true");
 	try {
-		refill(element, await load());
+		const content = await load();
+		if (isLast()) refill(element, content);
 	} catch (error) {
-		if (error.name !== "AbortError") refill(element, failure(error));
+		if (isLast() && error.name !== "AbortError") refill(element, failure(error));
 	}
-	element.removeAttribute("aria-busy");
+	if (isLast()) element.removeAttribute("aria-busy");
 }
 
 /** A message of the API, in which what is quoted by backticks is code: the parts, to be added to an element. */
