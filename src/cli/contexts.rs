@@ -1,4 +1,4 @@
-//! The file with contexts. It may have API keys, so that only its owner may read it.
+//! The contexts file. It may contain API keys, so only its owner may read it.
 
 use std::{
     collections::BTreeMap,
@@ -111,7 +111,8 @@ impl Contexts {
             misuse(format!("there is no context {name:?}; {known}"))
         })
     }
-    /// The name of the context that is in use.
+
+    /// Name of the context in use.
     pub(super) fn current(&self) -> Option<&str> {
         self.current.as_deref()
     }

@@ -78,7 +78,7 @@ pub enum Error {
          in `securityDefinitions`: {0}"
     )]
     CredentialInDescription(Report),
-    /// The document in another format is invalid by the rules of that format, or can't be converted to a Thing.
+    /// A document in another format breaks the rules of its format, or can't be converted to a Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
         /// Name of the format, such as `agent-spec`.
@@ -269,7 +269,7 @@ pub enum Error {
         /// Description of the damage.
         found: String,
     },
-    /// The data directory has a format that this version doesn't know.
+    /// The format of the data directory is unknown to this version.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
     UnsupportedStoreFormat {
         /// Data directory.

@@ -43,7 +43,7 @@ pub enum Error {
         /// The largest value that is taken.
         maximum: u64,
     },
-    /// The document in another format is invalid by the rules of that format, or gives no Thing.
+    /// A document in another format breaks the rules of its format, or yields no Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
         /// The format's name, such as `agent-spec`.

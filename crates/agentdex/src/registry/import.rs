@@ -39,7 +39,7 @@ pub enum IfExists {
 /// Maximum number of attempts to write edits of an export.
 const RETURN_ATTEMPTS: u32 = 5;
 
-/// A converted document whose Things are to be registered.
+/// Registration of the Things of a converted document.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;

@@ -1,7 +1,7 @@
 //! `Registry`: the handle of an embedder, and the only place that joins descriptions, store, and search.
 //!
-//! It owns the followers of the log that need no network ([`followers`]: the search index, the shapes of capabilities,
-//! saved queries), and the clock that purges and trims ([`clock`]). Descriptions are written in [`write`], converted
+//! It owns two kinds of background work: followers of the log ([`followers`], such as the search index, the shapes of
+//! capabilities, and saved queries), and the clock for purging and trimming ([`clock`]). Descriptions are written in [`write`], converted
 //! documents in [`import`], and searches are answered in [`searches`].
 
 mod audit;

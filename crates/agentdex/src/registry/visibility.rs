@@ -1,7 +1,7 @@
 //! The rules for the visibility of past changes, as pure functions of the lives of an id and the grants of a reader.
 //!
-//! A reader sees a life at a position if its present grants satisfy the access at that position; a membership counts
-//! from its present start. The reader receives the life from the first position after which it sees it without
+//! A reader sees a life at a position if the reader's present grants satisfy the access at that position. A
+//! membership counts from its present start. The reader receives the life from the first position after which it sees it without
 //! interruption up to its end. A reader that doesn't see the end receives a single deletion at the last position
 //! where the life became invisible. So a text that was hidden at any time is not shown again within that life, except
 //! to readers who saw it all the time.

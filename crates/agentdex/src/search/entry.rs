@@ -206,7 +206,7 @@ impl<'a> EntryWriter<'a> {
         self.set_language(None);
     }
 
-    /// The title that lists are sorted by.
+    /// Adds the sort key: the title, without case.
     fn add_sort_key(&mut self, thing: &Object<'_>) {
         let title = summary::title(thing).unwrap_or_default();
         let title = title.get(..title.floor_char_boundary(LONGEST_SORT_KEY)).unwrap_or_default();

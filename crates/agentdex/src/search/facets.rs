@@ -286,11 +286,11 @@ impl Totals {
     }
 }
 
-/// The choice of the values to show.
+/// Selection of the values to show.
 pub(super) struct Choice<'a> {
     /// Text that values contain.
     pub text: Option<&'a str>,
-    /// The words that the query looked for.
+    /// Words of the query.
     pub highlights: &'a Highlights,
 }
 

@@ -189,7 +189,7 @@ impl Directory for Files {
     }
 }
 
-/// A file being written that is not synced when it is completed.
+/// A file under construction. Completing it doesn't sync it.
 struct Unsynced {
     file: File,
     path: PathBuf,

@@ -27,7 +27,7 @@ const BYTES_AT_ONCE: usize = 2 * 1024 * 1024;
 const CHANGES_BEFORE_A_STOP: usize = 8;
 /// Maximum time from the first uncommitted change to the commit.
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// The same while there is a backlog and no caller is waiting: fewer and larger commits are less work.
+/// Maximum time to the commit while there is a backlog and no caller is waiting. Few large commits are less work.
 const COMMIT_AFTER_WHEN_BEHIND: Duration = Duration::from_secs(10);
 /// Maximum number of changes in a commit.
 const CHANGES_IN_A_COMMIT: usize = 50_000;

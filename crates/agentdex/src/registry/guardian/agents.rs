@@ -47,7 +47,7 @@ struct Agent {
     used: AtomicU64,
 }
 
-/// An agent that is registered, or was registered until it expired.
+/// A registered or expired agent.
 #[derive(Clone)]
 pub(super) struct KnownAgent {
     pub description: Description,

@@ -53,7 +53,7 @@ pub(super) struct Counts {
     lost: AtomicU64,
 }
 
-/// An entry with the access to its agent at that time, or `None` if the agent was unknown to the guardian.
+/// A new entry of the trail. `access` is that of its agent at the time; `None` for an agent unknown to the guardian.
 pub(super) struct Made {
     pub entry: Arc<Entry>,
     pub access: Option<Access>,

@@ -11,7 +11,7 @@ use crate::{
 /// Maximum length of a subject in the audit trail.
 const MAX_SHOWN: usize = 128;
 
-/// An authorization server whose access tokens are accepted. Passed to [`crate::registry::Builder::issuer`].
+/// Trusted authorization server: its access tokens are accepted. For [`crate::registry::Builder::issuer`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IssuerOptions {

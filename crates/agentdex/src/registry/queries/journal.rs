@@ -42,7 +42,7 @@ pub(super) enum Content {
     /// A change of membership. All queries except `but` (ascending) have been compared with it. Readers whom it concerns
     /// work out their events themselves.
     Membership { but: Box<[QueryNo]> },
-    /// A change of membership with which these delayed queries, in ascending order, have now been compared.
+    /// A change of membership, now also compared with these delayed queries (ascending).
     LateMembership(Box<[QueryNo]>),
     /// Queries of which events up to the entry may be missing.
     Lost(Box<[QueryNo]>),

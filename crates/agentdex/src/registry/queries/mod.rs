@@ -119,7 +119,7 @@ struct Stream {
     idle_since: Option<Instant>,
 }
 
-/// A query that is compared with changes as long as this value exists.
+/// Keeps a query compared with changes. Dropping it ends that.
 pub(super) struct Watched {
     number: QueryNo,
     queries: Weak<Queries>,

@@ -62,7 +62,7 @@ struct Need {
     port: usize,
 }
 
-/// A shape that produces the required data.
+/// Source of required data: a shape with a fitting output.
 #[derive(Debug, Clone, Copy)]
 struct Producer {
     shape: ShapeNo,
