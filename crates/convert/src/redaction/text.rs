@@ -208,8 +208,8 @@ struct Finder<'t> {
 impl Finder<'_> {
     fn scan(&mut self) {
         let bytes = self.text.as_bytes();
-        let (mut was_word, mut has_colon) = (false, false);
-        for (position, byte) in bytes.iter().copied().enumerate() {
+        let (mut position, mut was_word, mut has_colon) = (0, false, false);
+        while let Some(byte) = bytes.get(position).copied() {
             let role = ROLES[usize::from(byte)];
             if !was_word && may_be_key(byte, bytes.get(position + 1).copied().unwrap_or_default()) {
                 self.word(position, byte);
@@ -219,6 +219,12 @@ impl Finder<'_> {
                 self.sign(position, byte, was_word);
             }
             was_word = role & IN_WORD != 0 || (byte == b'-' && was_word);
+            position += 1;
+            if was_word {
+                // Nothing begins in the middle of a word.
+                let rest = bytes[position..].iter();
+                position += rest.take_while(|byte| ROLES[usize::from(**byte)] == IN_WORD).count();
+            }
         }
         if has_colon {
             self.oracle_login();
