@@ -29,6 +29,9 @@ const MOST_COMPARED: usize = 64;
 pub(super) struct Named<'a> {
     pub id: &'a str,
     pub title: Option<&'a str>,
+    pub description: Option<&'a str>,
+    /// True if these are texts of an edit, and not of the imported description.
+    pub is_edited: bool,
     pub owner: Option<&'a str>,
     pub created: Timestamp,
     pub is_public: bool,
@@ -54,6 +57,8 @@ struct Entry {
     text: Box<str>,
     id_end: u32,
     skeleton_end: u32,
+    /// The description, hashed; `None` if it is edited.
+    description: Option<u32>,
     has_owner: bool,
     /// The name in small letters, hashed.
     title: u64,
@@ -79,6 +84,7 @@ impl Names {
             text: [named.id, &skeleton, named.owner.unwrap_or_default()].concat().into(),
             id_end: named.id.len() as u32,
             skeleton_end: (named.id.len() + skeleton.len()) as u32,
+            description: (!named.is_edited).then(|| self.description_hash(named.description)),
             has_owner: named.owner.is_some(),
             title: self.hasher.hash_one(title.to_lowercase()),
             created: named.created,
@@ -138,12 +144,19 @@ impl Names {
         flags
     }
 
-    /// Returns the ids of the first public Things with a title.
-    pub fn find_by_title(&self, title: &str) -> Vec<String> {
+    /// Returns the ids of the first public Things with a title and a description. Edits may have changed the
+    /// description.
+    pub fn find_by_texts(&self, title: &str, description: Option<&str>) -> Vec<String> {
+        let description = self.description_hash(description);
         let title: String = title.chars().take(LONGEST).collect();
         let (look, title) = (self.hasher.hash_one(skeleton_of(&title)), self.hasher.hash_one(title.to_lowercase()));
         let alike = self.looks.of(look).filter_map(|number| self.entries.get(number));
-        alike.filter(|entry| entry.title == title).map(|entry| entry.id().to_owned()).collect()
+        let alike = alike.filter(|entry| entry.title == title && entry.description.is_none_or(|it| it == description));
+        alike.map(|entry| entry.id().to_owned()).collect()
+    }
+
+    fn description_hash(&self, description: Option<&str>) -> u32 {
+        self.hasher.hash_one(description) as u32
     }
 
     /// Returns the Thing whose name is confusable with this name.
@@ -246,6 +259,8 @@ mod tests {
         Named {
             id,
             title: Some(title),
+            description: None,
+            is_edited: false,
             owner: Some(owner).filter(|owner| !owner.is_empty()),
             created: Timestamp(created),
             is_public: true,
@@ -299,6 +314,23 @@ mod tests {
         names.put(named("urn:a", "Acme Weather", "acme", 1));
         names.put(named("urn:b", "Acme Weathers", "evil", 2));
         assert_eq!(found(&names, "urn:b"), None);
+    }
+
+    #[test]
+    fn things_are_found_by_both_texts_unless_edited() {
+        let mut names = Names::default();
+        let (first, second) = (Some("Tells the time"), Some("Rings"));
+        names.put(Named { description: first, ..named("urn:a", "Clock", "", 1) });
+        names.put(Named { description: second, is_edited: true, ..named("urn:b", "Clock", "", 2) });
+        names.put(named("urn:c", "Clock", "", 3));
+        let found = |description| {
+            let mut ids = names.find_by_texts("CLOCK", description);
+            ids.sort();
+            ids
+        };
+        assert_eq!(found(first), ["urn:a", "urn:b"]);
+        assert_eq!(found(second), ["urn:b"]);
+        assert_eq!(found(None), ["urn:b", "urn:c"]);
     }
 
     #[test]

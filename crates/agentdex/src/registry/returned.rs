@@ -71,8 +71,9 @@ impl Registry {
         if own.map(is_original).transpose()? == Some(true) {
             return Ok(None);
         }
-        let title = thing.description.value().get("title").and_then(Value::as_str).unwrap_or_default();
-        for id in self.0.flags.find_by_title(title).into_iter().take(MOST_NAMESAKES) {
+        let text = |name| thing.description.value().get(name).and_then(Value::as_str);
+        let namesakes = self.0.flags.find_by_texts(text("title").unwrap_or_default(), text("description"));
+        for id in namesakes.into_iter().take(MOST_NAMESAKES) {
             let record = self.find_record(&id)?.filter(|record| own.is_none_or(|own| own.id != record.id));
             if let Some(record) = record.filter(|record| record.access.lets_change(self.caller()))
                 && is_original(&record)?

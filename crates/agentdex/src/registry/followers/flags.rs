@@ -38,9 +38,10 @@ impl SharedFlags {
         self.names.read().unwrap_or_else(PoisonError::into_inner).flags_of(id)
     }
 
-    /// Returns the ids of the first public Things with a title, as far as the log was read.
-    pub(in crate::registry) fn find_by_title(&self, title: &str) -> Vec<String> {
-        self.names.read().unwrap_or_else(PoisonError::into_inner).find_by_title(title)
+    /// Returns the ids of the first public Things with a title and a description, as far as the log was read. Edits
+    /// may have changed the description.
+    pub(in crate::registry) fn find_by_texts(&self, title: &str, description: Option<&str>) -> Vec<String> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner).find_by_texts(title, description)
     }
 
     /// Returns the position up to which the follower has read the log.
@@ -116,6 +117,8 @@ fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
     put(Named {
         id: &record.id,
         title: thing.get("title").and_then(Value::as_str),
+        description: thing.get("description").and_then(Value::as_str),
+        is_edited: record.is_edited,
         owner: record.access.owner.as_ref().map(|owner| owner.as_str()),
         created: record.created,
         is_public: record.access.visibility == Visibility::Public,
