@@ -86,7 +86,7 @@ pub struct Settings {
     /// With --auth, let everyone read
     #[arg(long, help_heading = "Access")]
     pub public_read: bool,
-    /// Let admins stay signed in on the web page, as other users may
+    /// Let admins stay signed in on the web page, like other users
     #[arg(long, help_heading = "Access")]
     pub admin_stays_signed_in: bool,
     /// Reject all writes
@@ -153,7 +153,7 @@ pub struct Settings {
     /// Also publish to this MQTT 5 broker: mqtt://HOST:PORT or mqtts://HOST:PORT
     #[arg(long, help_heading = "MQTT", value_name = "URL")]
     pub mqtt_url: Option<String>,
-    /// PEM file with the certificate authorities of the broker [default: those of the system]
+    /// PEM file with the certificate authorities of the broker [default: the system's]
     #[arg(long, help_heading = "MQTT", value_name = "FILE")]
     pub mqtt_ca: Option<PathBuf>,
     /// First level of all MQTT topics
@@ -275,31 +275,26 @@ impl Settings {
         let (cert, key, client_ca) = (self.tls_cert.is_some(), self.tls_key.is_some(), self.tls_client_ca.is_some());
         let (issuer, audience) = (self.oidc_issuer.is_some(), self.oidc_audience.is_some());
         let contradictions = [
-            (
-                self.public_read && !self.auth,
-                "public_read is for servers that authenticate their clients: set auth (--auth) as well",
-            ),
-            (cert && !key, "tls_cert needs the key of the certificate: set tls_key as well"),
-            (key && !cert, "tls_key needs the certificate of the key: set tls_cert as well"),
+            (self.public_read && !self.auth, "public_read requires authentication: also set auth (--auth)"),
+            (cert && !key, "tls_cert requires the certificate's private key: also set tls_key"),
+            (key && !cert, "tls_key requires the key's certificate: also set tls_cert"),
             (
                 client_ca && !(cert && self.auth),
-                "tls_client_ca is for servers that encrypt and authenticate their clients: set tls_cert, tls_key and auth as well",
+                "tls_client_ca requires TLS and authentication: also set tls_cert, tls_key, and auth",
             ),
             (
                 !self.tls_client_role.is_empty() && !client_ca,
-                "tls_client_role is for clients with a certificate: set tls_client_ca as well",
+                "tls_client_role requires client certificates: also set tls_client_ca",
             ),
-            (
-                issuer && !self.auth,
-                "oidc_issuer is for servers that authenticate their clients: set auth (--auth) as well",
-            ),
+            (issuer && !self.auth, "oidc_issuer requires authentication: also set auth (--auth)"),
             (
                 issuer && !audience,
-                "oidc_issuer needs the audience of tokens for this server, or those for others would be taken: set oidc_audience as well",
+                "oidc_issuer requires the audience of this server, so that tokens for other servers are rejected: \
+                 also set oidc_audience",
             ),
             (
                 !issuer && (audience || has_oidc_details),
-                "the other oidc settings are about an issuer: set oidc_issuer as well",
+                "the other oidc settings require an issuer: also set oidc_issuer",
             ),
         ];
         match contradictions.iter().find(|(is_contradiction, _)| *is_contradiction) {

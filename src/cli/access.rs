@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     /// New owner (admins only)
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
-    /// Apply the change to all versions and to the imported original. Without this option, versions that fewer callers
-    /// could see stay hidden
+    /// Apply the change to all versions and to the imported original. Otherwise, versions with narrower access keep
+    /// it
     #[arg(long)]
     all_versions: bool,
     /// Print the access as JSON

@@ -32,9 +32,8 @@ impl UriVariables {
         let input = owners[0].and_then(|owner| owner.get("input")?.get("properties"));
         let mut settings = Settings::new();
         for variable in &self.variables {
-            let (name, text) = variable
-                .split_once('=')
-                .ok_or_else(|| misuse(format!("--variable {variable:?}: it is not NAME=VALUE")))?;
+            let (name, text) =
+                variable.split_once('=').ok_or_else(|| misuse(format!("--variable {variable:?} is not NAME=VALUE")))?;
             let Some((_, schema)) = declared.iter().find(|(known, _)| known == name) else {
                 let names: Vec<_> = declared.iter().map(|(name, _)| visible(name)).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -79,6 +78,7 @@ pub(super) fn input(text: &str) -> anyhow::Result<Value> {
         }
         text => text,
     };
-    serde_json::from_str(text)
-        .map_err(|error| misuse(format!("--input is not JSON; a text is written in quotes: '\"Bonn\"': {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        misuse(format!("--input is not valid JSON: {error}; put strings in quotes, such as '\"Bonn\"'"))
+    })
 }

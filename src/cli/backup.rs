@@ -123,15 +123,18 @@ fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io:
     let Restored { head, keys, revoked_keys, private, in_namespaces, .. } = restored;
     writeln!(out, "{} descriptions restored into {}, as of {}", head.records, data.display(), head.at)?;
     let public = head.records.saturating_sub(private + in_namespaces);
-    writeln!(out, "visibility as of then: {public} public, {in_namespaces} in namespaces, {private} private")?;
+    writeln!(out, "visibility at that time: {public} public, {in_namespaces} in namespaces, {private} private")?;
     match keys.as_slice() {
         [] if *revoked_keys > 0 => {
-            let first = "make the first with `agentdex keys create --role admin --owner NAME --data DIR`";
+            let first = "create the first with `agentdex keys create --role admin --owner NAME --data DIR`";
             writeln!(out, "API keys in the backup that were revoked: {revoked_keys}; {first}")?;
         }
         [] => {}
         keys => {
-            writeln!(out, "API keys that are valid again, also those revoked since (--revoke-keys restores none):")?;
+            writeln!(
+                out,
+                "API keys that are valid again, including those revoked since (--revoke-keys restores none):"
+            )?;
             keys::print_each(out, keys)?;
         }
     }

@@ -117,7 +117,7 @@ fn is_confirmed(agent: &Agent, action: &str) -> anyhow::Result<bool> {
         return Ok(false);
     }
     if !io::stdin().is_terminal() {
-        bail!("{} requires confirmation, and there is no terminal to ask at; use --yes", visible(action));
+        bail!("{} requires confirmation, and there is no terminal to ask on; use --yes", visible(action));
     }
     write!(io::stderr(), "Call the tool {:?}? (yes or no) ", visible(action))?;
     let mut answer = String::new();

@@ -56,7 +56,7 @@ async fn agents_of_demo(client: &RegistryClient) -> anyhow::Result<Option<AllowL
     if !client.clone().attempts(1).about().await.is_ok_and(|about| about.demo) {
         return Ok(None);
     }
-    complain(&format!("calling agents at {address}: the registry is on this machine, and is a demo"));
+    complain(&format!("allowing calls to {address}: the registry there is a demo on this machine"));
     Ok(Some(AllowList::parse([address.to_string()])?))
 }
 

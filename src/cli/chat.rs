@@ -30,7 +30,7 @@ const HISTORY: &str = "chat_history";
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Continue the conversation in this file, as /history printed it
+    /// Continue a conversation from this file, which contains the output of /history
     #[arg(long, value_name = "FILE")]
     restore: Option<std::path::PathBuf>,
     /// Action that takes the messages, if the agent has several
@@ -102,7 +102,7 @@ async fn chat(agent: &Agent, mut dialogue: Dialogue, as_json: bool) -> anyhow::R
         }
     }
     if is_silent && !is_terminal {
-        complain("note: standard input has no message, so nothing was sent");
+        complain("note: standard input contains no message; nothing was sent");
     }
     Ok(if is_terminal { ExitCode::SUCCESS } else { code })
 }

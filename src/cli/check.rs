@@ -17,7 +17,7 @@ const BEHIND: u8 = 4;
 #[derive(Debug, Args)]
 #[command(
     after_help = "The check reads a copy in the folder for temporary files (TMPDIR). The directory isn't changed.\n\n\
-    Exit status: 0 in order, 1 the check failed, 3 damaged, 4 older than it was."
+    Exit status: 0 in order, 1 the check failed, 3 damaged, 4 older than its last recorded state."
 )]
 pub(super) struct Arguments {
     /// Data directory of a stopped registry
@@ -57,7 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verdict::InOrder => "all in order".to_owned(),
         Verdict::Behind { commits, found, expected } => {
             format!(
-                "older than it was, by {commits} commits: it had come to the change {expected}, and ends with {found}"
+                "older than its last recorded state: it ends at change {found}, expected {expected} ({commits} \
+                 commits missing)"
             )
         }
         Verdict::Damaged | Verdict::Refused => match checked.faults.len() {
@@ -70,11 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if checked.faults.iter().any(|fault| fault.place == "the search index") {
-        writeln!(
-            out,
-            "the search index is made again if its directory, {}, is removed",
-            data.join("search").display()
-        )?;
+        writeln!(out, "the search index is rebuilt if its directory, {}, is removed", data.join("search").display())?;
     }
     write!(out, "\n{}", damaged_store::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
     Ok(status_of(verdict))

@@ -57,7 +57,7 @@ fn print(accepted: &ClockAccepted, as_json: bool) -> anyhow::Result<ExitCode> {
     let ClockAccepted { before, now } = accepted;
     let mut out = stdout();
     if before > now {
-        writeln!(out, "the time of the log was {before}, and is {now}")?;
+        writeln!(out, "the time of the log was {before}, and is now {now}")?;
     } else {
         writeln!(out, "the log is not ahead of the clock, {now}: nothing to do")?;
     }

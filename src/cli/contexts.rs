@@ -72,7 +72,7 @@ impl Contexts {
 
     /// Replaces the file by one that only its owner can read.
     pub(super) fn save(&self) -> anyhow::Result<()> {
-        let Some(path) = path() else { bail!("there is no folder for contexts: set HOME or XDG_CONFIG_HOME") };
+        let Some(path) = path() else { bail!("no folder for contexts: set HOME or XDG_CONFIG_HOME") };
         let writing = || format!("writing {}", path.display());
         let folder = path.parent().unwrap_or(&path);
         make_private(folder).with_context(|| format!("creating {}", folder.display()))?;

@@ -25,17 +25,17 @@ pub(super) fn ways_out(data: &Path, is_behind: bool) -> String {
     let data = data.display();
     let mut text = format!(
         "What to do:\n  \
-         See what is there and what is missing; the directory stays as it is:\n    \
+         Find out what is intact and what is missing (changes nothing):\n    \
          agentdex check --data {data}\n  \
-         Make a directory of the last backup:\n    \
+         Restore the last backup into a new directory:\n    \
          agentdex restore FILE --data {data}-restored\n  \
-         Make a directory of what can be read; what can't be is listed:\n    \
+         Recover what is readable into a new directory; losses are listed:\n    \
          agentdex salvage --data {data} --to {data}-salvaged\n"
     );
     if is_behind {
         text += &format!(
-            "  Were its files put back on purpose, such as those of a snapshot of the disk, or copied from a registry that was \
-             running?\n  Then take them as they are; all keys are revoked, and subscribers read everything again:\n    \
+            "  If its files were deliberately restored, such as from a disk snapshot, or copied from a running \
+             registry, accept them\n  as they are; all keys are revoked, and subscribers read everything again:\n    \
              agentdex salvage --data {data} --accept-rollback\n"
         );
     }

@@ -69,13 +69,13 @@ impl Arguments {
         }
         if self.auth {
             return Err(misuse(
-                "--auth: a demo is open to everybody on this machine; `agentdex serve --auth` runs a registry with keys",
+                "--auth: a demo is open to everyone on this machine; `agentdex serve --auth` runs a registry with keys",
             ));
         }
         if self.listen.is_some() {
             return Err(misuse(
-                "--listen: a demo serves this machine alone, at --port; `agentdex serve --listen ADDRESS:PORT` runs a \
-                 registry for others",
+                "--listen: a demo serves only this machine, at --port; `agentdex serve --listen ADDRESS:PORT` serves \
+                 other machines",
             ));
         }
         Ok(())

@@ -22,14 +22,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(1);
 const CONTEXT_LINES: usize = 3;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Members in another order don't differ, and what the registry adds (`registration`) is left out."
-)]
+#[command(after_help = "The order of members is ignored, and so is what the registry adds (`registration`).")]
 pub(super) struct Arguments {
     /// Id or title of an agent, AGENT@VERSION, or a file (- for standard input)
     #[arg(value_name = "A")]
     before: String,
-    /// Description to compare with, of the same kinds
+    /// What to compare it with, in the same forms
     #[arg(value_name = "B")]
     after: String,
     /// Print whether they are equal, and the JSON merge patch from A to B

@@ -44,7 +44,7 @@ pub(super) enum ReadError {
     File(io::Error),
     #[error(transparent)]
     Document(#[from] Error),
-    #[error("it is neither JSON nor YAML ({0}); descriptions are in files such as agent.json and agent.yaml")]
+    #[error("neither JSON nor YAML ({0}); pass a description, such as agent.json or agent.yaml")]
     Unknown(String),
 }
 
@@ -189,7 +189,7 @@ pub(super) fn files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         let folders: Vec<String> = arguments.iter().map(|folder| folder.display().to_string()).collect();
-        bail!("{}: there is no .json, .jsonld, .td, .json5, .yaml or .yml file in it", folders.join(", "));
+        bail!("{}: the folder contains no .json, .jsonld, .td, .json5, .yaml, or .yml file", folders.join(", "));
     }
     Ok(files)
 }

@@ -37,8 +37,9 @@ const MOST_PAGES: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The editor is the program in VISUAL, else in EDITOR, else vi. A description that is malformed, or that the \
-    registry refuses, is opened again. If the agent was changed meanwhile, nothing is stored, and the text stays in a file."
+    after_help = "The editor is the program in VISUAL, otherwise in EDITOR, otherwise vi. If the description is \
+        malformed or the registry rejects it, the editor opens again. If the agent was changed in the meantime, \
+        nothing is stored, and your text stays in a file."
 )]
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it

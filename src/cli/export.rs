@@ -39,10 +39,13 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let format = arguments.format;
     let Some(export) = format.export() else {
-        return Err(misuse(format!("--format {format}: `agentdex get {}` prints the Thing Description", arguments.id)));
+        return Err(misuse(format!(
+            "--format {format} is not an export format; `agentdex get {}` prints the Thing Description",
+            arguments.id
+        )));
     };
     let version = match arguments.version.as_deref().map(|asked| export.version(asked)).transpose() {
-        Err(message) => return Err(misuse(format!("--version of the format {format}: {message}"))),
+        Err(message) => return Err(misuse(format!("--version, for the format {format}: {message}"))),
         Ok(version) => version,
     };
     let id = id_of(client, &arguments.id).await?;
@@ -68,9 +71,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     match () {
         () if out.is_terminal() && media_type.ends_with("json") => write!(out, "{}", output::indented(&document))?,
         () if out.is_terminal() && is_changed(&document) => {
-            complain(
-                "note: characters that would control the terminal are shown as \\u…; --out FILE writes the document as it is",
-            );
+            complain("note: terminal control characters are shown as \\u…; --out FILE writes the document unchanged");
             out.write_all(document.as_bytes())?;
         }
         () => out.write_all(document.as_bytes())?,
@@ -99,5 +100,8 @@ fn help_of_version() -> String {
         (!export.versions.is_empty()).then(|| format!("{} for {format}", export.versions.join(" or ")))
     };
     let known: Vec<String> = Format::exports().filter_map(of_format).collect();
-    format!("Version of the format ({}) [default: that of the imported original, else the first]", known.join(", "))
+    format!(
+        "Version of the format ({}) [default: that of the imported original, otherwise the first]",
+        known.join(", ")
+    )
 }

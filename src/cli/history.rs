@@ -73,7 +73,7 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
         history.changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
     }
     if shown == 0 && !arguments.json {
-        writeln!(out, "The log has no change of {} (any more).", visible(&id))?;
+        writeln!(out, "The log contains no changes of {}, or no longer does.", visible(&id))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -109,7 +109,7 @@ fn print_new((key, text): &(ApiKey, String), as_json: bool) -> anyhow::Result<Ex
     let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
     // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
     let place = match io::stdout().is_terminal() {
-        true => "it is shown only now:",
+        true => "it is shown only once:",
         false => "it was written to standard output, and can't be shown again",
     };
     output::complain(&format!(
@@ -149,7 +149,7 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     let created = moments::shown(key.created);
     let owner = output::visible(key.owner.as_str());
     let revoking = if key.is_revoking {
-        ", REVOKED: rejected, but the revocation is not yet stored: the disk is full"
+        ", REVOKED (rejected, but the revocation can't be stored while the disk is full)"
     } else {
         ""
     };
@@ -205,7 +205,7 @@ fn seconds(text: &str) -> Result<u64, String> {
         _ => None,
     };
     let seconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
-    seconds.ok_or_else(|| format!("{text:?} is not a duration; write 90d, 12h, 30min or 60s"))
+    seconds.ok_or_else(|| format!("{text:?} is not a duration, such as 90d, 12h, 30min, or 60s"))
 }
 
 #[cfg(test)]

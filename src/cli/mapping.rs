@@ -61,7 +61,7 @@ fn help(flag: &Flag) -> String {
                     the document, to resolve relative URLs"
                 .to_owned();
         }
-        "protocol" => "How the agent is called: with its inputs as JSON, or by A2A",
+        "protocol" => "How to call the agent: with its inputs as JSON, or over A2A",
         "security" => "Security scheme, if the document names none; apikey is a key in the header X-API-Key",
         "profile" => "Validation profile: the rules of the language, or those of its reference implementation",
         "publisher" => "Namespace of ids that aren't UUIDs, as in urn:agentspec:PUBLISHER:ID; local by default",
@@ -153,7 +153,7 @@ impl Mapping {
     /// Refuses an id that would be given to several agents.
     pub(super) fn check_number(&self, documents: usize) -> anyhow::Result<()> {
         if self.id().is_some() && documents > 1 {
-            return Err(misuse(format!("--id is the id of one agent, and there are {documents} documents")));
+            return Err(misuse(format!("--id sets the id of a single agent, but there are {documents} documents")));
         }
         Ok(())
     }
@@ -164,13 +164,13 @@ impl Mapping {
     /// A value that a parameter can't have, and an id or a security scheme where there is no place for one.
     pub(super) fn options(&self, format: Format) -> anyhow::Result<ImportOptions> {
         // A document of another format says both itself.
-        for (name, what) in [("id", "has its id in it"), ("security", "says itself what a call needs")] {
+        for (name, what) in [("id", "contains its own id"), ("security", "declares its own security")] {
             let takes = |format: Format| {
                 format.import().is_some_and(|import| import.parameters.iter().any(|parameter| parameter.name == name))
             };
             if self.values.iter().any(|(given, _)| *given == name) && !takes(format) {
                 let others = Format::names(Format::ALL.iter().copied().filter(|format| takes(*format)));
-                return Err(misuse(format!("--{name} is for {others}; a document of the format {format} {what}")));
+                return Err(misuse(format!("--{name} is only for {others}; a document of the format {format} {what}")));
             }
         }
         let mut options = ImportOptions::default();

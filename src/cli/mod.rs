@@ -335,7 +335,7 @@ fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
     let is_given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     match flags.get_arguments().find(is_given).and_then(Arg::get_long) {
         Some(flag) if is_local => {
-            Err(misuse(format!("--{flag} is for commands that talk to a registry, and this one doesn't")))
+            Err(misuse(format!("--{flag} is for commands that talk to a registry, but this one doesn't")))
         }
         _ => Ok(()),
     }
@@ -411,7 +411,7 @@ mod tests {
         ] {
             let matches = command().get_matches_from(["agentdex"].into_iter().chain(arguments.split(' ')));
             let error = refuse_unused(&matches).unwrap_err().to_string();
-            assert!(error.starts_with("--") && error.ends_with("talk to a registry, and this one doesn't"), "{error}");
+            assert!(error.starts_with("--") && error.ends_with("talk to a registry, but this one doesn't"), "{error}");
         }
     }
 }

@@ -40,7 +40,8 @@ pub(super) struct Arguments {
 enum Command {
     /// Republish all agents to a broker that lost its retained messages.
     #[command(
-        after_help = "If a server uses the data directory, that server does the work. Messages of removed agents are cleared."
+        after_help = "If a server uses the data directory, the server itself republishes them. Messages of removed \
+            agents are cleared."
     )]
     Resync(Resync),
 }
@@ -119,7 +120,7 @@ pub(super) fn publisher_options(settings: &Settings) -> PublisherOptions {
 }
 
 fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<Resynced> {
-    let url = settings.mqtt_url.as_deref().context("no broker is named: add --mqtt-url mqtt://HOST:PORT")?;
+    let url = settings.mqtt_url.as_deref().context("no broker given; add --mqtt-url mqtt://HOST:PORT")?;
     let resynced = mqtt::resync(url, registry.clone(), publisher_options(settings))?;
     registry.close();
     Ok(resynced)

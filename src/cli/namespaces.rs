@@ -27,7 +27,8 @@ enum Action {
     },
     /// Claim a namespace, or replace the list of its members.
     #[command(
-        after_help = "A name with dots is that of a domain, whose https://DOMAIN/.well-known/agentdex.json must name you."
+        after_help = "A name with dots is a domain name: https://DOMAIN/.well-known/agentdex.json must list you as \
+            an owner."
     )]
     Claim {
         /// Name of the namespace: lowercase letters, digits, hyphens, and dots
@@ -85,5 +86,5 @@ fn line(namespace: &ClaimedNamespace) -> String {
     let members =
         if members.is_empty() { "no other members".to_owned() } else { format!("with {}", members.join(", ")) };
     let proof = proof.as_ref().map(|url| format!(", named by {}", visible(url))).unwrap_or_default();
-    format!("{name}: of {}{proof}, {members}", visible(owner.as_str()))
+    format!("{name}: owned by {}{proof}, {members}", visible(owner.as_str()))
 }

@@ -60,5 +60,5 @@ fn check(patch: &str) -> anyhow::Result<()> {
         }
         _ => r#"{"title": "New"}"#.to_owned(),
     };
-    Err(misuse(format!("the patch is a JSON object, such as '{example}': {error}")))
+    Err(misuse(format!("the patch must be a JSON object, such as '{example}': {error}")))
 }

@@ -80,7 +80,7 @@ impl Name {
 struct Create {
     /// Name of the query
     name: String,
-    /// Words of the query, as `agentdex search` takes them
+    /// Words of the query, in the syntax of `agentdex search`
     #[arg(value_name = "WORD", value_parser = word)]
     words: Vec<String>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ struct Create {
     /// Match by words only
     #[arg(long)]
     lexical: bool,
-    /// Minimum cosine for a match by meaning, from 0 to 1 [default: computed from what the query finds now]
+    /// Minimum cosine for a match by meaning, from 0 to 1 [default: computed from the current results]
     #[arg(long, value_name = "COSINE", value_parser = threshold)]
     threshold: Option<f32>,
     /// Who can see the query besides its owner and admins [default: private with --auth, else public]

@@ -37,8 +37,8 @@ pub(super) struct Arguments {
 enum Action {
     /// Write all agents to a file.
     #[command(
-        after_help = "Each line has the description of an agent, its original document, creation time, owner, expiry, and \
-        tracked URL."
+        after_help = "Each line contains the description of an agent, its original document, creation time, owner, \
+            expiry, and tracked URL."
     )]
     Export {
         /// File to write, or - for standard output
@@ -148,7 +148,8 @@ fn written_so_far(file: &File) -> anyhow::Result<SoFar> {
     }
     if so_far.lines > 0 {
         let record: Value = serde_json::from_slice(&last).context("its last line is not JSON")?;
-        let id = record.pointer("/td/id").and_then(Value::as_str).context("its last line has no agent with an id")?;
+        let id =
+            record.pointer("/td/id").and_then(Value::as_str).context("its last line contains no agent with an id")?;
         so_far.last_id = Some(id.to_owned());
     }
     Ok(so_far)

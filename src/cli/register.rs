@@ -35,7 +35,7 @@ use agentdex_client::{self as client, Imported, RegistryClient};
 
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
-    seconds.ok_or_else(|| "a number of seconds above 0 is expected, such as 3600".to_owned())
+    seconds.ok_or_else(|| "expected a number of seconds above 0, such as 3600".to_owned())
 }
 
 /// Number of documents above which a terminal shows a progress bar and the totals, instead of a line for each document.
@@ -60,8 +60,8 @@ pub(super) struct Arguments {
     /// Keep running, and renew the agents at half their time to live
     #[arg(long)]
     keep_alive: bool,
-    /// Give a new id to documents without an id. Otherwise, the id is derived from the host name and the path, so that
-    /// the same file updates the same agent. Standard input always gets a new id
+    /// Give a new id to documents without an id. Otherwise, the id is derived from the host name and the path, so
+    /// that the same file updates the same agent. Documents from standard input always get a new id
     #[arg(long)]
     new_id: bool,
     /// Replace the agent with this id even if it looks unrelated (other title, description, capabilities, and
@@ -312,8 +312,8 @@ impl Registration<'_> {
         if let Some(format) = self.arguments.format.filter(|format| format.tracking().is_none()) {
             let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
             return Err(misuse(format!(
-                "documents of the format {format} are registered from files; what a registry fetches and tracks is {}, or \
-                 without --format whichever is found",
+                "the registry can't fetch documents of the format {format}; register them as files. With \
+                 --url-of-agent, --format can be {}; without it, the format is detected",
                 Format::names(tracked)
             )));
         }

@@ -125,7 +125,10 @@ impl Remote {
         match url.as_deref().and_then(without_resource) {
             Some((base, resource)) => {
                 let error = causes(&error);
-                misuse(format!("the URL ends in a resource; leave out /{resource}: --url {base}\n  ({error})"))
+                misuse(format!(
+                    "the URL must not include the path of a resource; remove /{resource}: --url {base}\n  \
+                    ({error})"
+                ))
             }
             None => error,
         }

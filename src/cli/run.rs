@@ -161,8 +161,8 @@ async fn check_needed(consumer: &Consumer, needed: &[NeededAgent]) -> anyhow::Re
         match consumer.agent(id).await {
             Ok(_) => {}
             Err(Error::NotFound { .. }) => missing.push(format!(
-                "the node {node:?} ({component_type}) doesn't say how it is called: register an agent as {id}, or put an \
-                 A2AAgent, a RemoteTool or an MCPTool in its place"
+                "the node {node:?} ({component_type}) doesn't declare how to call it: register an agent as {id}, or \
+                 replace it with an A2AAgent, a RemoteTool, or an MCPTool"
             )),
             Err(error) => return Err(error.into()),
         }
@@ -325,7 +325,7 @@ impl Printer {
                 }
             }
             RunEvent::NeedsInput { node, message } => {
-                let message = if message.is_empty() { "(it needs input, and doesn't say which)" } else { message };
+                let message = if message.is_empty() { "(it needs input, but doesn't say which)" } else { message };
                 write!(err, "{} ", style.bold(&format!("{}:", visible(node))))?;
                 err.write_foreign(message.trim_end_matches('\n'))?;
                 writeln!(err)?;

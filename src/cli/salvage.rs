@@ -58,7 +58,7 @@ fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     revoked_keys(&mut out, &revoked)?;
     writeln!(
         out,
-        "{} is taken as it is. Who may see an agent, and who is a member of a namespace, is what it was then\n\
+        "{} is accepted as it is. Visibility of agents and membership in namespaces are as they were then\n\
          start it with: agentdex serve --data {}",
         data.display(),
         data.display()
@@ -91,8 +91,8 @@ fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode>
     if !is_proven {
         writeln!(
             out,
-            "who may see the agents is not known for certain: they are private now, without their past, and there are no \
-             namespaces and no saved queries; `agentdex access` makes agents public again"
+            "the visibility of the agents is not certain: all are now private, without their history, and there are \
+             no namespaces or saved queries; `agentdex access` makes agents public again"
         )?;
     }
     writeln!(
@@ -107,6 +107,8 @@ fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode>
 fn revoked_keys(out: &mut impl Write, revoked: &[String]) -> io::Result<()> {
     match revoked {
         [] => Ok(()),
-        revoked => writeln!(out, "revoked keys: {}; `agentdex keys create --data` makes new ones", revoked.join(", ")),
+        revoked => {
+            writeln!(out, "revoked keys: {}; `agentdex keys create --data` creates new ones", revoked.join(", "))
+        }
     }
 }

@@ -47,7 +47,8 @@ pub(super) struct Arguments {
     /// Number of hits to skip
     #[arg(long, default_value_t = 0, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     offset: usize,
-    /// Fields to count values of: capability, type, tag, vendor, protocol, security, format, status, signature
+    /// Count the values of these fields: capability, type, tag, vendor, protocol, security, format, status,
+    /// signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
     /// Count only values of --facets that contain this text
@@ -56,7 +57,7 @@ pub(super) struct Arguments {
     /// Sort agents by id, title, created, or modified instead of by relevance
     #[arg(long, value_name = "KEY", value_parser = SORT_KEYS, conflicts_with_all = ["jsonpath", "sparql", "have", "want"])]
     sort_by: Option<String>,
-    /// Reverse the order of --sort-by: the newest first, or from Z to A
+    /// Reverse the order of --sort-by: newest first, or Z to A
     #[arg(long, requires = "sort_by")]
     desc: bool,
     /// Search by the structure of descriptions (JSONPath, RFC 9535), such as '$[?@.title=="Weather"].actions'; prints
@@ -80,7 +81,8 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// The filters of `/search` and `/things`; each can be repeated: one of the values must hold, but for `--all` and `--not`.
+/// Filters of `/search` and `/things`. Each can be repeated; an agent must match one of the values, except for
+/// `--all` and `--not`.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
     /// Only agents with this capability (id or name), or a range of its versions, such as billing@^1.2
@@ -119,7 +121,7 @@ pub(super) struct Filters {
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
     #[arg(long, value_name = "STATUS")]
     signature: Vec<String>,
-    /// Only agents with this version, or in this npm-style range: '>=1.2 <3'
+    /// Only agents with this version, or a version in this npm-style range, such as '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
     /// Only agents that have this value, such as capability=billing; unlike the options above, repeated values must all
@@ -257,7 +259,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let is_behind =
         |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
     if json.as_ref().is_err_and(is_behind) {
-        complain("note: the index is far behind; recently registered agents may be missing");
+        complain("note: the index is far behind the log; recently registered agents may be missing");
         parameters.pop();
         json = client.search_json(&parameters).await;
     }

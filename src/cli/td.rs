@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     /// Write each Thing Description to a file of its own in this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Create Thing Models of agents without an address, if the format allows it
+    /// Create Thing Models for agents without an address, if the format allows it
     #[arg(long)]
     thing_model: bool,
     #[command(flatten)]

@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     /// Print a line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Check Thing Descriptions only against their JSON Schemas, and fix nothing
+    /// Only check Thing Descriptions against their JSON Schemas, without fixing anything
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]
@@ -131,7 +131,7 @@ fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Op
     if arguments.strict || arguments.schema_only {
         return (Some(format), refused("malformed-json", departure));
     }
-    let message = format!("JSON5, which a registry doesn't take over REST (`agentdex register` does): {departure}");
+    let message = format!("JSON5, which the REST API doesn't accept (`agentdex register` does): {departure}");
     report.warnings.insert(0, Violation { pointer: String::new(), rule: "not-json".into(), message });
     (Some(format), report)
 }

@@ -12,7 +12,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print only the version of this program, and ask no registry
+    /// Print only the version of this program, without contacting a registry
     #[arg(long)]
     client: bool,
     /// Print the versions as JSON

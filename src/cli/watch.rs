@@ -20,8 +20,8 @@ use agentdex_client::{Event, EventFilter, RegistryClient, api::Mode};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only agents that this query finds, as `agentdex search` does. Agents that start or stop matching are reported as
-    /// well
+    /// Only agents that match this query, in the syntax of `agentdex search`. Agents that start or stop matching are
+    /// reported as well
     #[arg(value_name = "WORD", value_parser = word)]
     words: Vec<String>,
     /// Match by words only
@@ -48,7 +48,7 @@ fn kind(name: &str) -> Result<MatchKind, String> {
     let name = if name == "removed" { "deleted" } else { name };
     let full = if name.starts_with("thing_") { name.to_owned() } else { format!("thing_{name}") };
     MatchKind::from_name(&full)
-        .ok_or_else(|| "it is one of `created`, `updated`, `removed`, `matched`, `unmatched`".into())
+        .ok_or_else(|| "expected `created`, `updated`, `removed`, `matched`, or `unmatched`".into())
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {

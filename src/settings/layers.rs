@@ -130,7 +130,7 @@ impl Flags {
     }
 }
 
-/// Refuses an empty list where one that isn't given means something else: no roles are not the default roles.
+/// Refuses an empty list if an omitted one has another meaning: no roles are not the default roles.
 fn not_empty(key: &str, values: Vec<OsString>) -> Result<Vec<OsString>, String> {
     if values.is_empty() && LISTS_OF_ROLES.contains(&key) {
         return Err("it is empty; leave it out for the default, or list a role such as `read`".to_owned());
@@ -314,7 +314,7 @@ fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
     match read as u64 > LARGEST_FILE {
-        true => Err(io::Error::other("it has more than 1 MiB")),
+        true => Err(io::Error::other("it exceeds 1 MiB")),
         false => Ok(text),
     }
 }
@@ -497,7 +497,7 @@ mod tests {
             File::read(Some(file.clone())).map_err(|error| format!("{error:#}"))
         };
         assert!(read(LARGEST_FILE).is_ok());
-        assert!(read(LARGEST_FILE + 1).err().unwrap().ends_with("it has more than 1 MiB"));
+        assert!(read(LARGEST_FILE + 1).err().unwrap().ends_with("it exceeds 1 MiB"));
     }
 
     #[test]

@@ -128,12 +128,12 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
     let thing: Value = serde_json::from_str(&stdout(&run(&["td", &file, "--id", "my agent"]))).unwrap();
     assert_eq!(thing["id"], "urn:agentdex:my%20agent");
     let several: &[&str] = &[&file, CARDS];
-    let number = "--id is the id of one agent, and there are 3 documents";
+    let number = "--id sets the id of a single agent, but there are 3 documents";
     let description = example("agents/weather.json");
     for (command, arguments, status, words) in [
         ("td", several, 2, number),
         ("register", several, 2, number),
-        ("register", &[description.as_str()], 1, "of the format td has its id in it"),
+        ("register", &[description.as_str()], 1, "of the format td contains its own id"),
     ] {
         let output = run(&[&[command, "--id", "urn:test:a"], arguments].concat());
         assert_eq!(output.status.code(), Some(status), "{command}");
@@ -141,7 +141,7 @@ fn id_is_given_to_one_document_that_has_a_place_for_it() {
     }
     let secured = run(&["register", &file, "--security", "bearer"]);
     let refused =
-        "--security is for agent-spec; a document of the format lmos-capabilities says itself what a call needs";
+        "--security is only for agent-spec; a document of the format lmos-capabilities declares its own security";
     assert!(stderr(&secured).contains(refused), "{}", stderr(&secured));
 }
 

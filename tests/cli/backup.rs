@@ -153,7 +153,7 @@ fn what_comes_back_is_said() {
     let restored = run(&["restore", &file, "--data", &path("with")]);
     let lines: Vec<String> = stdout(&restored).lines().map(str::to_owned).collect();
     assert!(lines[0].starts_with("4 descriptions restored into"), "{lines:?}");
-    assert_eq!(lines[1], "visibility as of then: 1 public, 1 in namespaces, 2 private");
+    assert_eq!(lines[1], "visibility at that time: 1 public, 1 in namespaces, 2 private");
     assert!(lines[2].starts_with("API keys that are valid again"), "{lines:?}");
     let is_listed = |id: &str, role: &str, owner: &str| {
         let is_line = |line: &String| line.starts_with(id) && line.contains(role) && line.contains(owner);

@@ -80,7 +80,7 @@ fn addresses_that_are_nearly_right_are_corrected() {
     for resource in ["things", "search", "docs", "things/"] {
         let with_resource = format!("{url}/{resource}");
         let message = failed(&["list", "--url", &with_resource], 2);
-        let leave = format!("leave out /{}", resource.trim_end_matches('/'));
+        let leave = format!("remove /{}", resource.trim_end_matches('/'));
         assert!(message.contains(&leave) && message.contains(&format!("--url {url}\n")), "{message}");
     }
 }
@@ -107,9 +107,9 @@ fn data_is_named_or_described() {
     assert_eq!(answer.status.code(), Some(0), "{}", stderr(&answer));
     for (given, words) in [
         ("days: int", "days: int"),
-        ("{", "not the JSON of a data schema"),
+        ("{", "not a data schema in JSON"),
         ("missing.json", "No such file"),
-        (",", "names no value"),
+        (",", "no names given"),
     ] {
         let output = run(&["search", "--have", given, "--url", &url]);
         assert_ne!(output.status.code(), Some(0), "{given}");

@@ -97,7 +97,7 @@ fn values_of_the_wrong_type_are_told_with_their_origin() {
 fn settings_that_contradict_each_other_are_refused_wherever_they_come_from() {
     let told = refused("min_ttl = 10", &[], &[("AGENTDEX_MAX_TTL", "5")]);
     assert_eq!(told, "error: settings: min_ttl (10 s) is greater than max_ttl (5 s)\n");
-    assert!(refused("", &["--public-read"], &[]).contains("set auth (--auth) as well"));
+    assert!(refused("", &["--public-read"], &[]).contains("also set auth (--auth)"));
 }
 
 #[test]

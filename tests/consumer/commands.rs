@@ -34,7 +34,7 @@ fn variables_of_a_url_are_given_beside_the_input() {
         "{said} {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    for (variable, expected) in [("stop=1", "has no URI variable \"stop\"; it has"), ("step", "it is not NAME=VALUE")] {
+    for (variable, expected) in [("stop=1", "has no URI variable \"stop\"; it has"), ("step", "is not NAME=VALUE")] {
         let output = call(&[variable]);
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains(expected), "{output:?}");
     }

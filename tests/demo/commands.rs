@@ -25,7 +25,7 @@ fn every_printed_command_works_as_it_is_printed() {
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/first-answer"), first_answer).unwrap();
     assert_eq!(stdout(&ask), "42 km are 26.1 miles.\n", "{}", stderr(&ask));
     let address = demo.url().trim_start_matches("http://").to_owned();
-    let why = format!("calling agents at {address}: the registry is on this machine, and is a demo\n");
+    let why = format!("allowing calls to {address}: the registry there is a demo on this machine\n");
     let asking = format!("{why}asking Unit converter (52.9)\n");
     assert_eq!((ask.status.code(), stderr(&ask)), (Some(0), asking));
 

@@ -13,10 +13,10 @@ fn what_a_demo_does_not_do_is_refused_with_a_sentence() {
     for (arguments, expected) in [
         (&["--data", "x"][..], "--data: a demo keeps nothing; `agentdex serve --data DIR` "),
         (&["--data"], "--data: a demo keeps nothing; `agentdex serve --data DIR` "),
-        (&["--auth"], "--auth: a demo is open to everybody on this machine; `agentdex serve --auth` "),
+        (&["--auth"], "--auth: a demo is open to everyone on this machine; `agentdex serve --auth` "),
         (
             &["--listen", "0.0.0.0:80"],
-            "--listen: a demo serves this machine alone, at --port; `agentdex serve --listen ",
+            "--listen: a demo serves only this machine, at --port; `agentdex serve --listen ",
         ),
         (&["--url", "http://127.0.0.1:1"], "--url is for commands that talk to a registry"),
     ] {

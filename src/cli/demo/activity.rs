@@ -47,7 +47,8 @@ impl Totals {
         let searches = counted(self.searches.load(Ordering::Relaxed), "search", "searches");
         let calls = counted(self.calls.load(Ordering::Relaxed), "call", "calls");
         format!(
-            "{agents}, {searches}, {calls}. Nothing was kept. `agentdex serve --help` says how to run a registry that lasts."
+            "{agents}, {searches}, {calls}. Nothing was kept. `agentdex serve --help` explains how to run a registry \
+             that keeps its agents."
         )
     }
 }

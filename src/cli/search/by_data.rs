@@ -102,7 +102,7 @@ fn read(option: &str, given: &str) -> anyhow::Result<Value> {
 }
 
 fn parse(option: &str, json: &str) -> anyhow::Result<Value> {
-    serde_json::from_str(json).map_err(|error| misuse(format!("{option}: not the JSON of a data schema: {error}")))
+    serde_json::from_str(json).map_err(|error| misuse(format!("{option}: not a data schema in JSON: {error}")))
 }
 
 /// True if a text was meant to be the name of a file.
@@ -125,7 +125,7 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
         properties.insert(name.to_owned(), json!({"type": kind}));
     }
     if properties.is_empty() {
-        return Err(misuse(format!("{option}: it names no value; for example 'place, days: integer'")));
+        return Err(misuse(format!("{option}: no names given; for example 'place, days: integer'")));
     }
     let mut schema = json!({"type": "object"});
     if option == HAVE {
@@ -137,7 +137,7 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
 
 fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
     if answer.hits.is_empty() {
-        let hint = if near_misses { "" } else { " `--near-misses` shows those of which one thing is missing." };
+        let hint = if near_misses { "" } else { " `--near-misses` shows those for which a single value is missing." };
         writeln!(out, "No agent fits.{hint}")?;
         return Ok(());
     }
@@ -171,7 +171,7 @@ fn print_chains(out: &mut impl Write, answer: &ComposeResult, max_steps: usize) 
         }
     }
     if !answer.complete {
-        writeln!(out, "There may be better chains: not all could be compared in time.")?;
+        writeln!(out, "There may be better chains; not all could be compared in time.")?;
     }
     Ok(())
 }

@@ -89,11 +89,11 @@ pub(super) fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
              example 127.0.0.1:8080"
         )));
     }
-    let hint = "choose another address with --listen; port 0 takes a free one";
+    let hint = "choose another address with --listen; port 0 selects a free port";
     let socket = TcpListener::bind(address).map_err(|error| match error.kind() {
         // Such as a port above 65535.
         io::ErrorKind::InvalidInput => misuse(format!("--listen {address}: {error}; for example 127.0.0.1:8080")),
-        _ => anyhow::Error::new(error).context(format!("no HTTP on {address} ({hint})")),
+        _ => anyhow::Error::new(error).context(format!("can't listen for HTTP on {address} ({hint})")),
     })?;
     socket.set_nonblocking(true)?;
     check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080")?;
@@ -118,7 +118,7 @@ pub(super) fn start_endpoint(
         max_session_expiry: defaults.max_session_expiry.max(default_session_expiry),
         ..defaults
     };
-    let hint = "choose another address with --mqtt-listen, port 0 for a free one, or --no-mqtt";
+    let hint = "choose another address with --mqtt-listen (port 0 selects a free port), or use --no-mqtt";
     let endpoint = match settings.mqtt() {
         MqttListener::Off => return Ok(None),
         MqttListener::At(address) if !address.contains(':') => {
@@ -131,7 +131,7 @@ pub(super) fn start_endpoint(
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => {
                 return Err(misuse(format!("--mqtt-listen {address}: {source}; for example 127.0.0.1:1884")));
             }
-            bound => bound.with_context(|| format!("no MQTT on {address} ({hint})"))?,
+            bound => bound.with_context(|| format!("can't listen for MQTT on {address} ({hint})"))?,
         },
         MqttListener::Default => match mqtt::Endpoint::bind(DEFAULT_MQTT_LISTEN, registry.clone(), options) {
             Err(error @ Error::Io { .. }) => {
