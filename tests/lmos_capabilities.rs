@@ -59,7 +59,7 @@ fn the_id_is_that_of_the_file_the_one_given_or_made_of_the_address() {
     anonymous.as_object_mut().unwrap().remove("id");
     assert_eq!(
         refusal(&anonymous),
-        "the file has no `id`: give an `id` for its Thing, or as `base` the URL that the file is from"
+        "the file has no `id`; give an `id` for its Thing, or the URL of the file as `base`"
     );
     let base = Some("https://billing.example/.well-known/capabilities.json".to_owned());
     let (from_url, _) = thing(&anonymous, &Options { id: None, base: base.clone() });
@@ -176,7 +176,7 @@ fn other_documents_are_told_what_they_look_like() {
         panic!("read")
     };
     assert!(message.contains("web page"), "{message}");
-    assert!(refusal(&json!([])).contains("not an object"));
+    assert!(refusal(&json!([])).contains("it is not an object"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn http_forms_are_a_binding_of_their_own_in_1_0() {
     let form = &extension["params"]["actions"]["urn:cap:forecast"]["forms"][0];
     assert_eq!(form, &json!({"href": "https://weather.example/api/forecast{?city}", "htv:methodName": "GET"}));
     assert!(Card::parse(card.to_string().as_bytes()).unwrap().warnings().is_empty());
-    assert!(refused(&agent(json!({})), Generation::V0).contains("ask for version 1.0"));
+    assert!(refused(&agent(json!({})), Generation::V0).contains("request version 1.0"));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_a_card_cannot_say_is_an_error() {
     for generation in [Generation::V0, Generation::V1] {
         let reason = "/actions: an agent card needs actions with forms of A2A or HTTP; found";
         assert_eq!(refused(&agent(mqtt.clone()), generation), format!("{reason} mqtt"));
-        assert_eq!(refused(&agent(json!({"actions": {}})), generation), format!("{reason} no forms at all"));
+        assert_eq!(refused(&agent(json!({"actions": {}})), generation), format!("{reason} no forms"));
     }
     let elsewhere = json!({"a": {"forms": [
         {"href": "https://{region}.x.example/mcp", "subprotocol": "mcp"}, {"href": "https://{region}.x.example/a"},
@@ -171,7 +171,7 @@ fn what_a_card_cannot_say_is_an_error() {
             false => assert!(refused(&locked, Generation::V1).starts_with("/security"), "{definition}"),
         }
     }
-    assert_eq!(refused(&json!([]), Generation::V1), "a Thing Description is an object");
+    assert_eq!(refused(&json!([]), Generation::V1), "a Thing Description must be a JSON object");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn http_forms_survive_the_card_that_lists_them() {
     assert_eq!(form, &json!({"href": "https://weather.example/api/forecast{?city}", "htv:methodName": "GET"}));
     assert_eq!(again["actions"]["urn:cap:forecast"]["input"], json!({"type": "string"}));
     assert_eq!(exported(&again, Generation::V1), json(card.bytes()));
-    assert!(refused(&again, Generation::V0).contains("ask for version 1.0"));
+    assert!(refused(&again, Generation::V0).contains("request version 1.0"));
     let broken = String::from_utf8_lossy(card.bytes())
         .replace("https://alert.example/\"}", "https://alert.example/\",\"op\":5}");
     let broken = Card::parse(broken.replace("\"contentType\":\"text/plain\"", "\"contentType\":7").as_bytes()).unwrap();

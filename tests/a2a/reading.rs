@@ -155,7 +155,7 @@ fn what_is_no_card_is_told_what_it_looks_like() {
             "not an A2A card: has a URL, but no `skills`, `capabilities` or modes; it looks like a schema.org Organization",
         ),
         (json!({"url": "https://x", "capabilities": [{"name": "a"}]}), "not an A2A card: has no `skills`"),
-        (json!([1]), "not an A2A card: it is a list, and a card is an object"),
+        (json!([1]), "not an A2A card: it is a list, but a card is an object"),
         (
             json!({"name": "x", "skills": []}),
             "not an A2A card: has no `url`/`supportedInterfaces`, `capabilities` or modes",

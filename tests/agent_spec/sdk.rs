@@ -99,7 +99,7 @@ fn linear_flow_of_the_sdk_is_refused_by_the_text_alone_with_the_way_out() {
     assert!(errors.iter().any(|error| error["rule"] == "input-without-source"), "{problem}");
     let first = errors[0]["description"].as_str().unwrap();
     assert!(
-        first.contains("only the text of the language demands this") && first.contains("`--profile sdk`"),
+        first.contains("required only by the text of the specification") && first.contains("`--profile sdk`"),
         "{first}"
     );
     import("?profile=sdk").expect(201);

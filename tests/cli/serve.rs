@@ -181,8 +181,8 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
             "/there/is/none.json",
             "--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some: reading /there/is/none.json",
         ),
-        ("--trusted-keys", empty.to_str().unwrap(), "the folder has no *.json or *.jwks file"),
-        ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 has its private part"),
+        ("--trusted-keys", empty.to_str().unwrap(), "the folder contains no *.json or *.jwks file"),
+        ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 contains its private part"),
         ("--refresh-interval", "0", "--refresh-interval: 0 is not between 1 and"),
         ("--stale-after", "0", "--stale-after: 0 is not between 1 and"),
     ] {

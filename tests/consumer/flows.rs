@@ -205,7 +205,7 @@ fn what_a_flow_needs_and_what_no_chain_can_be_is_told_with_the_node() {
     assert!(converted(&serde_json::from_str(&scalar).unwrap()).is_err());
     let tool = json!({"component_type": "ServerTool", "name": "clock", "agentspec_version": "25.4.1"});
     let error = converted(&tool).unwrap_err().to_string();
-    assert!(error.contains("not about a Flow"), "{error}");
+    assert!(error.contains("doesn't define a Flow"), "{error}");
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn number_that_stands_for_a_text_is_read_as_it_is_written() {
     for (id, media_type, document) in [("yaml", "application/yaml", yaml), ("json", "application/json", &card)] {
         let call = registry.call("POST", &format!("/import/a2a?id=urn:{id}")).body(media_type, document);
         let answer = call.send().expect(201).json();
-        assert!(answer.to_string().contains("1.10 is read as a text"), "{answer}");
+        assert!(answer.to_string().contains("1.10 is read as a string"), "{answer}");
         assert_eq!(registry.get(&format!("/things/urn:{id}")).json()["version"]["instance"], "1.10");
     }
     assert_eq!(registry.get("/things/urn:yaml").json()["actions"]["s"]["title"], "2.50");

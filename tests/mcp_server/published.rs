@@ -411,10 +411,7 @@ fn references_in_the_url_of_a_configuration_are_variables() {
 fn several_servers_are_named_with_what_to_do() {
     let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [{"type": "sse", "url": MCP}]});
     let refused = refusal(&json!({"mcpServers": {"a": {"url": MCP}, "b": {"command": "npx"}}}));
-    assert!(
-        refused.contains("configuration of a client with 2 servers (a, b)") && refused.contains("jq -c"),
-        "{refused}"
-    );
+    assert!(refused.contains("client configuration with 2 servers (a, b)") && refused.contains("jq -c"), "{refused}");
     let list = json!({"servers": [{"server": server, "_meta": {}}, {"server": server}], "metadata": {"count": 2}});
     let refused = refusal(&list);
     assert!(refused.contains("list of 2 servers of a registry") && refused.contains("jq -c"), "{refused}");

@@ -57,8 +57,8 @@ fn keys_for_something_else_are_passed_over_and_told() {
         keys.passed_over(),
         [
             r#"key 1 of keys.json: its use is "enc", not "sig""#,
-            r#"key 3 of keys.json: its key_ops have no "verify""#,
-            r#"key 4 of keys.json: keys of the kind "EC secp256k1" are not supported"#,
+            r#"key 3 of keys.json: its key_ops don't contain "verify""#,
+            r#"key 4 of keys.json: keys of type "EC secp256k1" are not supported"#,
         ]
     );
 }
@@ -84,7 +84,7 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
         json!({"keys": [key]}).to_string()
     };
     for (text, reason) in [
-        (with("d", json!("AAAA")), "key 1 has its private part"),
+        (with("d", json!("AAAA")), "key 1 contains its private part"),
         (r#"{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}"#.into(), "key 1 is a shared secret"),
         (with("x", json!("AAAA")), "key 1 has no coordinates"),
         (with("use", json!("enc")), "no public key"),

@@ -44,7 +44,7 @@ fn result_is_written_as_descriptions_have_it() {
     let (valid, untrusted) =
         (check(&signed(&signer), &trusting(&[&signer])), check(&signed(&signer), &TrustedKeys::none()));
     insta::assert_snapshot!(serde_json::to_string(&valid).unwrap(), @r#"{"status":"valid","kid":"key-1","alg":"EdDSA","form":"specification","trustedBy":"https://agents.example/jwks.json","checkedAt":"2026-11-18T11:06:40.000Z"}"#);
-    insta::assert_snapshot!(serde_json::to_string(&untrusted).unwrap(), @r#"{"status":"untrusted","kid":"key-1","alg":"EdDSA","reason":"no trusted key is called \"key-1\"","checkedAt":"2026-11-18T11:06:40.000Z"}"#);
+    insta::assert_snapshot!(serde_json::to_string(&untrusted).unwrap(), @r#"{"status":"untrusted","kid":"key-1","alg":"EdDSA","reason":"no trusted key has the id \"key-1\"","checkedAt":"2026-11-18T11:06:40.000Z"}"#);
     insta::assert_snapshot!(serde_json::to_string(&check(&card(), &TrustedKeys::none())).unwrap(), @r#"{"status":"unsigned","checkedAt":"2026-11-18T11:06:40.000Z"}"#);
     assert_eq!(serde_json::from_str::<Verification>(&serde_json::to_string(&valid).unwrap()).unwrap(), valid);
 }
@@ -107,7 +107,7 @@ fn changed_signature_is_invalid() {
 #[test]
 fn signature_of_another_key_is_invalid() {
     let (signer, other) = (Signer::new("k", Algorithm::Es256), Signer::new("k", Algorithm::Es256));
-    assert!(fault(&signed(&signer), &trusting(&[&other])).contains("not one of this card"));
+    assert!(fault(&signed(&signer), &trusting(&[&other])).contains("doesn't match the card"));
     // With both under one name, it is found out whose it is.
     assert_eq!(check(&signed(&signer), &trusting(&[&other, &signer])).status, Status::Valid);
 }
@@ -164,7 +164,7 @@ fn what_a_card_says_of_keys_makes_no_trust() {
     for keys in [TrustedKeys::none(), trusting(&[&Signer::new("trusted", Algorithm::Es256)])] {
         let found = check(&card, &keys);
         assert_eq!((found.status, found.kid.as_deref()), (Status::Untrusted, Some("stranger")));
-        assert_eq!(found.reason.as_deref(), Some("no trusted key is called \"stranger\""));
+        assert_eq!(found.reason.as_deref(), Some("no trusted key has the id \"stranger\""));
     }
 }
 

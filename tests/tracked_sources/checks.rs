@@ -28,7 +28,7 @@ fn revocation_is_one_change_and_the_whole_mark_is_new() {
     (0..4).for_each(|_| drop(fixture.refresh("urn:card:a")));
     let member = signature(&fixture);
     let expected = json!({
-        "status": "untrusted", "kid": "k", "alg": "EdDSA", "reason": "no trusted key is called \"k\"",
+        "status": "untrusted", "kid": "k", "alg": "EdDSA", "reason": "no trusted key has the id \"k\"",
         "checkedAt": member["checkedAt"]
     });
     assert_eq!(member, expected);

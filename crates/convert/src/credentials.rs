@@ -64,8 +64,8 @@ impl Credentials {
     pub fn warnings(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!(
-                "everybody who may read the description can read {}: take it out, revoke it, and say in `securityDefinitions` how \
-                 to authenticate",
+                "anyone who can read the description can read {}; remove it, revoke it, and declare the \
+                 authentication in `securityDefinitions`",
                 found.rule.noun()
             );
             Violation::new(&*found.pointer, FlagKind::Credential.name(), message)

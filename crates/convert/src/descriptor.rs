@@ -259,8 +259,8 @@ impl Export {
     /// Which versions there are.
     pub fn version(&self, asked: &str) -> std::result::Result<&'static str, String> {
         (self.read_version)(asked).ok_or_else(|| match self.versions {
-            [] => "there is one version only".to_owned(),
-            known => format!("there is no version {asked:?}; known are {}", known.join(", ")),
+            [] => "there is only one version".to_owned(),
+            known => format!("there is no version {asked:?}; supported versions are {}", known.join(", ")),
         })
     }
 }
@@ -296,5 +296,5 @@ pub(super) fn report_on(conversion: Conversion) -> Report {
 
 /// The warning of a name that is there more than once in an object.
 pub(super) fn repeated(pointer: String) -> Violation {
-    Violation::new(pointer, "duplicate-member", "the name is there more than once in its object; the last is read")
+    Violation::new(pointer, "duplicate-member", "the member name is repeated; the last value is used")
 }

@@ -25,10 +25,10 @@ pub fn detect(json: &str) -> Result<Format> {
     if !json.trim_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(json).map_err(malformed)?;
         return Err(unclear(match json.trim_start().starts_with('[') {
-            true => "it is a list and not a JSON object: write one document a line, such as by `jq -c '.[]' FILE > \
-                     documents.ndjson`, and register that file"
+            true => "it is a list, not a JSON object; write one document per line, for example with `jq -c '.[]' \
+                FILE > documents.ndjson`, and register that file"
                 .into(),
-            false => "it is not a JSON object, which it is in every format".into(),
+            false => "it is not a JSON object, but documents of all formats are".into(),
         }));
     }
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
@@ -54,13 +54,13 @@ fn lacking(members: &Map<String, Value>) -> String {
     let affordances = ["title", "properties", "actions", "events", "forms"];
     if let Some(member) = affordances.iter().find(|name| members.contains_key(**name)) {
         let thing = Format::ThingDescription.descriptor().noun;
-        return format!("{thing}, which has a `{member}`, needs `@context`: \"{}\"", td::CONTEXT_1_1);
+        return format!("`@context` is missing, which {thing} (with `{member}`) needs: \"{}\"", td::CONTEXT_1_1);
     }
     for (member, servers) in [("mcp", ".mcp.servers // .mcp"), ("context_servers", ".context_servers")] {
         if members.get(member).is_some_and(Value::is_object) {
             return format!(
-                "the settings of a client, which have its MCP servers in `{member}`, are registered as a configuration: `jq \
-                 '{{mcpServers: ({servers})}}' FILE > servers.json`"
+                "it looks like client settings with MCP servers in `{member}`; extract the servers with `jq \
+                 '{{mcpServers: ({servers})}}' FILE > servers.json`, and register that file"
             );
         }
     }
@@ -113,7 +113,7 @@ mod tests {
             assert!(!refusal.contains("$referenced_components"), "{refusal}");
             assert!(Format::ALL.iter().all(|format| refusal.contains(&format!("({format})"))), "{refusal}");
         }
-        assert!(refusal(r#"{"title": "x"}"#).contains("needs `@context`"));
+        assert!(refusal(r#"{"title": "x"}"#).contains("`@context` is missing"));
         for json in ["[]", "1", "null", "\"component_type\""] {
             assert!(refusal(json).contains("not a JSON object"), "{json}");
         }

@@ -53,6 +53,6 @@ impl FromStr for Format {
     fn from_str(name: &str) -> std::result::Result<Format, String> {
         let found = Format::ALL.iter().find(|format| format.name() == name);
         let known = || Format::names(Format::ALL.iter().copied());
-        found.copied().ok_or_else(|| format!("unknown format {name:?}; known are {}", known()))
+        found.copied().ok_or_else(|| format!("unknown format {name:?}; known formats are {}", known()))
     }
 }

@@ -87,9 +87,7 @@ impl ImportOptions {
             },
             ParameterKind::Source if is_public_url(value) => value.to_owned(),
             ParameterKind::Source => {
-                return invalid(format!(
-                    "`{name}` must be an absolute URL with http or https, and without credentials"
-                ));
+                return invalid(format!("`{name}` must be an absolute http or https URL without credentials"));
             }
             ParameterKind::Flag if ["true", "false", ""].contains(&value) => value.to_owned(),
             ParameterKind::Flag => return invalid(format!("`{name}` is {value:?}, but must be true or false")),

@@ -49,19 +49,19 @@ type Other = (&'static str, fn(&Object) -> bool);
 
 const CERTAIN_OTHERS: &[Other] = &[
     ("an OpenAPI document", is_openapi),
-    ("an index of Agent Skills, which describes no agent that could be called", is_skills_index),
-    ("a catalog of agents (ARD manifest), whose entries are registered one by one by their `url`", is_catalog),
+    ("an index of Agent Skills, which describes no callable agent", is_skills_index),
+    ("a catalog of agents (ARD manifest); register its entries one by one by their `url`", is_catalog),
 ];
 
 /// Documents around one of ours.
 const AROUND: &[Other] = &[
-    ("a list of agent cards, which are imported one by one", is_list_of_cards),
-    ("a list of MCP servers, which are imported one by one", |o| is_array(o, "servers")),
-    ("an answer to `tools/list`, which doesn't say of which server: register the URL of the server", is_tools_answer),
-    ("an answer that has the card in `result`", |o| o.contains_key("jsonrpc") || has_card_in(o, "result")),
-    ("an object that has the card in `agentCard`", |o| has_card_in(o, "agentCard")),
-    ("an object that has the card in `card`", |o| has_card_in(o, "card")),
-    ("an object that has the card in `data`", |o| has_card_in(o, "data")),
+    ("a list of agent cards; import them one by one", is_list_of_cards),
+    ("a list of MCP servers; import them one by one", |o| is_array(o, "servers")),
+    ("a response to `tools/list`, which doesn't name its server; register the URL of the server", is_tools_answer),
+    ("a response that contains the card in `result`", |o| o.contains_key("jsonrpc") || has_card_in(o, "result")),
+    ("an object that contains the card in `agentCard`", |o| has_card_in(o, "agentCard")),
+    ("an object that contains the card in `card`", |o| has_card_in(o, "card")),
+    ("an object that contains the card in `data`", |o| has_card_in(o, "data")),
 ];
 
 const OTHERS: &[Other] = &[

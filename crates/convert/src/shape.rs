@@ -205,7 +205,7 @@ fn fix_value(value: &mut Value, kind: &Expected, path: &Path<'_>, findings: &mut
             if let Value::Array(names) = value
                 && names.iter().all(Value::is_string)
             {
-                findings.add(path, "member-type", || "a list of names is read as flags that are set".into());
+                findings.add(path, "member-type", || "a list of names is read as a set of flags that are true".into());
                 let flags = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), Value::Bool(true)));
                 *value = flags.collect::<Object>().into();
             }
@@ -247,7 +247,7 @@ fn fix_described(value: &mut Value, path: &Path<'_>, findings: &mut Findings) ->
     if let Value::Array(names) = value
         && names.iter().all(Value::is_string)
     {
-        findings.add(path, "member-type", || "a list of names is read as names without a description".into());
+        findings.add(path, "member-type", || "a list of names is read as names without descriptions".into());
         let described = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), "".into()));
         *value = described.collect::<Object>().into();
     }
@@ -271,9 +271,9 @@ fn fix_text(value: &mut Value, path: &Path<'_>, findings: &mut Findings) -> Outc
             findings.numbers.find(|| path.to_pointer(), number).unwrap_or_else(|| number.to_string())
         }
         Value::Bool(flag) => flag.to_string(),
-        _ => return findings.unusable(value, "a text", path),
+        _ => return findings.unusable(value, "a string", path),
     };
-    findings.add(path, "member-type", || format!("{text} is read as a text"));
+    findings.add(path, "member-type", || format!("{text} is read as a string"));
     *value = Value::String(text);
     Outcome::Usable
 }
@@ -300,7 +300,7 @@ fn fix_list(
         let Outcome::Usable = fix_element(value, path, findings) else {
             return Outcome::Unusable;
         };
-        findings.add(path, "member-type", || "one value is read as a list of one".into());
+        findings.add(path, "member-type", || "a single value is read as a list with one element".into());
         *value = Value::Array(vec![value.take()]);
         return Outcome::Usable;
     }
@@ -360,7 +360,7 @@ impl Findings {
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
-            Value::String(_) => "a text",
+            Value::String(_) => "a string",
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };

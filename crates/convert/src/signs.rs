@@ -34,7 +34,7 @@ pub(super) fn explain(error: Error, text: &str) -> Error {
     } else if begins("<") {
         "the document looks like XML or HTML"
     } else if begins("//") || begins("/*") {
-        "the document begins with a comment, which JSON doesn't have"
+        "the document begins with a comment, but JSON has no comments"
     } else if is_skill(text) {
         SKILL
     } else if is_yaml(text) {
@@ -55,7 +55,7 @@ pub(super) fn explain_yaml(error: Error, text: &str) -> Error {
     }
 }
 
-const SKILL: &str = "the document is an Agent Skill (SKILL.md), which describes no agent that could be called";
+const SKILL: &str = "the document is an Agent Skill (SKILL.md), which describes no callable agent";
 
 /// True for Markdown with the front matter of a skill: its name and description.
 fn is_skill(text: &str) -> bool {

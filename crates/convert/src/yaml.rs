@@ -48,7 +48,7 @@ fn transcribe(text: &str, schema: Schema) -> Result<String> {
     match read {
         Ok(()) => Ok(json.into_text()),
         Err(error) => Err(json
-            .exceeded("length of the YAML document with its aliases replaced by what they stand for")
+            .exceeded("length of the YAML document after expanding its aliases")
             .unwrap_or_else(|| explain(&error))),
     }
 }
@@ -88,10 +88,10 @@ fn limit(error: &YamlError) -> Option<(&'static str, usize)> {
     let breach = match error {
         YamlError::AliasError { error, .. } => return limit(error),
         YamlError::AliasReplayLimitExceeded { max_total_replayed_events: maximum, .. } => {
-            return Some(("number of values behind YAML aliases", *maximum));
+            return Some(("number of values that YAML aliases expand to", *maximum));
         }
         YamlError::AliasReplayStackDepthExceeded { max_depth: maximum, .. } => {
-            return Some(("depth of YAML aliases within aliases", *maximum));
+            return Some(("nesting depth of YAML aliases", *maximum));
         }
         YamlError::ExternalMessage { source, .. } => {
             let ExternalMessageSource::Parser(error) = source.as_ref() else { return None };
@@ -104,7 +104,7 @@ fn limit(error: &YamlError) -> Option<(&'static str, usize)> {
         BudgetBreach::Depth { .. } => Some(NESTING),
         BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => Some(("number of values in YAML", MAX_VALUES)),
         BudgetBreach::RecordedAnchorEvents { .. } | BudgetBreach::RecordedAnchorBytes { .. } => {
-            Some(("number of values behind YAML anchors", MAX_ANCHORED))
+            Some(("number of values with YAML anchors", MAX_ANCHORED))
         }
         BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } => {
             Some(("number of YAML anchors or aliases", MAX_ALIASES))
@@ -120,22 +120,22 @@ fn message(error: &YamlError) -> &str {
         YamlError::AliasError { error, .. } => message(error),
         // The parser's own words, which quote one character at most.
         YamlError::ExternalMessage { msg, .. } => msg,
-        YamlError::Eof { .. } => "the document ends early",
-        YamlError::MultipleDocuments { .. } => "a second document starts; a file holds one",
-        YamlError::DuplicateMappingKey { .. } => "the name of a member is repeated",
+        YamlError::Eof { .. } => "the document ends unexpectedly",
+        YamlError::MultipleDocuments { .. } => "a second document starts; a file can contain only one",
+        YamlError::DuplicateMappingKey { .. } => "a member name is repeated",
         YamlError::UnsupportedTag { .. } | YamlError::TaggedScalarCannotDeserializeIntoString { .. } => {
-            "the tag is none that JSON has a value for"
+            "JSON has no value for this tag"
         }
-        YamlError::InvalidScalar { .. } | YamlError::InvalidBooleanStrict { .. } => "the value isn't what its tag says",
-        YamlError::InvalidBinaryBase64 { .. } | YamlError::BinaryNotUtf8 { .. } => "!!binary that is not base64",
-        YamlError::NonFiniteFloat { .. } => "JSON has no such number; in quotes it is text",
-        YamlError::NullIntoString { .. } => "the name of a member is null; in quotes it is text",
-        YamlError::Unexpected { .. } => "the name of a member is not a string",
-        YamlError::UnknownAnchor { .. } => "an alias of an anchor that isn't above it",
-        YamlError::RecursiveReferencesRequireWeakTypes { .. } => "an anchor holds an alias of itself",
+        YamlError::InvalidScalar { .. } | YamlError::InvalidBooleanStrict { .. } => "the value doesn't match its tag",
+        YamlError::InvalidBinaryBase64 { .. } | YamlError::BinaryNotUtf8 { .. } => "the !!binary value is not base64",
+        YamlError::NonFiniteFloat { .. } => "JSON has no such number; put it in quotes to make it a string",
+        YamlError::NullIntoString { .. } => "a member name is null; put it in quotes to make it a string",
+        YamlError::Unexpected { .. } => "a member name is not a string",
+        YamlError::UnknownAnchor { .. } => "an alias refers to an anchor that isn't defined above it",
+        YamlError::RecursiveReferencesRequireWeakTypes { .. } => "an anchor contains an alias of itself",
         YamlError::MergeValueNotMapOrSeqOfMaps { .. } => "<< takes a mapping, or a list of mappings",
-        YamlError::FoldedBlockScalarMustIndentContent { .. } => "the text after > or | has to be indented",
-        _ => "it is not YAML that has a JSON form",
+        YamlError::FoldedBlockScalarMustIndentContent { .. } => "the text after > or | must be indented",
+        _ => "not YAML that can be represented in JSON",
     }
 }
 

@@ -52,7 +52,7 @@ impl Target {
             return Err(format!("it must start with http:// or https://, and its scheme is {}", url.scheme()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("it has credentials in it, and those are not sent".into());
+            return Err("it contains credentials, which are not sent".into());
         }
         url.set_fragment(None);
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');

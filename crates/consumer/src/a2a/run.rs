@@ -171,7 +171,7 @@ impl Session {
             Value::Object(mut members) => {
                 members.remove("result").ok_or_else(|| protocol(url, "it has neither result nor error"))
             }
-            _ => Err(protocol(url, "it is not an object of JSON-RPC")),
+            _ => Err(protocol(url, "it is not a JSON-RPC object")),
         }
     }
 

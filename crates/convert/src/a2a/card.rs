@@ -136,7 +136,7 @@ fn read_capabilities_as_skills(members: &mut Map<String, Value>, findings: &mut 
             skill.insert("id".to_owned(), name);
         }
     }
-    let message = || "capabilities with names are read as `skills`".into();
+    let message = || "`capabilities` is a list of named objects, and is read as `skills`".into();
     findings.add(&Path::ROOT.member("capabilities"), "member-spelling", message);
     members.insert("skills".to_owned(), skills);
 }
@@ -146,7 +146,7 @@ fn warn_of_missing_types(members: &Map<String, Value>, findings: &mut Findings) 
     for (name, scheme) in schemes {
         if let Some(type_) = scheme.as_object().and_then(SchemeKind::missing_type) {
             findings.add(&Path::ROOT.member("securitySchemes").member(name), "member-missing", || {
-                format!("`type` is missing; by its other members it is {type_:?}")
+                format!("`type` is missing; {type_:?} is assumed, judging by its other members")
             });
         }
     }
@@ -161,7 +161,10 @@ fn check_version(members: &Map<String, Value>, generation: Generation, findings:
         return;
     }
     findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
-        format!("the card says {version:?}, but has the shape of {generation}, by which it is read")
+        format!(
+            "the card declares version {version:?}, but has the structure of {generation}; it is read as \
+            {generation}"
+        )
     });
 }
 
@@ -173,7 +176,7 @@ fn check_interface(interface: &Interface<'_>, findings: &mut Findings) {
     interface.listed.with_paths(|_, _, path| {
         if is_custom && !written.contains(':') {
             findings.add(path, "binding-unknown", || {
-                format!("{written:?} is not JSONRPC, HTTP+JSON, or GRPC; a custom binding is a URI")
+                format!("{written:?} is not JSONRPC, HTTP+JSON, or GRPC; a custom binding must be a URI")
             });
         } else if known != written {
             findings.add(path, "binding-spelling", || format!("{written:?} is read as {known}"));

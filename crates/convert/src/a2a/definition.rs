@@ -24,7 +24,10 @@ pub(super) enum Defined {
 pub(super) fn define(declared: &Object, base: Option<&str>, path: &Path<'_>, findings: &mut Findings) -> Defined {
     let mut definer = Definer { base, path, findings };
     let Ok(scheme) = Scheme::read(declared.clone()) else {
-        definer.warn("scheme-unknown", "the scheme is of no known kind; the definition leaves it open");
+        definer.warn(
+            "scheme-unknown",
+            "unknown kind of security scheme; the Thing Description uses the scheme `auto` for it",
+        );
         return Defined::One(left_open(declared));
     };
     let Scheme { kind, members, siblings } = scheme;
@@ -105,11 +108,18 @@ impl Definer<'_> {
     fn api_key(&mut self, mut members: Object) -> Option<Object> {
         let place = members.get("location").and_then(Value::as_str);
         if !members.contains_key("name") {
-            self.warn("scheme-name", "an API key is sent under a name; the definition leaves it open");
+            self.warn(
+                "scheme-name",
+                "the API key scheme has no name; the Thing Description uses the scheme `auto` for it",
+            );
             return None;
         }
         if !place.is_some_and(|place| PLACES.contains(&place)) {
-            self.warn("scheme-location", "an API key is in header, query or cookie; the definition leaves it open");
+            self.warn(
+                "scheme-location",
+                "the location of an API key must be header, query, or cookie; the Thing \
+                Description uses the scheme `auto` for it",
+            );
             return None;
         }
         let own = [("in", "location"), ("name", "name")]
@@ -139,7 +149,9 @@ impl Definer<'_> {
             .collect();
         if known.is_empty() {
             let path = self.path.member("flows");
-            self.findings.add(&path, "scheme-flows", || "OAuth 2.0 without any flow that is known".into());
+            self.findings.add(&path, "scheme-flows", || {
+                "the OAuth 2.0 scheme has no known flow; the Thing Description uses the scheme `auto` for it".into()
+            });
             return None;
         }
         let mut common = definition("oauth2", members);
@@ -188,7 +200,7 @@ impl Definer<'_> {
             }
             Err(unusable) => {
                 let path = path.member(member);
-                let warning = unusable.warning(&path, written, "the definition has no such endpoint");
+                let warning = unusable.warning(&path, written, "the Thing Description leaves the endpoint out");
                 self.findings.add(&path, unusable.rule(), || warning.message);
                 false
             }

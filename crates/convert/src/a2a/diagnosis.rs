@@ -11,13 +11,13 @@ type Object = Map<String, Value>;
 pub(super) fn no_object(value: &Value) -> Violation {
     let found = match value {
         Value::Array(elements) if elements.iter().any(|element| element.get("skills").is_some()) => {
-            "a list of agent cards, which are imported one by one"
+            "a list of agent cards; import them one by one"
         }
         Value::Array(_) => "a list",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         _ => "a single value",
     };
-    Violation::new("", "not-a-card", format!("not an A2A card: it is {found}, and a card is an object"))
+    Violation::new("", "not-a-card", format!("not an A2A card: it is {found}, but a card is an object"))
 }
 
 /// Why this is no agent card; nothing if it is one.

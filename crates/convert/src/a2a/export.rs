@@ -48,7 +48,8 @@ type Object = Map<String, Value>;
 /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what has no form in a card of that
 /// generation.
 pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
-    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object".into()))?;
+    let members =
+        thing.as_object().ok_or_else(|| not_expressible("a Thing Description must be a JSON object".into()))?;
     let names = SkillNames::of(thing);
     let own = members.iter().filter_map(|(name, value)| Some((name.strip_prefix("a2a:")?.to_owned(), value.clone())));
     let own: Object = own.collect();
@@ -85,14 +86,14 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     }
     let mut rendition = card.render(generation);
     if !reached.is_complete() {
-        let message = "the forms lead to more places than a card gets interfaces; only the first are in it";
+        let message = "the forms have more targets than a card can have interfaces; the card contains only the first";
         rendition.warnings.push(Violation::new("/actions", "too-many-interfaces", message));
     }
     Ok(rendition)
 }
 
-const ONLY_FORMS: &str = "there are HTTP forms, but none with the subprotocol a2a; only a card of 1.0 can name \
-                          another binding: ask for version 1.0";
+const ONLY_FORMS: &str = "there are HTTP forms, but none with the subprotocol a2a; only a version 1.0 card can \
+    declare another binding, so request version 1.0";
 
 fn not_expressible(reason: String) -> Error {
     Error::NotExpressible { format: "a2a", reason }
@@ -202,7 +203,7 @@ impl Export<'_> {
                 interfaces
             }
             Reached::Nowhere { protocols } => {
-                let found = if protocols.is_empty() { "no forms at all".to_owned() } else { protocols.join(", ") };
+                let found = if protocols.is_empty() { "no forms".to_owned() } else { protocols.join(", ") };
                 let message = format!("an agent card needs actions with forms of A2A or HTTP; found {found}");
                 return self.violations.push(Violation::new("/actions", "no-a2a-form", message));
             }

@@ -76,10 +76,10 @@ fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
         "apikey" => {
             let place = text("in").unwrap_or("query");
             if text("name").is_none() {
-                return Err("an API key of an agent card has a name".into());
+                return Err("an API key scheme of an agent card needs a name".into());
             }
             if !PLACES.contains(&place) {
-                return Err(format!("an API key of an agent card is in header, query or cookie, not {place}"));
+                return Err(format!("an agent card can declare API keys in header, query, or cookie, not in {place}"));
             }
             put("location", Some(place));
             put("name", text("name"));
@@ -87,7 +87,7 @@ fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
         }
         "basic" | "bearer" | "digest" => {
             if text("in").is_some_and(|place| place != "header") {
-                return Err(format!("credentials of the scheme {scheme} go into the header in A2A"));
+                return Err(format!("A2A sends credentials of the scheme {scheme} only in a header"));
             }
             put("scheme", Some(text("a2a:scheme").unwrap_or(scheme)));
             put("bearerFormat", text("format").filter(|_| scheme == "bearer"));
@@ -100,7 +100,7 @@ fn scheme_of(definition: &Object) -> Result<Option<Scheme>, String> {
         "a2a:http" => SchemeKind::Http,
         "a2a:openIdConnect" => SchemeKind::OpenIdConnect,
         "a2a:mutualTLS" => SchemeKind::MutualTls,
-        other => return Err(format!("an agent card has no scheme {other:?}")),
+        other => return Err(format!("an agent card can't declare the scheme {other:?}")),
     };
     let siblings = definition.get("a2a:siblings").and_then(Value::as_object).cloned().unwrap_or_default();
     Ok(Some(Scheme { kind, members, siblings }))
@@ -124,9 +124,9 @@ fn kept_members(definition: &Object, is_oauth: bool) -> Object {
 fn add_flow(definition: &Object, members: &mut Object) -> Result<(), String> {
     let text = |name: &str| definition.get(name).and_then(Value::as_str);
     let object = |name: &str| definition.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
-    let Some(written) = text("flow") else { return Err("OAuth 2.0 without a flow".into()) };
+    let Some(written) = text("flow") else { return Err("the OAuth 2.0 definition has no flow".into()) };
     let Some(flow) = FLOWS.into_iter().find(|flow| td_flow(flow) == written || *flow == written) else {
-        return Err(format!("an agent card has no flow {written:?}"));
+        return Err(format!("an agent card can't declare the flow {written:?}"));
     };
     let mut own = object("a2a:flow");
     for (term, member) in schemes::endpoints(flow) {

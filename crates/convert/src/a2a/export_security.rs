@@ -80,7 +80,8 @@ impl<'t> ThingSecurity<'t> {
                     let alternatives = names.map_or(of_root, |names| security.resolver.resolve(names));
                     let own = Needs { alternatives, scopes: scopes(form) };
                     if *needs.get_or_insert_with(|| own.clone()) != own {
-                        let message = "its forms require different things, and a card says that of a whole skill";
+                        let message = "its forms have different security requirements, but a card declares them for \
+                            a whole skill";
                         security.refuse(kind, name, message);
                         break;
                     }
@@ -88,7 +89,12 @@ impl<'t> ThingSecurity<'t> {
                 match (needs, kind) {
                     (Some(needs), "actions") => drop(security.of_actions.insert(name, needs)),
                     (Some(needs), _) if needs.alternatives != of_root => {
-                        security.refuse(kind, name, "an event of a card requires what the card does");
+                        security.refuse(
+                            kind,
+                            name,
+                            "its security requirements differ from the card's, but a card \
+                            can't declare them for an event",
+                        );
                     }
                     _ => {}
                 }
@@ -160,7 +166,7 @@ impl<'t> ThingSecurity<'t> {
         let resolved = self.resolver.distinct.get(needs.alternatives).cloned().unwrap_or_else(|| Ok(Rc::default()))?;
         self.written += resolved.iter().map(|names| 1 + names.len() * (1 + needs.scopes.len())).sum::<usize>();
         if self.written > MOST_WRITTEN {
-            return Err(format!("the requirements of all skills are together more than {MOST_WRITTEN} names"));
+            return Err(format!("the security requirements of all skills contain more than {MOST_WRITTEN} names"));
         }
         let mut alternatives = Vec::new();
         let mut seen = HashSet::new();
@@ -176,7 +182,9 @@ impl<'t> ThingSecurity<'t> {
             }
         }
         if alternatives.is_empty() && !resolved.is_empty() {
-            return Err("the scheme is `auto`, but a card names it: declare it in `securityDefinitions`".into());
+            return Err(
+                "the scheme is `auto`, but a card must name the scheme; declare it in `securityDefinitions`".into()
+            );
         }
         Ok(alternatives)
     }
@@ -276,7 +284,7 @@ impl<'t> Resolver<'t> {
     fn charge(&mut self, work: usize) -> Result<(), String> {
         self.work += work;
         match self.work > MOST_WORK {
-            true => Err("there are more combinations of schemes than a card may list".into()),
+            true => Err("there are more combinations of schemes than a card can list".into()),
             false => Ok(()),
         }
     }
@@ -307,7 +315,7 @@ impl<'t> Resolver<'t> {
                 }
             };
             if product.iter().any(|names| names.len() > MOST_TOGETHER) {
-                return Err(format!("more than {MOST_TOGETHER} schemes that are needed together"));
+                return Err(format!("more than {MOST_TOGETHER} schemes are required together"));
             }
         }
         Ok(Rc::new(product))
@@ -327,7 +335,7 @@ impl<'t> Resolver<'t> {
     fn one(&mut self, name: &'t str, depth: usize) -> Alternatives {
         self.charge(1)?;
         if depth > DEEPEST_COMBINATION {
-            return Err("combinations of schemes are nested too deep, or contain themselves".into());
+            return Err("combinations of schemes are nested too deeply, or contain themselves".into());
         }
         if let Some(known) = self.of_combinations.get(name) {
             return known.clone();

@@ -22,12 +22,12 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: &[],
     import: Some(Import {
         summary: "Register the agent of an A2A agent card, and track the card's URL",
-        description: "Cards of 0.2, 0.3 and 1.0 are read.",
+        description: "Accepts cards of versions 0.2, 0.3, and 1.0.",
         media_types: &[("application/json", Syntax::Json), ("application/a2a+json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("The id of the Thing, instead of one that is made of the card"),
-            Parameter::source("The URL that the card in the body is from: relative URLs in it are resolved against it"),
+            Parameter::id("Id of the Thing, instead of one derived from the card"),
+            Parameter::source("URL of the card in the body; relative URLs in the card are resolved against it"),
         ],
         takes_components: false,
         tracking: Some(Tracking {
@@ -42,8 +42,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "agent-card",
         summary: "Read a Thing as an A2A agent card",
-        description: "The card that it was imported from, without secrets; in another version, or of other \
-            descriptions, one that is made of it.",
+        description: "The imported card, without secrets. For other versions of the protocol, and for other \
+            descriptions, a card is generated.",
         media_types: &[("application/json", None), ("application/a2a+json", None)],
         versions: &["1.0", "0.3"],
         read_version: |asked| asked.parse().ok().map(Generation::name),
@@ -116,7 +116,7 @@ fn drop_signatures(rendition: &mut Rendition) {
     let text = String::from_utf8_lossy(&rendition.bytes);
     let unsigned = merged(&text, &signed, &json!({}));
     if unsigned != text {
-        let message = "the signatures are of the card as it was and are left out";
+        let message = "the signatures don't cover this changed card, and are left out";
         rendition.warnings.push(Violation::new("/a2a:signatures", "signatures-left-out", message));
         rendition.bytes = unsigned.into_bytes();
     }

@@ -120,7 +120,7 @@ impl<'c> Interface<'c> {
         }
         let list = Path::ROOT.member("supportedInterfaces");
         findings.add(&list.index(index).member("protocolVersion"), "version-unknown", || {
-            format!("{written:?} is not a known version; the methods are those of {}", self.generation())
+            format!("{written:?} is not a known version; the methods of version {} are used", self.generation())
         });
     }
 }

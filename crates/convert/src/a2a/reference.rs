@@ -30,9 +30,9 @@ impl Unusable {
     /// The warning at `path`; `consequence` is what comes of it.
     pub(super) fn warning(self, path: &Path<'_>, text: &str, consequence: &str) -> Violation {
         let reason = match self {
-            Unusable::Relative => "is relative, and nothing says to what",
+            Unusable::Relative => "is relative, but there is no base URL",
             Unusable::Broken => "is not a URL",
-            Unusable::Unsafe => "has no host, or a scheme that nobody should follow",
+            Unusable::Unsafe => "has no host, or an unsafe scheme",
         };
         let text: String = text.chars().take(200).collect();
         Violation::new(path.to_pointer(), self.rule(), format!("{text:?} {reason}: {consequence}"))

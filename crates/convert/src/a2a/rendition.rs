@@ -79,19 +79,28 @@ impl Rendering<'_> {
         let (kept, left): (Vec<_>, Vec<_>) = interfaces.into_iter().partition(|(one, _)| one.generation() == spoken);
         for (interface, _) in left {
             interface.listed.with_paths(|path, _, _| {
-                self.warn(path, "interface-left-out", "a card of 0.3 has interfaces of one protocol version only");
+                self.warn(
+                    path,
+                    "interface-left-out",
+                    "a version 0.3 card can only have interfaces of one protocol version",
+                );
             });
         }
         if spoken == Generation::V1 && !kept.is_empty() {
             let message = if kept.iter().any(|(one, _)| one.binding == Binding::Custom(FORMS_BINDING)) {
-                "skills are called by HTTP requests of their own, which no reader of 0.3 knows"
+                "skills are called by plain HTTP requests, which clients of version 0.3 don't support"
             } else {
-                "no interface speaks 0.3; the card has its shape, but says the version that they speak"
+                "no interface supports version 0.3; the card has the 0.3 structure, but declares the version of its \
+                 interfaces"
             };
             self.warn(&list, "version-kept", message);
         }
         let Some((main, additional)) = kept.split_first() else {
-            self.warn(&list, "no-interface", "a card of 0.3 has a URL, and no interface has one: it is empty");
+            self.warn(
+                &list,
+                "no-interface",
+                "a version 0.3 card needs a URL, but no interface has one; it is left empty",
+            );
             self.members.insert("url".into(), "".into());
             return;
         };
@@ -116,7 +125,7 @@ impl Rendering<'_> {
         self.warn_of_tenant(main);
         for name in own(members).keys().filter(|name| *name != "url") {
             main.listed.with_paths(|path, _, _| {
-                let message = "the first interface of a card of 0.3 has no members of its own";
+                let message = "the first interface of a version 0.3 card can't have members of its own";
                 self.warn(&path.member(name), "member-left-out", message);
             });
         }
@@ -142,7 +151,7 @@ impl Rendering<'_> {
     fn warn_of_tenant(&mut self, interface: &Interface<'_>) {
         if interface.tenant.is_some() {
             interface.listed.with_paths(|path, _, _| {
-                self.warn(&path.member("tenant"), "tenant-left-out", "an interface of 0.3 has no tenant");
+                self.warn(&path.member("tenant"), "tenant-left-out", "an interface of version 0.3 can't have a tenant");
             });
         }
     }
@@ -158,7 +167,7 @@ impl Rendering<'_> {
             Generation::V1 => {
                 if capabilities.remove("stateTransitionHistory") == Some(Value::Bool(true)) {
                     let place = Path::ROOT.member("capabilities");
-                    let message = "1.0 has no history of state transitions";
+                    let message = "version 1.0 has no history of state transitions";
                     self.warn(&place.member("stateTransitionHistory"), "member-left-out", message);
                 }
             }
@@ -167,7 +176,7 @@ impl Rendering<'_> {
 
     fn drop_signatures(&mut self) {
         if self.members.remove("signatures").is_some() {
-            let message = "the signatures are of the card as it was and are left out";
+            let message = "the signatures don't cover this changed card, and are left out";
             self.warn(&Path::ROOT.member("signatures"), "signatures-left-out", message);
         }
     }

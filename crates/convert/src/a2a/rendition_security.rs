@@ -29,7 +29,11 @@ pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findin
     let root = Path::ROOT;
     rendering.requirements(card, &root);
     if target == Generation::V1 && card.contains_key("authentication") && !card.contains_key("securityRequirements") {
-        let message = || "what is required was said as before 0.2, by name only; readers of 1.0 don't know it".into();
+        let message = || {
+            "authentication is declared as before version 0.2, by name only; clients of version 1.0 \
+            don't understand it"
+                .into()
+        };
         rendering.findings.add(&root.member("authentication"), "security-open", message);
     }
     let Some(Value::Array(skills)) = card.get_mut("skills") else { return };
@@ -60,13 +64,13 @@ impl Rendering<'_> {
             let Some(scheme) = declared.as_object().and_then(|declared| Scheme::read(declared.clone()).ok()) else {
                 match self.target {
                     Generation::V1 => {
-                        let message = || "the scheme is of no known kind and stays as it is".into();
+                        let message = || "unknown kind of security scheme; it is kept unchanged".into();
                         self.findings.add(&path, "scheme-unknown", message);
                         written.insert(name.clone(), declared.clone());
                     }
                     // Its readers refuse cards with schemes that they don't know.
                     Generation::V0 => self.findings.add(&path, "scheme-unknown", || {
-                        "the scheme is of no known kind and is left out; what requires it still names it".into()
+                        "unknown kind of security scheme; it is left out, but requirements still name it".into()
                     }),
                 }
                 continue;
@@ -84,7 +88,8 @@ impl Rendering<'_> {
         if let Some(missing) = scheme.missing() {
             self.findings.add(path, "scheme-incomplete", || {
                 format!(
-                    "readers of 0.3 refuse a card with a scheme that lacks a right `{missing}`; the scheme is left out"
+                    "clients of version 0.3 reject cards with a scheme that lacks a valid `{missing}`; the scheme is \
+                     left out"
                 )
             });
             return;
@@ -95,13 +100,13 @@ impl Rendering<'_> {
             .any(|(flow, members)| flow != "deviceCode" && members.get("pkceRequired") == Some(&true.into()))
         {
             let path = flows.member("authorizationCode");
-            let message = || "readers of 0.3 don't know that PKCE is required".into();
+            let message = || "version 0.3 can't declare that PKCE is required".into();
             self.findings.add(&path.member("pkceRequired"), "flow-unknown", message);
         }
         if let Some(Value::Object(members)) = scheme.members.get_mut("flows")
             && members.remove("deviceCode").is_some()
         {
-            let message = || "0.3 has no such flow; it is left out".into();
+            let message = || "version 0.3 has no such flow; it is left out".into();
             self.findings.add(&flows.member("deviceCode"), "flow-unknown", message);
             if scheme.flows().next().is_none() {
                 self.parts.insert(name.to_owned(), Vec::new());
@@ -144,7 +149,11 @@ impl Rendering<'_> {
         let own = [old, new].map(|name| owner.remove(name));
         if read.alternatives.is_empty() {
             if read.unread > 0 {
-                let message = || "no requirement can be read, so that none is written: the rendition looks open".into();
+                let message = || {
+                    "no security requirement can be read, so none is written; the resulting card looks \
+                    as if it required none"
+                        .into()
+                };
                 self.findings.add(path, "security-open", message);
             } else if own.into_iter().flatten().any(|list| list.is_array()) {
                 // An empty list says nothing, and stays one.
@@ -153,7 +162,7 @@ impl Rendering<'_> {
             return;
         }
         if read.has_more && self.target == Generation::V0 {
-            let message = || "requirements of 0.3 have no other members than schemes and their scopes".into();
+            let message = || "requirements of version 0.3 can only contain schemes and their scopes".into();
             self.findings.add(&path.member("securityRequirements"), "member-left-out", message);
         }
         let alternatives = self.with_parts(read.alternatives, path);
@@ -170,7 +179,9 @@ impl Rendering<'_> {
         };
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
-            let message = || "what needs a flow that 0.3 hasn't is left out, or named without being declared".into();
+            let message = || {
+                "requirements that need a flow unknown to version 0.3 are left out, or name an undeclared scheme".into()
+            };
             self.findings.add(path, "requirement", message);
         }
         let alternatives = if sayable.is_empty() { others } else { sayable };
@@ -178,7 +189,7 @@ impl Rendering<'_> {
         let (expanded, is_complete) = expanded(alternatives, &self.parts, most);
         self.names += expanded.iter().map(|names| 1 + names.len()).sum::<usize>();
         if !is_complete {
-            let message = || "not all combinations of flows are among the requirements".into();
+            let message = || "the requirements don't list all combinations of flows".into();
             self.findings.add(path, "too-many-alternatives", message);
         }
         expanded

@@ -88,13 +88,15 @@ impl<'f> Definitions<'f> {
             return self.open();
         }
         let (rule, place, message) = if !self.definitions.is_empty() {
-            ("security-open", "securitySchemes", "there are schemes, but nothing says that they are required")
+            ("security-open", "securitySchemes", "security schemes are declared, but not required")
         } else if card.members().contains_key("authentication") {
-            ("security-open", "authentication", "schemes are declared as they were before 0.2, by name only")
+            ("security-open", "authentication", "security schemes are declared as before version 0.2, by name only")
         } else {
             return Security { names: self.named("nosec_sc", json!({"scheme": "nosec"})).into(), scopes: Vec::new() };
         };
-        self.findings.add(&Path::ROOT.member(place), rule, || format!("{message}; the description leaves it open"));
+        self.findings.add(&Path::ROOT.member(place), rule, || {
+            format!("{message}; the Thing Description uses the scheme `auto`")
+        });
         self.open()
     }
 
@@ -122,7 +124,7 @@ impl<'f> Definitions<'f> {
     fn count_unread(&mut self, unread: usize, path: &Path<'_>) {
         if unread > 0 {
             self.findings
-                .add(path, "requirement", || format!("{unread} requirements are not objects and are passed over"));
+                .add(path, "requirement", || format!("{unread} requirements are not objects, and are ignored"));
         }
     }
 
@@ -132,7 +134,9 @@ impl<'f> Definitions<'f> {
         let mut scopes: Vec<String> = scopes.filter(|scope| known.insert(*scope)).cloned().collect();
         if scopes.len() > MAX_SCOPES {
             let unread = scopes.split_off(MAX_SCOPES).len();
-            self.findings.add(path, "requirement", || format!("{unread} scopes beyond {MAX_SCOPES} are left out"));
+            self.findings.add(path, "requirement", || {
+                format!("only the first {MAX_SCOPES} scopes are used; {unread} are left out")
+            });
         }
         let alternatives: Vec<Vec<String>> = alternatives
             .iter()
@@ -158,7 +162,7 @@ impl<'f> Definitions<'f> {
         if let Some(known) = self.undeclared.get(name) {
             return known.clone();
         }
-        self.findings.add(path, "security-undefined", || format!("{name:?} isn't among `securitySchemes`"));
+        self.findings.add(path, "security-undefined", || format!("{name:?} is not declared in `securitySchemes`"));
         let own = self.free_name(name.to_owned());
         let description = "required, but not declared by the agent card";
         let mut definition = json!({"scheme": "auto", "description": description, "a2a:undeclared": true});

@@ -61,21 +61,21 @@ impl Skills<'_> {
         let list = Path::ROOT.member("skills");
         let (total, described) = (self.card.objects("skills").count(), self.count_described());
         if total > described {
-            let message = || format!("{total} skills; only the first {described} are in the description");
+            let message = || format!("{total} skills; the Thing Description contains only the first {described}");
             definitions.findings().add(&list, "too-many-skills", message);
         }
         for (index, skill) in self.card.objects("skills").take(described).enumerate() {
             let path = list.index(index);
             let text = |name| skill.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             let Some(id) = text("id").or_else(|| text("name")) else {
-                let message = || "neither `id` nor `name`: the skill is passed over".into();
+                let message = || "the skill has neither `id` nor `name`, and is ignored".into();
                 definitions.findings().add(&path, "skill-id", message);
                 continue;
             };
             let security = definitions.of_skill(self.card, skill, &path);
             capabilities.push(capability(skill, "a2a"));
             if !ids.insert(id) {
-                let message = || format!("several skills have the id {id:?}; the first is the action");
+                let message = || format!("several skills have the id {id:?}; the first becomes the action");
                 definitions.findings().add(&path, "skill-repeated", message);
             } else if let Some(action) = self.action(id, text("name"), text("description"), security.as_ref()) {
                 actions.insert(id.to_owned(), action.into());
@@ -94,7 +94,7 @@ impl Skills<'_> {
         }
         let is_full = described == MOST_SKILLS;
         if self.is_streaming() && is_full {
-            let message = || "there is no room for the event of messages that are streamed".into();
+            let message = || "no room for the event of streamed messages".into();
             definitions.findings().add(&list, "too-many-skills", message);
         }
         if self.is_streaming() && !is_full && !self.callables.is_empty() {

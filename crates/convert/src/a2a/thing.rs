@@ -45,7 +45,7 @@ fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     if listed_actions(card).is_some() && !is_valid(&thing.description) {
         findings = Findings::default();
         thing = finish(members(card, None, options, &mut findings), &id, card)?;
-        let message = || "the forms that the extension lists are none of a Thing Description".into();
+        let message = || "the extension lists forms that are not valid in a Thing Description; they are ignored".into();
         findings.add(&Path::ROOT.member("capabilities").member("extensions"), "forms-unusable", message);
     }
     let warnings = card.warnings().iter().cloned().chain(findings.into_list()).collect();
@@ -65,7 +65,7 @@ fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
 pub(super) fn members(card: &Card, listed: Option<&Object>, options: &Options, findings: &mut Findings) -> Object {
     let callables = callables(card, options, count_actions(card), findings);
     if callables.is_empty() && listed.is_none() {
-        let message = "no interface can be called; the skills are capabilities, but no actions";
+        let message = "no interface can be called; the skills become capabilities, but not actions";
         findings.add(&Path::ROOT, "no-interface", || message.into());
     }
     let mut thing = description(card, options, findings);
@@ -101,12 +101,12 @@ pub(super) fn id_of(card: &Card, options: &Options) -> Result<String> {
     let unknown =
         |message: &str| Err(invalid(vec![Violation::new("", "no-identity", message)], card.warnings().to_vec()));
     let Some(preferred) = card.interfaces().find(|interface| !interface.url.trim().is_empty()) else {
-        return unknown("the card has no URL of an interface, which its id would be made of; give an id");
+        return unknown("the card has no interface URL from which to derive an id; give an id");
     };
     let url = match preferred.resolved_url(options.base.as_deref()) {
         Ok(url) => url,
         Err(Unusable::Relative) => {
-            return unknown("the URL of the interface is relative, and any host may have it; give an id");
+            return unknown("the interface URL is relative, so no id can be derived from it; give an id");
         }
         Err(_) => preferred.url.trim().to_owned(),
     };
@@ -138,7 +138,7 @@ fn description(card: &Card, options: &Options, findings: &mut Findings) -> Objec
             }
             Err(unusable) => {
                 let path = Path::ROOT.member(member);
-                findings.add(&path, unusable.rule(), || unusable.warning(&path, url, "there is no link to it").message);
+                findings.add(&path, unusable.rule(), || unusable.warning(&path, url, "it gets no link").message);
             }
         }
     }
@@ -176,7 +176,9 @@ fn title(card: &Card, findings: &mut Findings) -> String {
     });
     let organization = card.members().get("provider").and_then(|provider| provider.get("organization")?.as_str());
     let title = organization.map(str::to_owned).or(host).unwrap_or_else(|| "A2A agent".to_owned());
-    findings.add(&Path::ROOT.member("name"), "no-name", || format!("the agent has no name; its title is {title:?}"));
+    findings.add(&Path::ROOT.member("name"), "no-name", || {
+        format!("the agent has no name; {title:?} is used as the title")
+    });
     title
 }
 
@@ -191,7 +193,7 @@ fn vendor(card: &Card, options: &Options, findings: &mut Findings) -> Option<Obj
                 Err(unusable @ (Unusable::Unsafe | Unusable::Broken)) => {
                     let provider = Path::ROOT.member("provider");
                     let path = provider.member("url");
-                    let warning = unusable.warning(&path, url, "it is not an address of the provider");
+                    let warning = unusable.warning(&path, url, "it is not used as the URL of the provider");
                     findings.add(&path, unusable.rule(), || warning.message);
                     vendor.insert("a2a:url".into(), value.clone())
                 }

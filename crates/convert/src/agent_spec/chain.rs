@@ -141,7 +141,7 @@ fn chain_of(mapper: &Mapper<'_, '_>) -> Result<FlowChain> {
     let root = mapper.graph.root().filter(|root| mapper.graph.is_a(*root, "Flow"));
     let Some(root) = root else {
         let spot = || super::findings::Spot { pointer: String::new(), document: 0 };
-        findings.error(spot, "not-runnable", || "the configuration is not about a Flow, and nothing else is run");
+        findings.error(spot, "not-runnable", || "the configuration doesn't define a Flow; only Flows can be run");
         return Err(refusal(findings.into_report()));
     };
     let mut maker = Maker { mapper, findings, names: HashMap::new(), parts: Vec::new(), needed: Vec::new() };

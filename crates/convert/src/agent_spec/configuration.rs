@@ -70,8 +70,8 @@ impl Configuration {
             && self.judge(Profile::Sdk).is_valid()
         {
             first.message = format!(
-                "{} (only the text of the language demands this: `--profile sdk`, `?profile=sdk`, takes the configuration \
-                 as the language's SDK does)",
+                "{} (required only by the text of the specification; `--profile sdk` or `?profile=sdk` accepts what \
+                 the SDK accepts)",
                 first.message
             );
         }

@@ -49,7 +49,7 @@ impl Configuration {
     pub fn to_things(&self, options: &Options) -> Result<Conversion> {
         let Configuration { main, beside } = self;
         let base = options.base.as_deref().map(Base::parse).transpose().map_err(|message| {
-            let message = format!("the base can't be that of forms: {message}");
+            let message = format!("invalid `base`: {message}");
             refusal(Violation::new("", "invalid-base", message), Vec::new())
         })?;
         let mut findings = Findings::default();
@@ -99,8 +99,8 @@ impl Configuration {
             return Err(no_thing(graph, findings.into_report().warnings));
         };
         if !beside.is_empty() {
-            let message = "the documents of components given beside the configuration aren't stored with it; \
-                           whoever exports it needs them again";
+            let message = "component documents passed with the configuration are not stored; anyone who exports it \
+                needs them again";
             findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-stored", || message);
         }
         if let Some(id) = &options.id {
@@ -141,7 +141,7 @@ impl Configuration {
                 bytes += thing.description.text().len() + thing.source.bytes.len();
             }
             if bytes > MAX_SOURCE_BYTES {
-                let what = "length in bytes of the Things of the configuration's parts with their sources";
+                let what = "size in bytes of all Things converted from parts of the configuration, with their sources";
                 return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
             }
             things.push(thing);
@@ -166,7 +166,7 @@ fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> R
         };
         if mapper.graph.component(first).members != mapper.graph.component(key).members {
             let message = format!(
-                "{:?} and this are two components of one id, which would be one Thing; give one of them another id",
+                "this component has the same id as {:?}, so both would be the same Thing; change one of the ids",
                 mapper.graph.pointer(first),
             );
             return Err(refusal(Violation::new(mapper.graph.pointer(key), "repeated-id", message), Vec::new()));
@@ -182,7 +182,8 @@ fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> R
 fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings: &mut Findings) -> Result<()> {
     let deployed = || parts.iter().filter(|(key, _)| !mapper.is_reached(*key)).count();
     if mapper.base.as_ref().is_some_and(Base::is_shared) && deployed() > 1 {
-        let message = "several agents would have this address; include `{id}` or `{name}`: https://host/agents/{id}";
+        let message =
+            "several agents would have this address; include `{id}` or `{name}`, such as https://host/agents/{id}";
         return Err(refusal(Violation::new("", "invalid-base", message), Vec::new()));
     }
     let mut missing = parts.iter().map(|(key, _)| *key).filter(|key| mapper.has_no_target(*key));
@@ -193,8 +194,8 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
                 more => format!(" (and {more} more like it)"),
             };
             format!(
-                "nothing says where this is called{more}, so that it is described by capabilities instead of an action; \
-                 the parameter `base` (`--base`) takes the URL of the agent"
+                "no address to call this at{more}, so it is described by capabilities instead of an action; give the \
+                 URL of the agent as `base` (`--base`)"
             )
         };
         findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
@@ -216,11 +217,12 @@ fn refusal(violation: Violation, warnings: Vec<Violation>) -> Error {
 }
 
 fn no_thing(graph: &Graph<'_>, warnings: Vec<Violation>) -> Error {
-    let what = |root: Key| format!("the configuration is about a {}", graph.type_name(root));
-    let found = graph.root().map_or_else(|| "the document only defines components for others".to_owned(), what);
+    let what = |root: Key| format!("the configuration defines a {}", graph.type_name(root));
+    let found =
+        graph.root().map_or_else(|| "the document only defines components for other documents".to_owned(), what);
     let message = format!(
-        "{found}, which gives no Thing: that takes an agent, a flow, or a tool that can be called (a RemoteTool, an \
-         MCPTool, or an MCPToolBox)"
+        "{found}, which can't become a Thing; only agents, flows, and callable tools can (RemoteTool, MCPTool, \
+         MCPToolBox)"
     );
     refusal(Violation::new("", "no-thing", message), warnings)
 }

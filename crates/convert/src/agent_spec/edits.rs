@@ -48,7 +48,7 @@ pub(super) fn edited(
         edits => Some(edits.clone()),
     };
     let Some(Value::Array(operations)) = read else {
-        warn("they are not operations of JSON Patch and are passed over".to_owned());
+        warn("not a list of JSON Patch operations; the edits are ignored".to_owned());
         return thing;
     };
     let mut value = thing.description.value().clone();
@@ -60,14 +60,14 @@ pub(super) fn edited(
         left_out += usize::from(!change.is_some_and(|change| change.apply(&mut value)));
     }
     if left_out > 0 {
-        warn(format!("{left_out} of {} have no place in the Thing Description and are left out", operations.len()));
+        warn(format!("{left_out} of {} edits don't apply to the Thing Description, and are ignored", operations.len()));
     }
     match described(value) {
         Ok(description) if is_valid(&description) || !is_valid(&thing.description) => {
             ConvertedThing { description, ..thing }
         }
         _ => {
-            warn("with them the Thing Description would not be valid: they are passed over".to_owned());
+            warn("the edits would make the Thing Description invalid, and are ignored".to_owned());
             thing
         }
     }

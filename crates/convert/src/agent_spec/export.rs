@@ -68,7 +68,7 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
         return actions().find_map(|(name, action)| toolbox(thing, name, action)).ok_or_else(|| {
             Error::NotExpressible {
                 format: Format::AgentSpec.name(),
-                reason: "that takes an action with a form for HTTP, or one for A2A or MCP without variables in its URL"
+                reason: "it needs an action with an HTTP form, or with an A2A or MCP form without variables in its URL"
                     .to_owned(),
             }
         });
@@ -88,7 +88,7 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
         // The base and the variables of the Thing are in every tool.
         bytes += size(&tool, MAX_SOURCE_BYTES);
         if bytes > MAX_SOURCE_BYTES {
-            let what = "length in bytes of the tools made of the Thing's actions";
+            let what = "size in bytes of the tools generated from the Thing's actions";
             return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
         }
         tools.push(tool);

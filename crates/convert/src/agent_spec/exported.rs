@@ -113,8 +113,8 @@ fn description_of(
     let search = ExportSearch::new(export, description, without_description(exported), &sent);
     let missing = search.missing();
     if let Some(change) = missing.iter().find(|change| is_of_call(change)) {
-        let message = "it says how something is called, and the Thing Description in `metadata.thingDescription`, which is read, \
-                       has no place for the edit: edit that instead";
+        let message = "this edit changes how something is called, which is read from `metadata.thingDescription`; \
+            edit that instead";
         let violation = Violation::new(change.pointer(), "not-in-description", message);
         let report = Report { version: None, violations: vec![violation], warnings: Vec::new() };
         return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });
@@ -124,7 +124,7 @@ fn description_of(
         findings.warning(
             spot,
             "not-in-description",
-            || "the Thing Description in `metadata.thingDescription` is what is read, and says otherwise: edit it too",
+            || "`metadata.thingDescription` takes precedence, and has a different value; edit it, too",
         );
     }
     Ok(described(search.into_best()).ok().filter(is_valid))

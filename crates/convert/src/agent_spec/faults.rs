@@ -40,7 +40,7 @@ pub(super) fn find_faults(property: &Value, role: Role, profile: Profile, effort
     let Value::Object(members) = property else { return Vec::new() };
     let mut check = Check { members, profile, faults: Vec::new() };
     for flaw in json_schema::find_flaws(property) {
-        let message = format!("no valid JSON Schema: {}", flaw.message);
+        let message = format!("not a valid JSON Schema: {}", flaw.message);
         check.faults.push(Fault { pointer: flaw.pointer, rule: "property-schema", message, is_warning: false });
     }
     if check.faults.is_empty() {
@@ -74,14 +74,12 @@ impl Check<'_> {
         match self.members.get("title").and_then(Value::as_str) {
             None if role == Role::Entity => {}
             None => {
-                let message = "`title` is missing: it is the property's name";
+                let message = "`title` is missing; it names the property";
                 self.fault("title", "property-title-missing", message, self.profile == Profile::Sdk);
             }
-            Some("") => {
-                self.error("title", "property-title-malformed", "the title is empty: it is the property's name")
-            }
+            Some("") => self.error("title", "property-title-malformed", "the title is empty; it names the property"),
             Some(title) if title.contains(|character| SPECIAL.contains(character)) => {
-                let message = "a title is a name without white space, quotes, braces, `.` and `,`";
+                let message = "a title must not contain whitespace, quotes, braces, `.`, or `,`";
                 self.error("title", "property-title-malformed", message);
             }
             Some(_) => {}
@@ -99,7 +97,7 @@ impl Check<'_> {
         let title = self.members.get("title").and_then(Value::as_str).unwrap_or(DEFAULT_TITLE);
         let hands_on_response = role == Role::NodePort && is_response(title);
         let is_taken = hands_on_response || self.profile == Profile::Sdk;
-        self.fault("type", "property-type-missing", "`type` is missing, so that any value would do", is_taken);
+        self.fault("type", "property-type-missing", "`type` is missing, so any value would be valid", is_taken);
     }
 
     fn entity(&mut self) {
@@ -109,10 +107,10 @@ impl Check<'_> {
             self.error(
                 "type",
                 "entity-not-object",
-                "the rows of a collection are objects: expected `type` to be \"object\"",
+                "the rows of a collection must be objects: set `type` to \"object\"",
             );
         } else if !has_properties {
-            let message = "the rows of a collection need `properties`, which are its columns";
+            let message = "the rows of a collection need `properties`, which define its columns";
             self.fault("properties", "entity-not-object", message, self.profile == Profile::Spec);
         }
     }
@@ -126,7 +124,7 @@ impl Check<'_> {
         let wanted = || describe(property);
         match answer {
             Ok(true) if !value.is_string() && self.members.get("type").is_some_and(|kind| kind == "string") => {
-                let message = "the default is not a string, but the property is one; it will be converted";
+                let message = "the default of a string property is not a string; it is converted";
                 self.fault("default", "property-default-type", message, true);
             }
             Ok(true) => {}
@@ -147,12 +145,12 @@ impl Check<'_> {
         let mut pending: Vec<&Value> = within(property).collect();
         while let Some(schema) = pending.pop() {
             if !schema.is_object() {
-                let message = "the SDK takes no `true` or `false` for a schema here";
+                let message = "the SDK doesn't accept `true` or `false` as a schema here";
                 return self.error("", "property-schema-unsupported", message);
             }
             let title = schema.get("title").and_then(Value::as_str).unwrap_or_default();
             if title.contains(|character| SPECIAL.contains(character)) {
-                let message = "a title within the property contains white space, quotes, braces, `.` or `,`";
+                let message = "a nested title contains whitespace, quotes, braces, `.`, or `,`";
                 return self.error("", "property-title-malformed", message);
             }
             pending.extend(within(schema));

@@ -27,7 +27,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register the agents and tools of an Open Agent Spec configuration",
-        description: "As `multipart/form-data` a part `document` and parts `component` that it refers to.",
+        description: "As `multipart/form-data`: one part `document`, and a part `component` for each document that \
+            it refers to.",
         media_types: &[
             ("application/json", Syntax::Json),
             ("application/yaml", Syntax::Yaml),
@@ -39,16 +40,12 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("The id of the Thing of the document, instead of that of its component"),
-            Parameter::new(
-                "base",
-                ParameterKind::Text,
-                "The URL of the agent; `{id}` and `{name}` in it are filled in",
-            ),
+            Parameter::id("Id of the document's Thing, instead of its component's id"),
+            Parameter::new("base", ParameterKind::Text, "URL of the agent; `{id}` and `{name}` in it are replaced"),
             Parameter::new(
                 "protocol",
                 ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
-                "How the agent is called there: by a POST of its inputs as JSON, or by A2A",
+                "How to call the agent there: POST its inputs as JSON, or use A2A",
             ),
             Parameter::new(
                 "security",
@@ -59,27 +56,27 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
                     Security::Bearer.name(),
                     Security::ApiKey.name(),
                 ]),
-                "The security scheme where the document names none; apikey is a key in the header X-API-Key",
+                "Security scheme, if the document names none; apikey is a key in the header X-API-Key",
             ),
             Parameter {
                 is_for_validation: true,
                 ..Parameter::new(
                     "profile",
                     ParameterKind::Choice(&["spec", "sdk"]),
-                    "The rules to validate by: those of the language, or what its reference implementation accepts",
+                    "Validation rules: those of the language, or those of its reference implementation",
                 )
             },
             Parameter::new(
                 "publisher",
                 ParameterKind::Text,
-                "The namespace of ids that are not UUIDs (urn:agentspec:PUBLISHER:ID); local unless given",
+                "Namespace of ids that are not UUIDs (urn:agentspec:PUBLISHER:ID); `local` by default",
             ),
             Parameter::new("nested", ParameterKind::Flag, "Register nested agents as Things of their own"),
-            Parameter::new("tools", ParameterKind::Flag, "Register tools that can be reached as Things of their own"),
+            Parameter::new("tools", ParameterKind::Flag, "Register reachable tools as Things of their own"),
             Parameter::new(
                 "publish_prompts",
                 ParameterKind::Flag,
-                "Keep prompts and let them be searched, instead of replacing them by references",
+                "Store prompts and make them searchable, instead of replacing them with references",
             ),
         ],
         takes_components: true,
@@ -93,9 +90,9 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "agent-spec",
         summary: "Read a Thing as an Open Agent Spec configuration",
-        description: "What it was imported from, without secrets; of other descriptions a configuration that is made \
-            of them. `Agentdex-Warnings` counts the values that were left out, which references such as \
-            `{\"$component_ref\": \"gpt.api_key\"}` stand for: whoever loads it supplies them \
+        description: "The imported configuration, without secrets. For other descriptions, a configuration is \
+            generated. References such as `{\"$component_ref\": \"gpt.api_key\"}` replace the values that were left \
+            out; `Agentdex-Warnings` counts them. Supply the values when loading it \
             (`components_registry={\"gpt.api_key\": …}` in the SDK).",
         media_types: &[("application/json", None)],
         versions: &[],

@@ -54,7 +54,7 @@ impl<'v> Walk<'v> {
                 }
             }
             Value::Bool(_) => {}
-            _ => self.flaw("a schema is an object or a boolean"),
+            _ => self.flaw("a schema must be an object or a boolean"),
         }
     }
 
@@ -111,7 +111,7 @@ impl<'v> Walk<'v> {
 
     fn pattern(&mut self, pattern: &str) {
         if let Err(reason) = pattern::check(pattern) {
-            self.expect_with(false, || format!("no regular expression: {reason}"));
+            self.expect_with(false, || format!("not a regular expression: {reason}"));
         }
     }
 

@@ -29,7 +29,9 @@ pub(super) fn check(pattern: &str) -> Result<(), &'static str> {
                 Some(_) if !repeatable => return Err("there is nothing to repeat"),
                 Some((length, in_order)) => {
                     rest.by_ref().take(length).for_each(drop);
-                    in_order.then(|| lazy(&mut rest)).ok_or("the bounds of a repetition are the wrong way round")?
+                    in_order
+                        .then(|| lazy(&mut rest))
+                        .ok_or("the lower bound of a repetition exceeds the upper bound")?
                 }
                 None => true,
             },
@@ -52,7 +54,7 @@ fn group_kind(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
     match rest.next() {
         Some(':' | '=' | '!' | '<' | '>' | 'P' | '#' | '(' | '-') => Ok(()),
         Some(flag) if flag.is_ascii_lowercase() => Ok(()),
-        _ => Err("a group starts with `(?` and no known letter"),
+        _ => Err("unknown kind of group after `(?`"),
     }
 }
 
@@ -70,7 +72,7 @@ fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
             '-' => {
                 let to = rest.next_if(|&to| to != ']' && to != '\\');
                 if from.zip(to).is_some_and(|(from, to)| from > to) {
-                    return Err("the ends of a range are the wrong way round");
+                    return Err("the start of a range is greater than its end");
                 }
                 from = None;
             }

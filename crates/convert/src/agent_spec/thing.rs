@@ -95,7 +95,7 @@ impl<'d> Mapper<'_, 'd> {
         findings: &mut Findings,
     ) -> Result<ConvertedThing> {
         let too_large = || {
-            let what = "length in bytes of the Thing Description made of the configuration";
+            let what = "size in bytes of the Thing Description generated from the configuration";
             Error::LimitExceeded { what, maximum: MAX_DOCUMENT_BYTES as u64 }
         };
         let thing = self.built(key, kind, findings)?;
@@ -103,7 +103,7 @@ impl<'d> Mapper<'_, 'd> {
         let thing = thing.ok_or_else(too_large)?.finish(source).map_err(|error| match error {
             Error::DocumentTooLarge { .. } => too_large(),
             Error::LimitExceeded { what: "JSON nesting depth", maximum } => {
-                let what = "nesting depth of the Thing Description made of the configuration";
+                let what = "nesting depth of the Thing Description generated from the configuration";
                 Error::LimitExceeded { what, maximum }
             }
             error => error,
@@ -118,7 +118,7 @@ impl<'d> Mapper<'_, 'd> {
     /// # Errors
     /// [`Error::LimitExceeded`] where finding parts took too much, so that some are missing.
     pub(super) fn check_effort(&self) -> Result<()> {
-        let what = "number of steps to find the parts of all Things of the configuration";
+        let what = "number of steps needed to collect the parts of all Things in the configuration";
         match self.effort.is_spent() {
             true => Err(Error::LimitExceeded { what, maximum: Effort::DOCUMENT }),
             false => Ok(()),
@@ -174,7 +174,7 @@ impl<'d> Mapper<'_, 'd> {
         }
         self.warn_of_request(key, target.as_ref(), findings);
         if schemas.take_cut() {
-            let message = "a schema contains itself, or is too deep or large: data is described up to there";
+            let message = "a schema is recursive, too deep, or too large; the description of the data is truncated";
             findings.warning(|| self.graph.at(key), "schema-cut", || message);
         }
         if let Some(program) = self.program(key) {

@@ -29,7 +29,7 @@ const NOT_EXPORTED: [&str; 1] = ["id"];
 pub fn from_thing(thing: &Value) -> Result<Rendition> {
     let not_expressible = |reason: String| Error::NotExpressible { format: Format::Aos.name(), reason };
     let Some(members) = thing.as_object() else {
-        return Err(not_expressible("a Thing Description is an object".into()));
+        return Err(not_expressible("a Thing Description must be a JSON object".into()));
     };
     let mut findings = Findings::default();
     let mut agent: Object = members
@@ -46,8 +46,8 @@ pub fn from_thing(thing: &Value) -> Result<Rendition> {
         agent.insert("description".to_owned(), description.into());
     }
     let (Some(version), Some(provider)) = (version(members), provider(members)) else {
-        let message = "an agent must say its version and its provider, with name and URL: add `version.instance` and \
-                       `lmos:metadata` with `lmos:vendor`";
+        let message = "an agent needs a version, and a provider with a name and a URL; add `version.instance`, and \
+            `lmos:vendor` in `lmos:metadata`";
         return Err(not_expressible(message.to_owned()));
     };
     agent.insert("version".to_owned(), version);
@@ -64,7 +64,7 @@ pub fn from_thing(thing: &Value) -> Result<Rendition> {
         }
         Err(violations) => {
             let first = violations.first().map(ToString::to_string).unwrap_or_default();
-            Err(not_expressible(format!("as an agent it would be wrong: {first}")))
+            Err(not_expressible(format!("the resulting agent would be invalid: {first}")))
         }
     }
 }
@@ -156,14 +156,15 @@ fn of_action(key: &str, action: &Value) -> Value {
 fn add_private(agent: &mut Object, findings: &mut Findings) {
     if !agent.contains_key("instructions") {
         let at = Path::ROOT.member("aos:instructions");
-        findings.add(&at, "private", || "the instructions are unknown here; they are exported empty".into());
+        findings.add(&at, "private", || "the instructions are not stored here; they are exported empty".into());
         agent.insert("instructions".to_owned(), "".into());
     }
     let list = Path::ROOT.member("aos:resources");
     let resources = agent.get_mut("resources").and_then(Value::as_array_mut).into_iter().flatten();
     for (index, resource) in resources.enumerate() {
         if let Some(resource) = resource.as_object_mut().filter(|resource| !resource.contains_key("content")) {
-            findings.add(&list.index(index), "private", || "its content is unknown here; it is exported empty".into());
+            findings
+                .add(&list.index(index), "private", || "its content is not stored here; it is exported empty".into());
             resource.insert("content".to_owned(), "".into());
         }
     }

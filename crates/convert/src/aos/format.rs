@@ -30,16 +30,17 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register an agent by its Agent object of the Agent Observability Standard",
-        description: "Its `instructions` and the `content` of its resources are private: neither stored nor searched \
-            unless `publish_prompts` says so. What is wrong with the object is an error, with its place.",
+        description: "Its `instructions` and the `content` of its resources are private: they are neither stored nor \
+            searched, unless `publish_prompts` is set. Faults in the object are reported as errors with their \
+            locations.",
         media_types: &[("application/json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("The id of the Thing, instead of that of the agent"),
+            Parameter::id("Id of the Thing, instead of the agent's id"),
             Parameter::new(
                 "publish_prompts",
                 ParameterKind::Flag,
-                "Store the instructions and the content of resources, and let them be searched",
+                "Store the instructions and the content of resources, and make them searchable",
             ),
         ],
         takes_components: false,
@@ -54,8 +55,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "aos",
         summary: "Read a Thing as an Agent object of the Agent Observability Standard",
-        description: "What it was imported from, without secrets; of other descriptions one that is made of them, in \
-            which what is private is empty.",
+        description: "The imported object, without secrets. For other descriptions, an object is generated, in which \
+            private members are empty.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,

@@ -69,7 +69,7 @@ impl Request {
             is_notification: false,
             error: RpcError::of(ErrorKind::InvalidRequest, detail),
         };
-        let Some(request) = value.as_object() else { return Err(invalid(None, "a request is an object")) };
+        let Some(request) = value.as_object() else { return Err(invalid(None, "a request must be an object")) };
         let id = match request.get("id") {
             None => None,
             Some(given) => match Id::of(given) {
@@ -90,7 +90,7 @@ impl Request {
         let Some(method) = Method::from_name(name) else {
             let shown: String = name.chars().take(80).collect();
             let known: Vec<&str> = Method::ALL.iter().map(|method| method.as_str()).collect();
-            let detail = format!("there is no method {shown:?}; there are {}", known.join(", "));
+            let detail = format!("unknown method {shown:?}; methods are {}", known.join(", "));
             return Err(Refusal { id, is_notification, error: RpcError::of(ErrorKind::MethodNotFound, &detail) });
         };
         match Call::read(method, request) {

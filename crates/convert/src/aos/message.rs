@@ -59,7 +59,7 @@ impl Strict for Content {
     fn read_at(value: &Value, at: &Path<'_>, faults: &mut Findings) -> Option<Content> {
         let parts = Vec::read_at(value, at, faults)?;
         if parts.is_empty() {
-            faults.add(at, "member-value", || format!("there is no part; write {}", Self::NOUN));
+            faults.add(at, "member-value", || format!("the message has no parts; expected {}", Self::NOUN));
             return None;
         }
         Some(Content(parts))
@@ -220,7 +220,7 @@ impl Strict for File {
         let has = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
         match (has("bytes"), has("uri")) {
             (true, true) => {
-                faults.add(at, "member-value", || "there are both `bytes` and `uri`; leave one out".into());
+                faults.add(at, "member-value", || "both `bytes` and `uri` are given; remove one of them".into());
                 None
             }
             (true, false) => FileWithBytes::read_at(value, at, faults).map(File::Bytes),
@@ -288,7 +288,7 @@ impl Strict for Base64 {
         if text.len() - digits.len() <= 2 && is_whole && digits.bytes().all(is_digit) {
             return Some(Base64(text.to_owned()));
         }
-        faults.add(at, "member-value", || format!("the text isn't base64; write {}", Self::NOUN));
+        faults.add(at, "member-value", || format!("the text is not base64; expected {}", Self::NOUN));
         None
     }
 }

@@ -56,7 +56,7 @@ impl Strict for Moment {
         let read = Moment::parse(text);
         if read.is_none() {
             let shown: String = text.chars().take(80).collect();
-            faults.add(at, "member-value", || format!("{shown:?} is not a moment; write {}", Self::NOUN));
+            faults.add(at, "member-value", || format!("{shown:?} is not a valid time; expected {}", Self::NOUN));
         }
         read
     }

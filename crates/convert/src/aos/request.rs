@@ -283,7 +283,7 @@ fn read_params(method: Method, request: &Map<String, Value>, faults: &mut Findin
         match params {
             Value::Null if method.is_a2a() => {
                 faults.add(&Path::ROOT.member("payload"), "member-missing", || {
-                    "`payload` is missing; add the message as A2A has it".into()
+                    "`payload` is missing; add the A2A message".into()
                 });
             }
             Value::Null => {

@@ -64,7 +64,7 @@ pub(super) fn mismatch(value: &Value, noun: &str, at: &Path<'_>, faults: &mut Fi
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     };
-    faults.add(at, "member-type", || format!("found {found}; write {noun}"));
+    faults.add(at, "member-type", || format!("found {found}; expected {noun}"));
 }
 
 /// Declares a data object: its fields, and the members that they are read from.
@@ -156,7 +156,7 @@ macro_rules! words {
                 let read = $name::from_name(word);
                 if read.is_none() {
                     let shown: String = word.chars().take(80).collect();
-                    faults.add(at, "member-value", || format!("{shown:?} is unknown; write {}", Self::NOUN));
+                    faults.add(at, "member-value", || format!("{shown:?} is unknown; expected {}", Self::NOUN));
                 }
                 read
             }

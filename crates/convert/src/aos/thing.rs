@@ -73,7 +73,7 @@ impl AgentDocument {
                 ("url", Value::String(url)) if is_address(url) => vendor.insert("lmos:url".into(), value.clone()),
                 ("url", _) => {
                     let provider = Path::ROOT.member("provider");
-                    let message = || "it is not the URL of a web site: it is exported, but not shown as one".into();
+                    let message = || "not the URL of a website; it is exported, but not shown as a link".into();
                     findings.add(&provider.member("url"), "url-broken", message);
                     vendor.insert("aos:url".into(), value.clone())
                 }
@@ -93,7 +93,7 @@ impl AgentDocument {
         for (index, tool) in tools.iter().enumerate() {
             let id = tool.get("id").and_then(Value::as_str).unwrap_or_default();
             if !ids.insert(id) {
-                let message = || format!("there is another tool with the id {id:?}: calls can't tell them apart");
+                let message = || format!("another tool has the id {id:?}; calls can't tell them apart");
                 findings.add(&list.index(index).member("id"), "duplicate-id", message);
             }
         }

@@ -301,8 +301,8 @@ impl<'e> Search<'e> {
         }
         let (format, noun) = (self.format.name(), self.format.descriptor().noun);
         let reason = format!(
-            "an edit took something out of the description that would still be in the document: {noun} has no form for what \
-             the description is now; ask for the document as it was imported (`edits=false`, `--without-edits`), or for another \
+            "the document would still contain something that an edit removed, because {noun} can't express the \
+             edited description; request the original without edits (`edits=false`, `--without-edits`), or another \
              format"
         );
         Err(Error::NotExpressible { format, reason })
@@ -333,9 +333,9 @@ impl<'e> Search<'e> {
         let warning = |change: Change| {
             let what = match &change.what {
                 What::Remove => "this was removed from the Thing, but importing the document brings it back",
-                _ => "importing the document doesn't give this value of the Thing",
+                _ => "importing the document doesn't restore this value of the Thing",
             };
-            Violation::new(change.pointer(), RULE, format!("{what}: {noun} has no place for the edit"))
+            Violation::new(change.pointer(), RULE, format!("{what}: {noun} can't express the edit"))
         };
         let warnings = self.missing().into_iter().map(warning).collect();
         Rendition { bytes: self.best.json.into_bytes(), warnings }

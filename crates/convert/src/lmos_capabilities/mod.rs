@@ -44,10 +44,8 @@ pub(super) const FORMAT: Descriptor = Descriptor {
         media_types: &[("application/json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("The id of the Thing, instead of that of the file"),
-            Parameter::source(
-                "The URL that the file in the body is from; the id is made of it where the file has none",
-            ),
+            Parameter::id("Id of the Thing, instead of the file's id"),
+            Parameter::source("URL of the file in the body; the id is derived from it if the file has none"),
         ],
         takes_components: false,
         tracking: Some(Tracking { accept: None, well_known: &["/.well-known/capabilities.json"], is_signed: false }),
@@ -62,7 +60,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "lmos-capabilities",
         summary: "Read a Thing as an LMOS capability file",
-        description: "The file that it was imported from; of other descriptions one that is made of their capabilities.",
+        description: "The imported file. For other descriptions, a file is generated from their capabilities.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,
@@ -202,7 +200,7 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
         }
         None => Err(invalid(
             "no-identity",
-            "the file has no `id`: give an `id` for its Thing, or as `base` the URL that the file is from",
+            "the file has no `id`; give an `id` for its Thing, or the URL of the file as `base`",
         )),
     }
 }
@@ -236,7 +234,7 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
         if let Some(version) = capability.get("version").and_then(Value::as_str)
             && semantic_version(version).is_none()
         {
-            let message = || format!("{version:?} is no semantic version, and no range is satisfied by it");
+            let message = || format!("{version:?} is not a semantic version, so it is in no range");
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }

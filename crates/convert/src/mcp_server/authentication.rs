@@ -143,8 +143,8 @@ impl Authentication {
 
     fn gap(&self) -> Option<&'static str> {
         let gap = match self.headers.is_empty() {
-            true => "it names no header that credentials are sent in: the description leaves it open",
-            false => "some of its schemes name no header that credentials are sent in: they are left out",
+            true => "it names no header for credentials; the Thing Description doesn't declare one",
+            false => "some of its schemes name no header for credentials, and are left out",
         };
         self.is_unclear.then_some(gap)
     }

@@ -101,7 +101,7 @@ fn respell_transport(remote: &mut Object, path: &Path<'_>, findings: &mut Findin
 }
 
 fn unknown_transport(written: &str) -> String {
-    format!("{written:?} is not a transport of MCP, such as streamable-http: nothing calls it")
+    format!("{written:?} is not an MCP transport, such as streamable-http; it can't be called")
 }
 
 /// Headers by their names, as a list of them.
@@ -313,7 +313,7 @@ impl<'c> CardReader<'c> {
         });
         if resolved.is_none() {
             self.findings.add(path, "url-relative", || {
-                "it is relative to the URL of the card: there is no form for it without `base`".into()
+                "relative to the URL of the card, which is unknown; without `base`, it gets no form".into()
             });
         }
         resolved
@@ -342,7 +342,7 @@ impl<'c> CardReader<'c> {
             Some(url.authority()?.host().to_owned()).filter(|host| !host.is_empty())
         });
         if let Some(host) = host {
-            let message = || format!("`name` is missing; {host:?} stands for it");
+            let message = || format!("`name` is missing; {host:?} is used instead");
             self.findings.add(&Path::ROOT, "member-missing", message);
             self.members.insert("name".to_owned(), host.into());
         }
@@ -446,7 +446,7 @@ impl EndpointSearch<'_> {
                 }
                 None if is_place(inner) && !authentication::is_member(name) => {
                     self.findings.add(&path.member(name), "endpoint-unused", || {
-                        format!("{name:?} is not a transport of MCP, such as streamable-http: it is not called")
+                        format!("{name:?} is not an MCP transport, such as streamable-http; it can't be called")
                     })
                 }
                 None => {}
@@ -462,7 +462,10 @@ impl EndpointSearch<'_> {
 
     fn warn_of_url(&mut self, url: &str, path: &Path<'_>) {
         self.findings.add(path, "endpoint-unused", || {
-            format!("{url:?} is neither an http or https URL nor a path that begins with `/`, `./`, or `../`: it is not called")
+            format!(
+                "{url:?} is neither an http or https URL nor a path that begins with `/`, `./`, or `../`; it \
+                can't be called"
+            )
         });
     }
 }

@@ -1,5 +1,5 @@
-//! Documents with the description of a server in them: configurations of clients, lists of registries, and the answer of
-//! a server to `initialize`.
+//! Documents that contain the description of a server: client configurations, lists from registries, and a server's
+//! response to `initialize`.
 
 use serde_json::{Map, Value, json};
 
@@ -89,15 +89,15 @@ pub(super) fn is_envelope(document: &Object) -> bool {
 pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<bool, String> {
     let Some(envelope) = Envelope::of(document) else { return Ok(false) };
     let (kind, server) = match envelope {
-        Envelope::Answer(answer) => ("the answer of a server to `initialize`", answer.clone()),
+        Envelope::Answer(answer) => ("a server's response to `initialize`", answer.clone()),
         Envelope::List(servers) => match servers {
-            [one] => ("a list of servers with one", one.as_object().cloned().unwrap_or_default()),
+            [one] => ("a list of servers with one entry", one.as_object().cloned().unwrap_or_default()),
             several => return Err(several_of_list(several.len())),
         },
         Envelope::Configuration(member, servers) => match servers.iter().next() {
             Some((name, Value::Object(server))) if servers.len() == 1 => {
                 if server.get("disabled") == Some(&Value::Bool(true)) {
-                    let message = || "the client that it is from doesn't use this server".into();
+                    let message = || "the client has disabled this server".into();
                     findings.add(&Path::ROOT.member(member), "disabled-server", message);
                 }
                 ("the configuration of a client", configured(name, server))
@@ -105,15 +105,15 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
             _ => return Err(several_of_configuration(member, servers)),
         },
     };
-    findings.add(&Path::ROOT, "enclosed-server", || format!("{kind}: the server in it is read"));
+    findings.add(&Path::ROOT, "enclosed-server", || format!("{kind}; the server in it is read"));
     *document = server;
     Ok(true)
 }
 
 fn several_of_list(count: usize) -> String {
     format!(
-        "it is a list of {count} servers of a registry: write one a line, such as by `jq -c '.servers[]' FILE > \
-         servers.ndjson`, and register that file"
+        "it is a list of {count} servers from a registry; write one per line, for example with `jq -c '.servers[]' \
+         FILE > servers.ndjson`, and register that file"
     )
 }
 
@@ -121,8 +121,9 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
     let names: Vec<&str> = servers.keys().take(MOST_NAMED).map(String::as_str).collect();
     let more = if servers.len() > MOST_NAMED { ", …" } else { "" };
     format!(
-        "it is the configuration of a client with {} servers ({}{more}): write one a line, such as by `jq -c \
-         '.{member} | to_entries[] | {{mcpServers: {{(.key): .value}}}}' FILE > servers.ndjson`, and register that file",
+        "it is a client configuration with {} servers ({}{more}); write one per line, for example with `jq -c \
+         '.{member} | to_entries[] | {{mcpServers: {{(.key): .value}}}}' FILE > servers.ndjson`, and register that \
+         file",
         servers.len(),
         names.join(", ")
     )

@@ -60,7 +60,7 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let not_expressible =
         |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };
-    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description is an object"))?;
+    let members = thing.as_object().ok_or_else(|| not_expressible("a Thing Description must be a JSON object"))?;
     let mut findings = Findings::default();
     let mut server: Object =
         members.iter().filter_map(|(name, value)| Some((own_name(name)?.to_owned(), unprefixed(value)))).collect();
@@ -105,11 +105,11 @@ pub(super) fn as_kind(mut server: Object, kind: DocumentKind, packages: &str) ->
         match (has_packages, has_remotes) {
             (false, _) => {}
             (true, true) => {
-                let message = "a Server Card has no packages: it leaves out how the server is run";
+                let message = "a Server Card has no packages; it omits how to run the server";
                 warnings.push(Violation::new(packages, "packages-left-out", message));
             }
             (true, false) => {
-                let reason = format!("{packages}: a Server Card has no packages, and the server is called nowhere");
+                let reason = format!("{packages}: a Server Card has no packages, and the server has no remotes");
                 return Err(Error::NotExpressible { format: Format::McpServer.name(), reason });
             }
         }
@@ -141,9 +141,7 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
         if text.chars().count() <= longest {
             return text;
         }
-        findings.add(&Path::ROOT.member(member), rule, || {
-            format!("only its first {longest} characters are in the document")
-        });
+        findings.add(&Path::ROOT.member(member), rule, || format!("truncated to {longest} characters in the document"));
         text.chars().take(longest - 1).chain(['…']).collect()
     };
     let description = of_thing("description").or_else(|| of_thing("title")).unwrap_or_else(|| name.clone());
@@ -154,7 +152,8 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
     server.insert("name".to_owned(), name.into());
     server.insert("description".to_owned(), description.into());
     let version = thing.get("version").and_then(|version| version.get("instance")?.as_str()).unwrap_or_else(|| {
-        findings.add(&Path::ROOT.member("version"), "version", || "there is none; 0.0.0 stands for it".into());
+        findings
+            .add(&Path::ROOT.member("version"), "version", || "the Thing has no version; 0.0.0 is used instead".into());
         "0.0.0"
     });
     server.insert("version".to_owned(), version.into());
@@ -207,7 +206,7 @@ fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
     let space = if space.is_empty() { "localhost" } else { space.trim_end_matches('.') };
     let own = half(title);
     let name = format!("{space}/{}", if own.is_empty() { "server" } else { &own });
-    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no name of a server; {name:?} stands for it"));
+    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no server name; {name:?} is used instead"));
     name
 }
 
@@ -250,7 +249,8 @@ fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
         }
     }
     if !writer.is_complete {
-        let message = || "there are more remotes, headers or variables than a document gets".into();
+        let message =
+            || "there are more remotes, headers, or variables than a document can have; the rest is left out".into();
         findings.add(&Path::ROOT.member("actions"), "too-many-remotes", message);
     }
     remotes

@@ -36,16 +36,14 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register an MCP server by its server.json or Server Card, and track its URL",
-        description: "`server.json` of the MCP registry (schema 2025-12-11, and older ones with a warning) and Server \
-            Cards are read, also in the shapes of before their schema, in the answer of a registry or of a server to \
-            `initialize`, and in the configuration of a client with one server.",
+        description: "Accepts `server.json` of the MCP registry (schema 2025-12-11; older schemas with a warning) \
+            and Server Cards, including those older than their schema. Either may be in the response of a registry, \
+            in a server's response to `initialize`, or in a client configuration with one server.",
         media_types: &[("application/json", Syntax::Json), ("application/mcp-server-card+json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("The id of the Thing, instead of one that is made of the name of the server"),
-            Parameter::source(
-                "The URL that the card in the body is from: relative endpoints in it are resolved against it",
-            ),
+            Parameter::id("Id of the Thing, instead of one derived from the name of the server"),
+            Parameter::source("URL of the card in the body; relative endpoints in the card are resolved against it"),
         ],
         takes_components: false,
         tracking: Some(Tracking {
@@ -67,8 +65,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "mcp-server",
         summary: "Read a Thing as server.json or Server Card of an MCP server",
-        description: "What it was imported from, without secrets; of other descriptions one that is made of their \
-            forms with the subprotocol `mcp`.",
+        description: "The imported document, without secrets. For other descriptions, a document is generated from \
+            their forms with the subprotocol `mcp`.",
         media_types: &[
             ("application/json", None),
             ("application/mcp-server-card+json", Some(DocumentKind::ServerCard.name())),

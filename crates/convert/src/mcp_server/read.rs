@@ -76,7 +76,8 @@ impl Server {
                 }
             }
             findings.add(&Path::ROOT, "registry-answer", || {
-                "the answer of a registry: the server in it is read, and what other warnings point into".into()
+                "the response of a registry; the server in it is read, and other warnings refer to locations in it"
+                    .into()
             });
         }
         read_older_members(&mut members, &mut findings);
@@ -219,7 +220,7 @@ fn check(members: &Object, findings: &mut Findings) {
         && dated.starts_with(|first: char| first.is_ascii_digit())
         && dated != "2025-12-11"
     {
-        warn("$schema", "schema-version", format!("written for the schema of {dated}, read as that of 2025-12-11"));
+        warn("$schema", "schema-version", format!("written for the schema of {dated}, but read as that of 2025-12-11"));
     }
     let name = text("name");
     let is_part = |part: &str, more: &[u8]| {
@@ -230,26 +231,26 @@ fn check(members: &Object, findings: &mut Findings) {
     }
     let length = text("description").chars().count();
     if length > 100 {
-        warn("description", "description-length", format!("{length} characters, but registries take 100 at most"));
+        warn("description", "description-length", format!("{length} characters, but registries accept at most 100"));
     }
     let version = text("version");
     if is_range(version) {
-        warn("version", "version", format!("{version:?} is not the version of one server, but a range"));
+        warn("version", "version", format!("{version:?} is a range, not the version of one server"));
     }
     let list = Path::ROOT.member("packages");
     for (index, package) in objects(members, "packages").enumerate() {
         if let Some(version) = input::text(package, "version").filter(|version| is_range(version)) {
-            let message = || format!("{version:?} is not the version of one package, but a range");
+            let message = || format!("{version:?} is a range, not the version of one package");
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }
     if let Some(status) = envelope::status(members) {
-        findings.add(&Path::ROOT.member("_meta"), "server-status", || format!("the registry says that it is {status}"));
+        findings.add(&Path::ROOT.member("_meta"), "server-status", || format!("the registry marks it as {status}"));
     }
     let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     if !lists_any("remotes") && !lists_any("packages") {
         findings.add(&Path::ROOT, "no-endpoint", || {
-            "nothing says where this is called or how it is run: add `remotes` or `packages`".to_owned()
+            "there is neither an address to call it at nor a way to run it; add `remotes` or `packages`".to_owned()
         });
     }
 }

@@ -62,17 +62,15 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                 let transport = McpTransport::parse(written);
                 if transport.is_none() {
                     findings.add(&path.member("type"), "transport-unknown", || {
-                        format!(
-                            "{written:?} is a transport that nothing here calls; others are streamable-http and sse"
-                        )
+                        format!("the transport {written:?} is not supported; use streamable-http or sse")
                     });
                 }
                 let variable = origin_variable(url).filter(|name| !has_default(remote, name));
                 if let Some(name) = variable {
                     findings.add(&path.member("url"), "open-host", || {
                         format!(
-                            "the variable {name:?} decides which server is called and has no default: whoever calls a tool \
-                             gives it (`agentdex call --variable {name}=URL`)"
+                            "the variable {name:?} selects the server, but has no default; callers of a tool must \
+                             supply it (`agentdex call --variable {name}=URL`)"
                         )
                     });
                 }
@@ -82,7 +80,7 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                 remotes.push(Remote::of(remote, url, transport, asked, &mut definitions, &mut variables));
             }
             None => findings.add(&path.member("url"), "url-broken", || {
-                "it is not an http or https URL with a host: there is no form for it".into()
+                "not an http or https URL with a host; it gets no form".into()
             }),
         }
     }

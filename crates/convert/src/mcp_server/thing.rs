@@ -99,7 +99,7 @@ fn add_links(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings)
         if is_web(url) {
             thing.link("service-doc", url, None);
         } else {
-            let message = || "it is not an http or https URL: there is no link to it".into();
+            let message = || "not an http or https URL; it gets no link".into();
             findings.add(&Path::ROOT.member("websiteUrl"), "url-broken", message);
         }
     }

@@ -51,7 +51,8 @@ pub(super) fn tools<'s>(server: &'s Object, findings: &mut Findings) -> Vec<Tool
         }
     }
     if tools.len() > MAX_AFFORDANCES {
-        let message = || format!("{} tools; only the first {MAX_AFFORDANCES} are in the description", tools.len());
+        let message =
+            || format!("{} tools; the Thing Description contains only the first {MAX_AFFORDANCES}", tools.len());
         findings.add(&own, "too-many-tools", message);
         tools.truncate(MAX_AFFORDANCES);
     }
@@ -68,9 +69,9 @@ fn add_tools<'s>(
     let listed = owner.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate();
     for (index, members) in listed.filter_map(|(index, tool)| Some((index, tool.as_object()?))) {
         match text(members, "name") {
-            None => findings.add(&list.index(index), "tool-name", || "the tool has no name and is left out".into()),
+            None => findings.add(&list.index(index), "tool-name", || "the tool has no name, and is left out".into()),
             Some(name) if !known.insert(name) => {
-                let message = || format!("several tools have the name {name:?}; the first is the action");
+                let message = || format!("several tools have the name {name:?}; the first becomes the action");
                 findings.add(&list.index(index), "tool-repeated", message);
             }
             Some(name) => tools.push(Tool { name, members }),
@@ -85,7 +86,10 @@ impl Tool<'_> {
         if schemas.take_cut() {
             let message = || {
                 let name = self.name;
-                format!("a schema of {name:?} contains itself, or is too deep or large: data is described up to there")
+                format!(
+                    "a schema of {name:?} is recursive, too deep, or too large; the description of the data is \
+                    truncated"
+                )
             };
             findings.add(&Path::ROOT.member("tools"), "schema-cut", message);
         }
@@ -127,7 +131,7 @@ pub(super) fn data_schemas() -> DataSchemas {
 pub(super) fn any_tool(remotes: &[Remote]) -> Object {
     let mut action = Object::new();
     action.insert("title".to_owned(), "Call one of its tools".into());
-    let name = json!({"type": "string", "description": "Which tool; `tools/list` tells which there are"});
+    let name = json!({"type": "string", "description": "Name of the tool; `tools/list` lists the tools"});
     let input = json!({
         "type": "object", "required": ["name"], "properties": {"name": name, "arguments": {"type": "object"}},
     });
@@ -219,7 +223,7 @@ fn of_action(name: &str, action: &Object, findings: &mut Findings) -> Value {
     match action.get("output").map(json_schema) {
         Some(output) if is_of_object(&output) => put("outputSchema", output),
         Some(_) => {
-            let message = || format!("the output of {name:?} isn't an object, which is all that a tool describes");
+            let message = || format!("the output of {name:?} is not an object; an MCP tool can only describe objects");
             findings.add(&Path::ROOT.member("actions").member(name), "output-not-object", message);
         }
         None => {}

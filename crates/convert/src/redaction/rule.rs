@@ -28,12 +28,12 @@ impl Rule {
     /// Noun phrase for what the rule finds.
     pub(crate) fn noun(self) -> &'static str {
         match self {
-            Rule::Field => "a secret by the format's specification",
+            Rule::Field => "a value that the format's specification declares a secret",
             Rule::Setting => "a header or an environment variable that may be a credential",
             Rule::Value => "a key, a token, or a password",
             Rule::UserInfo => "the user and password in a URL",
-            Rule::Parameter => "the value of a parameter that by its name and its looks is a secret",
-            Rule::Name => "a value that by its name and its looks is a secret",
+            Rule::Parameter => "the value of a parameter that, judging by its name and its form, is a secret",
+            Rule::Name => "a value that, judging by its name and its form, is a secret",
             Rule::Prompt => "a prompt",
         }
     }
@@ -41,19 +41,17 @@ impl Rule {
     /// Returns the message of its warnings.
     pub(crate) fn message(self) -> &'static str {
         match self {
-            Rule::Field => "the value was hidden: the format's specification says that this field is a secret",
+            Rule::Field => "the value was hidden: the format's specification declares this field a secret",
             Rule::Setting => {
-                "the value was hidden: a header or an environment variable is taken for a credential unless its name and its \
-                 looks say otherwise"
+                "the value was hidden: headers and environment variables are treated as credentials unless their \
+                 name and form show otherwise"
             }
-            Rule::Value => "a credential in the text was hidden; it should be replaced, since it was sent",
-            Rule::UserInfo => {
-                "the user and password in a URL were left out; they should be replaced, since they were sent"
-            }
+            Rule::Value => "a credential in the text was hidden; revoke it, since it was sent",
+            Rule::UserInfo => "the user and password in a URL were left out; revoke them, since they were sent",
             Rule::Parameter => {
-                "the value of a parameter in the text was hidden: by its name and its looks it is a secret"
+                "the value of a parameter in the text was hidden: judging by its name and its form, it is a secret"
             }
-            Rule::Name => "the value was hidden: by its name and its looks it is a secret",
+            Rule::Name => "the value was hidden: judging by its name and its form, it is a secret",
             Rule::Prompt => {
                 "the prompt is not stored, since it may be confidential; the parameter `publish_prompts` (`--publish-prompts`) \
                  stores it"

@@ -57,6 +57,6 @@ impl FromStr for Algorithm {
         }
         let known = || Algorithm::ALL.map(Algorithm::name).join(", ");
         let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
-        found.ok_or_else(|| format!("the algorithm {name:?} is refused; accepted are {}", known()))
+        found.ok_or_else(|| format!("the algorithm {name:?} is not accepted; accepted algorithms are {}", known()))
     }
 }

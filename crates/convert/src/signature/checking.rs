@@ -81,12 +81,14 @@ impl<'c> Checking<'c> {
 /// Why readers of the card may see another one than was signed.
 fn ambiguity(card: &Document) -> Option<String> {
     if let Some(pointer) = card.repeated_members().first() {
-        return Some(format!("the member {pointer} is repeated, so that readers may see different cards"));
+        return Some(format!("the member {pointer} is repeated, so different readers may see different cards"));
     }
     let members = card.value().as_object()?;
     let signed = members.iter().filter(|(name, _)| *name != "signatures");
     let rounded = signed.into_iter().find_map(|(name, value)| find_rounded(value, &Path::ROOT.member(name)));
-    rounded.map(|pointer| format!("the number {pointer} is beyond 2^53, where signatures don't tell one from the next"))
+    rounded.map(|pointer| {
+        format!("the number at {pointer} exceeds 2^53; signatures can't distinguish such numbers from their neighbors")
+    })
 }
 
 /// A JSON Pointer to an integer that canonical forms round.
@@ -119,13 +121,14 @@ impl Check<'_> {
         let invalid = |reason| Verification { status: Status::Invalid, reason: Some(reason), ..named.clone() };
         let known = keys.called(&entry.kid);
         if known.is_empty() {
-            return Verification { reason: Some(format!("no trusted key is called {:?}", entry.kid)), ..named };
+            return Verification { reason: Some(format!("no trusted key has the id {:?}", entry.kid)), ..named };
         }
         let fitting: Vec<_> = known.into_iter().filter(|trusted| trusted.key.fits(entry.algorithm)).collect();
         if fitting.is_empty() {
-            return invalid(format!("the trusted key {:?} is not one for {}", entry.kid, entry.alg));
+            return invalid(format!("the trusted key {:?} is not for the algorithm {}", entry.kid, entry.alg));
         }
-        let mut reason = format!("the signature by {:?} is not one of this card: one of them was changed", entry.kid);
+        let mut reason =
+            format!("the signature with the key {:?} doesn't match the card; one of them was changed", entry.kid);
         for form in Form::ALL {
             let Some(payload) = self.payloads.encoded(self.card, form) else { continue };
             let message = entry.signing_input(payload);
@@ -141,7 +144,7 @@ impl Check<'_> {
                     let trusted_by = Some(trusted.origin.to_string());
                     return Verification { status: Status::Valid, form: Some(form), trusted_by, ..named };
                 };
-                reason = format!("the signature doesn't cover {pointer}: empty as it is, anybody can have added it");
+                reason = format!("the signature doesn't cover {pointer}: it is empty, so anyone could have added it");
             }
         }
         invalid(reason)

@@ -55,7 +55,7 @@ impl Header {
         }
         // RFC 7515, section 4.1.11: extensions that must be understood, and none is.
         if header.value().get("crit").is_some() {
-            return Err(unreadable("the protected header has `crit`, and no extension is understood".into()));
+            return Err(unreadable("the protected header contains `crit`, but no extensions are supported".into()));
         }
         let alg = alg.clone().ok_or_else(|| unreadable("the protected header has no `alg`".into()))?;
         let algorithm = alg.parse::<Algorithm>().map_err(unreadable)?;

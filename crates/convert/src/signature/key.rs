@@ -44,7 +44,7 @@ impl PublicKey {
             return Err(Unusable::Wrong("is a shared secret; only public keys are trusted"));
         }
         if jwk.get("d").is_some() {
-            return Err(Unusable::Wrong("has its private part in it; take that out"));
+            return Err(Unusable::Wrong("contains its private part; remove it"));
         }
         let restriction = |name: &str| match jwk.get(name) {
             None => Ok(None),
@@ -62,7 +62,7 @@ impl PublicKey {
             return Err(Unusable::OtherPurpose(format!("its use is {purpose:?}, not \"sig\"")));
         }
         if !may_verify {
-            return Err(Unusable::OtherPurpose("its key_ops have no \"verify\"".to_owned()));
+            return Err(Unusable::OtherPurpose("its key_ops don't contain \"verify\"".to_owned()));
         }
         let material = match (text("kty"), text("crv")) {
             (Some("EC"), Some("P-256")) => Material::P256(point(jwk, 32)?),
@@ -71,7 +71,7 @@ impl PublicKey {
             (Some("RSA"), _) => rsa(jwk)?,
             (Some(kind), curve) => {
                 let kind = curve.map_or_else(|| kind.to_owned(), |curve| format!("{kind} {curve}"));
-                return Err(Unusable::OtherPurpose(format!("keys of the kind {kind:?} are not supported")));
+                return Err(Unusable::OtherPurpose(format!("keys of type {kind:?} are not supported")));
             }
             (None, _) => return Err(Unusable::Wrong("has no kty")),
         };
@@ -122,7 +122,7 @@ fn point(jwk: &Value, length: usize) -> Result<Vec<u8>, Unusable> {
 
 fn coordinate(jwk: &Value, name: &str, length: usize) -> Result<Vec<u8>, Unusable> {
     let bytes = octets(jwk, name).filter(|bytes| bytes.len() == length);
-    bytes.ok_or(Unusable::Wrong("has no coordinates of the length that its curve has"))
+    bytes.ok_or(Unusable::Wrong("has no coordinates of the length that its curve requires"))
 }
 
 fn rsa(jwk: &Value) -> Result<Material, Unusable> {
@@ -130,7 +130,7 @@ fn rsa(jwk: &Value) -> Result<Material, Unusable> {
     let (n, e): (Option<Vec<u8>>, Option<Vec<u8>>) = (number("n"), number("e"));
     match (n, e) {
         (Some(n), Some(e)) if RSA_BYTES.contains(&n.len()) && (1..=4).contains(&e.len()) => Ok(Material::Rsa { n, e }),
-        _ => Err(Unusable::Wrong("has no modulus of 2048 to 4096 bits with an exponent of at most 32")),
+        _ => Err(Unusable::Wrong("needs a modulus of 2048 to 4096 bits and an exponent of at most 32 bits")),
     }
 }
 

@@ -54,7 +54,7 @@ impl TrustedKeys {
             trusted = trusted.and(read.map_err(invalid)?);
         }
         if trusted.is_empty() {
-            let message = "the folder has no *.json or *.jwks file with public keys in it".into();
+            let message = "the folder contains no *.json or *.jwks file with public keys".into();
             return Err(Error::InvalidSetting { origin: path.display().to_string(), message });
         }
         Ok(trusted)
@@ -138,7 +138,7 @@ fn read_file(text: &[u8], file: &Path) -> std::result::Result<TrustedKeys, Strin
         }
     }
     if keys.is_empty() {
-        return Err("it has no public key of a kind that signatures are checked with (EC, RSA, Ed25519)".into());
+        return Err("it contains no public key of a supported type (EC, RSA, Ed25519)".into());
     }
     Ok(TrustedKeys { keys, passed_over })
 }
@@ -155,10 +155,10 @@ fn candidates(text: &[u8]) -> std::result::Result<Vec<(usize, Candidate)>, Strin
     let keys = match set.get("keys").and_then(Value::as_array) {
         Some(keys) => keys.as_slice(),
         None if set.get("kty").is_some() => std::slice::from_ref(set),
-        None => return Err("it is neither a JSON Web Key (with `kty`) nor a set of them (with `keys`)".into()),
+        None => return Err("it is neither a JSON Web Key (with `kty`) nor a JSON Web Key Set (with `keys`)".into()),
     };
     if keys.len() > MAX_KEYS {
-        return Err(format!("it has more than {MAX_KEYS} keys"));
+        return Err(format!("it contains more than {MAX_KEYS} keys"));
     }
     Ok(keys.iter().map(PublicKey::from_jwk).enumerate().collect())
 }

@@ -89,11 +89,11 @@ fn verified(token: &str, keys: &TrustedKeys) -> Result<Vec<u8>, TokenError> {
     }
     let parts: Vec<&str> = token.splitn(4, '.').collect();
     let [protected, payload, signature] = parts[..] else {
-        return Err(invalid("it is not a signed token, which has three parts with dots between them"));
+        return Err(invalid("not a signed token, which consists of three parts separated by dots"));
     };
     let header = Header::read(protected).map_err(|unreadable| invalid(unreadable.reason))?;
     if let Some(kind) = header.typ.as_deref().filter(|kind| !TYPES.contains(&kind.to_ascii_lowercase().as_str())) {
-        return Err(invalid(format!("it is of the type {kind:?}, and not an access token")));
+        return Err(invalid(format!("it has the type {kind:?}, and is not an access token")));
     }
     let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| invalid("it is not base64url"));
     let (decoded, signature) = (decode(payload)?, decode(signature)?);
@@ -104,7 +104,7 @@ fn verified(token: &str, keys: &TrustedKeys) -> Result<Vec<u8>, TokenError> {
     let signed = token.get(..protected.len() + 1 + payload.len()).unwrap_or_default().as_bytes();
     match candidates.iter().take(MAX_KEYS).any(|key| key.verifies(header.algorithm, signed, &signature)) {
         true => Ok(decoded),
-        false => Err(invalid("its signature is not that of its issuer")),
+        false => Err(invalid("its signature doesn't match any key of its issuer")),
     }
 }
 
@@ -134,17 +134,17 @@ fn check(claims: &Map<String, Value>, rules: TokenRules<'_>, now: Timestamp) -> 
         }
         Some(other) => Err(format!("its {name} is not a number: {}", shown(Some(other)))),
     };
-    let expires = moment("exp")?.ok_or("it has no exp, and would be valid for ever")?;
+    let expires = moment("exp")?.ok_or("it has no exp, so it would never expire")?;
     let ends = Timestamp(expires.saturating_add(LEEWAY).min(Timestamp::MAX.0));
     if ends <= now {
-        return Err(format!("it has expired at {}", Timestamp(expires)));
+        return Err(format!("it expired at {}", Timestamp(expires)));
     }
     if let Some(begins) = moment("nbf")?.filter(|begins| begins.saturating_sub(LEEWAY) > now.0) {
-        return Err(format!("it is valid from {} on", Timestamp(begins)));
+        return Err(format!("it is not valid before {}", Timestamp(begins)));
     }
     if claims.get("cnf").is_some() {
         // RFC 7800: a bearer of it alone proves nothing.
-        return Err("it is bound to a key (cnf), which can't be checked here".into());
+        return Err("it is bound to a key (cnf), which this registry can't check".into());
     }
     Ok(ends)
 }
@@ -279,10 +279,10 @@ mod tests {
         for audience in [json!("other"), json!(["other"]), json!([]), json!(null), json!({"agentdex": 1})] {
             assert!(refusal(json!({"aud": audience})).contains("its audience is"));
         }
-        assert!(refusal(json!({"exp": 1_699_999_940})).contains("it has expired at 2023-11-14T22:12:20"));
+        assert!(refusal(json!({"exp": 1_699_999_940})).contains("it expired at 2023-11-14T22:12:20"));
         assert!(refusal(json!({"exp": "tomorrow"})).contains("not a number"));
         assert!(refusal(json!({"exp": null})).contains("not a number"));
-        assert!(refusal(json!({"nbf": 1_700_000_061})).contains("it is valid from"));
+        assert!(refusal(json!({"nbf": 1_700_000_061})).contains("it is not valid before"));
         assert!(refusal(json!({"cnf": {"jkt": "x"}})).contains("bound to a key"));
         assert!(issuer.refusal(json!({"alg": "EdDSA", "kid": "ed", "typ": "logout+jwt"}), json!({})).contains("type"));
         let leeway = claims()

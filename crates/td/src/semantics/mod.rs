@@ -50,7 +50,7 @@ pub(super) fn check(thing: &Value, duplicates: &[String], report: &mut Report) {
         return;
     };
     report.violations.extend(duplicates.iter().map(|pointer| {
-        let message = "the name is there more than once in its object; keep one of the members";
+        let message = "the member name is repeated; keep one of the members";
         Violation::new(pointer.clone(), "duplicate-member", message)
     }));
     let mut walk = Walk { thing: members, translations: None, report };

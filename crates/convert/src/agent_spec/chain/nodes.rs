@@ -64,7 +64,7 @@ impl Maker<'_, '_> {
             (kind @ ("MapNode" | "ParallelMapNode"), Some(flow), _) => {
                 let over = self.iterated(parts, node);
                 if over.is_empty() {
-                    self.refuse(node, "none of the outputs that lead to its inputs is a list".into());
+                    self.refuse(node, "none of its inputs receives a list to iterate over".into());
                 }
                 let parallel = if kind == "MapNode" { 1 } else { PARALLEL };
                 let reduce = graph.field(node, "reducers").filter(|reducers| reducers.is_object()).cloned();
@@ -85,7 +85,7 @@ impl Maker<'_, '_> {
                 with_action(json!({"agent": id, "input": defaults, "request": prompt, "outputs": own_outputs}), action)
             }
             _ => {
-                self.refuse(node, "agentdex doesn't know this type of node".into());
+                self.refuse(node, "agentdex doesn't support this type of node".into());
                 json!({"answer": {}})
             }
         };

@@ -28,7 +28,7 @@ impl Maker<'_, '_> {
                 members.extend(variables);
                 Ok(Value::Object(members))
             }
-            Some(_) => Err("its data are not an object, and its URL has inputs in it".into()),
+            Some(_) => Err("its URL contains inputs, but its data is not an object".into()),
         }
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn template(value: &Value) -> Result<Value, String> {
         Value::Array(items) => items.iter().map(template).collect::<Result<_, _>>()?,
         Value::Object(members) => {
             if let Some(name) = members.keys().find(|name| names(name).next().is_some()) {
-                return Err(format!("the name of its member {name:?} is made of an input"));
+                return Err(format!("the member name {name:?} contains a placeholder"));
             }
             let members = members.iter().map(|(name, member)| Ok((name.clone(), template(member)?)));
             Value::Object(members.collect::<Result<_, String>>()?)
@@ -66,7 +66,7 @@ pub(super) fn text_template(text: &str) -> Result<String, String> {
         match piece {
             Piece::Name(name) => written.push_str(&format!("{{{{given.{name}}}}}")),
             Piece::Literal(literal) if literal.contains("{{") => {
-                return Err(format!("{literal:?} has `{{{{` in it, which is not a placeholder"));
+                return Err(format!("{literal:?} contains `{{{{` that doesn't start a placeholder"));
             }
             Piece::Literal(literal) => written.push_str(literal),
         }

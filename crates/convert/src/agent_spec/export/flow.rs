@@ -86,7 +86,10 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
             let ends = source
                 .and_then(|source| Some((source, title(&source.outputs, link.from)?, title(&target.inputs, link.to)?)));
             let Some((source, from, to)) = ends else {
-                return Err(refusal(format!("there is no {:?} to go into {:?}", link.from, link.to)));
+                return Err(refusal(format!(
+                    "a link needs the output {:?} and the input {:?}, and one of them doesn't exist",
+                    link.from, link.to
+                )));
             };
             edges.push(json!({
                 "component_type": "DataFlowEdge", "id": format!("{id}#data-{}", edges.len() + 1),

@@ -41,9 +41,7 @@ impl<'d> Reader<'d, '_> {
         }
         if members.contains_key(REFERENCE) {
             if self.depth >= MAX_DEPTH {
-                self.error(at, "nested-too-deep", || {
-                    format!("references follow each other over more than {MAX_DEPTH} steps")
-                });
+                self.error(at, "nested-too-deep", || format!("a chain of references exceeds {MAX_DEPTH} steps"));
                 return Resolved::Nothing;
             }
             self.depth += 1;
@@ -62,9 +60,7 @@ impl<'d> Reader<'d, '_> {
     /// Reads a component whose type follows from where it is.
     fn read_as(&mut self, class: Class, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Option<Key> {
         if self.depth >= MAX_DEPTH {
-            self.error(at, "nested-too-deep", || {
-                format!("components are within each other over more than {MAX_DEPTH} steps")
-            });
+            self.error(at, "nested-too-deep", || format!("components are nested more than {MAX_DEPTH} levels deep"));
             return None;
         }
         self.depth += 1;
@@ -73,7 +69,7 @@ impl<'d> Reader<'d, '_> {
             Class::Known(known) => self.read_fields(known, members, at),
             Class::Plugin => self.warning(at, "plugin-component", || {
                 let name = text_member(members, "component_plugin_name").unwrap_or_default();
-                format!("the component comes from the plugin `{name}` and isn't checked")
+                format!("the component belongs to the plugin `{name}`, and is not checked")
             }),
         }
         self.depth -= 1;
@@ -91,7 +87,7 @@ impl<'d> Reader<'d, '_> {
         let Some(name) = members.get("component_type") else {
             self.error(at, "missing-component-type", || {
                 let hint = if members.get("type").is_some_and(Value::is_string) { ", not `type`" } else { "" };
-                format!("a component says what it is in `component_type`{hint}")
+                format!("a component must declare its type in `component_type`{hint}")
             });
             return None;
         };
@@ -103,7 +99,7 @@ impl<'d> Reader<'d, '_> {
         match ComponentType::find(name) {
             Some(known) if known.is_abstract => {
                 self.error(&at, "abstract-component-type", || {
-                    format!("`{name}` is a family of components; name the type of this one")
+                    format!("`{name}` is an abstract type; name a concrete type")
                 });
                 None
             }
@@ -113,9 +109,9 @@ impl<'d> Reader<'d, '_> {
             }
             None => {
                 self.error(&at, "unknown-component-type", || match ComponentType::find_alike(name) {
-                    Some(alike) => format!("there is no component type `{name}`, but there is `{}`", alike.name),
+                    Some(alike) => format!("unknown component type `{name}`; did you mean `{}`?", alike.name),
                     None => format!(
-                        "there is no component type `{name}`; a plugin's component has a `component_plugin_name`"
+                        "unknown component type `{name}`; a component of a plugin needs a `component_plugin_name`"
                     ),
                 });
                 None
@@ -128,7 +124,7 @@ impl<'d> Reader<'d, '_> {
         let Some(extended) = ComponentType::extended_by(name) else { return Class::Plugin };
         self.warning(at, "plugin-component", || {
             let plugin = text_member(members, "component_plugin_name").unwrap_or_default();
-            format!("`{name}` comes from the plugin `{plugin}` and is read as the `{}` that it extends", extended.name)
+            format!("`{name}` belongs to the plugin `{plugin}`, and is read as the `{}` that it extends", extended.name)
         });
         Class::Known(extended)
     }
@@ -177,7 +173,7 @@ impl<'d> Reader<'d, '_> {
         let needed = self.graph.version.max(first.unwrap_or(known.since));
         if let Some(last) = last.filter(|last| *last < needed) {
             self.error(&at.member("max_agentspec_version"), "version-too-high", || {
-                format!("{} says it ended with {last}, but {needed} is needed", known.name)
+                format!("{} declares {last} as its highest version, but version {needed} is needed", known.name)
             });
         }
         first
@@ -191,12 +187,12 @@ impl<'d> Reader<'d, '_> {
         if VERSION_MEMBERS.contains(&name) {
             if !self.is_document(at) {
                 self.warning(&at.member(name), "nested-version", || {
-                    format!("only `{name}` at the top of the configuration counts")
+                    format!("ignored: `{name}` only has a meaning at the top level of the configuration")
                 });
             }
         } else if !STRUCTURE.contains(&name) {
             self.warning(&at.member(name), "unknown-field", || {
-                format!("{} has no field `{name}`; it is kept as it is", known.name)
+                format!("{} has no field `{name}`; it is kept unchanged", known.name)
             });
         }
     }
@@ -251,7 +247,9 @@ impl<'d> Reader<'d, '_> {
         at: &At<'_, 'd>,
     ) {
         let Some(pair) = item.as_array().filter(|pair| pair.len() == 2) else {
-            self.error(at, "wrong-type", || format!("`{}` lists pairs: each is a list of two components", field.name));
+            self.error(at, "wrong-type", || {
+                format!("`{}` must contain pairs, which are lists of two components", field.name)
+            });
             return;
         };
         let before = self.parts.len();
@@ -274,7 +272,7 @@ impl<'d> Reader<'d, '_> {
     ) {
         let Value::Object(members) = value else {
             self.error(at, "wrong-type", || {
-                format!("`{}` takes a component ({family}), not {}", field.name, kind_of(value))
+                format!("`{}` must be a component ({family}), not {}", field.name, kind_of(value))
             });
             return;
         };
@@ -293,12 +291,14 @@ impl<'d> Reader<'d, '_> {
             }
             Resolved::Component(key) => {
                 let found = self.graph.type_name(key);
-                self.error(at, "wrong-component-type", || format!("`{}` takes a {family}, no {found}", field.name));
+                self.error(at, "wrong-component-type", || {
+                    format!("`{}` must be a {family}, not a {found}", field.name)
+                });
             }
             Resolved::Plain(Value::String(_)) if matches!(field.kind(self.profile), Kind::PartsOrTexts(_)) => {}
             Resolved::Plain(plain) => {
                 self.error(at, "wrong-component-type", || {
-                    format!("`{}` takes a {family}, but this refers to {}", field.name, kind_of(plain))
+                    format!("`{}` must be a {family}, but this refers to {}", field.name, kind_of(plain))
                 });
             }
             Resolved::Withheld => self.hold_back(field),
@@ -316,7 +316,7 @@ impl<'d> Reader<'d, '_> {
         let is_plain = members.keys().all(|name| known.position(name).is_some())
             && property_members.all(|name| PLAIN_PROPERTY.contains(&name.as_str()));
         if !is_plain {
-            self.error(at, "missing-component-type", || "a component says what it is in `component_type`");
+            self.error(at, "missing-component-type", || "a component must declare its type in `component_type`");
         }
         self.read_as(Class::Known(known), members, at).map_or(Resolved::Nothing, Resolved::Component)
     }
@@ -326,9 +326,7 @@ impl<'d> Reader<'d, '_> {
         let version = self.graph.component(key).version;
         if self.profile == Profile::Sdk && self.graph.version < version {
             let name = self.graph.type_name(key);
-            self.check_version(version, at, || {
-                format!("the {name} that was handed over is read as something that came")
-            });
+            self.check_version(version, at, || format!("the supplied {name} has a feature that was introduced"));
         }
     }
 
@@ -340,7 +338,7 @@ impl<'d> Reader<'d, '_> {
             Resolved::Component(key) => {
                 let found = self.graph.type_name(key);
                 self.error(at, "wrong-component-type", || {
-                    format!("`{}` takes a plain value, no component ({found})", field.name)
+                    format!("`{}` must be a plain value, not a component ({found})", field.name)
                 });
                 None
             }
@@ -384,7 +382,7 @@ impl<'d> Reader<'d, '_> {
             let first = self.graph.pointer(first);
             self.error(&at.member("id"), "duplicate-id", || {
                 format!(
-                    "the component at {first:?} has the id {id:?} already; define it once under `{DEFINITIONS}` and \
+                    "the component at {first:?} already has the id {id:?}; define it once under `{DEFINITIONS}`, and \
                      refer to it"
                 )
             });

@@ -27,7 +27,7 @@ impl<'d> Reader<'d, '_> {
             // A value that is handed to the SDK goes before one of the same id in the document.
             if self.profile == Profile::Spec || !earlier.is_beside {
                 let first = self.graph.places.spot_of(earlier.place).pointer;
-                self.error(at, "duplicate-reference", || format!("`{id}` is defined at {first:?} already"));
+                self.error(at, "duplicate-reference", || format!("`{id}` is already defined at {first:?}"));
             }
             return;
         }
@@ -46,7 +46,7 @@ impl<'d> Reader<'d, '_> {
     ) -> Resolved<'d> {
         let Some(id) = text_member(reference, REFERENCE) else { return Resolved::Nothing };
         if self.profile == Profile::Spec && reference.keys().any(|name| !MAY_STAND_BESIDE.contains(&name.as_str())) {
-            self.warning(at, "reference-members", || format!("members beside `{REFERENCE}` mean nothing"));
+            self.warning(at, "reference-members", || format!("members besides `{REFERENCE}` are ignored"));
         }
         let Some(definition) = self.graph.definitions.get(id) else {
             return self.follow_nowhere(value, id, at);
@@ -54,7 +54,7 @@ impl<'d> Reader<'d, '_> {
         match definition.state {
             State::Read(resolved) => resolved,
             State::Reading => {
-                self.error(at, "circular-reference", || format!("`{id}` is part of itself"));
+                self.error(at, "circular-reference", || format!("`{id}` contains itself"));
                 Resolved::Nothing
             }
             State::Unread => self.read_definition(id),
@@ -97,7 +97,7 @@ impl<'d> Reader<'d, '_> {
             && own != id
         {
             self.error(&at.member("id"), "reference-id-differs", || {
-                format!("the component has the id {own:?}, but is defined as `{id}`; references go by the latter")
+                format!("the component has the id {own:?}, but is defined as `{id}`; references must use the latter")
             });
         }
         resolved
@@ -105,7 +105,7 @@ impl<'d> Reader<'d, '_> {
 
     fn read_plain(&mut self, value: &'d Value, at: &At<'_, 'd>) -> Resolved<'d> {
         if self.profile == Profile::Sdk {
-            self.error(at, "plain-reference", || "the SDK reads components only from here, no plain values");
+            self.error(at, "plain-reference", || "the SDK accepts only components here, not plain values");
             return Resolved::Nothing;
         }
         Resolved::Plain(value)
@@ -121,8 +121,8 @@ impl<'d> Reader<'d, '_> {
         if !may && !std::mem::replace(&mut self.is_exhausted, true) {
             self.error(at, "too-many-repetitions", || {
                 format!(
-                    "references repeat more than {MAX_REPEATED_VALUES} values (a text is one for each \
-                     {BYTES_OF_A_VALUE} bytes); use components for what is large and used often"
+                    "references repeat more than {MAX_REPEATED_VALUES} values (a string counts once per \
+                     {BYTES_OF_A_VALUE} bytes); use components for large values that are used often"
                 )
             });
         }

@@ -77,7 +77,7 @@ impl<'d> Reader<'d, '_> {
             if record.fields.iter().all(|field| field.name != name) {
                 if !record.is_open {
                     self.warning(&at.member(name), "unknown-field", || {
-                        format!("{} have no `{name}`; it is kept as it is", record.name)
+                        format!("{} have no `{name}`; it is kept unchanged", record.name)
                     });
                 } else if let Some(reference) = as_reference(value) {
                     self.follow(value, reference, &at.member(name));
@@ -113,7 +113,9 @@ impl<'d> Reader<'d, '_> {
     ) {
         for (since, trigger) in field.since {
             if self.graph.version < *since && self.triggers(*trigger, value) {
-                self.check_version(*since, at, || format!("`{}` of {known}, used like this, came", field.name));
+                self.check_version(*since, at, || {
+                    format!("`{}` of {known}, used like this, was introduced", field.name)
+                });
             }
         }
     }
@@ -136,7 +138,7 @@ impl<'d> Reader<'d, '_> {
         let version = self.graph.version;
         if version < since {
             self.error(at, "version-too-low", || {
-                format!("{} with {since}, but the configuration is written for {version}", what())
+                format!("{} in version {since}, but the configuration declares version {version}", what())
             });
         }
     }
@@ -165,9 +167,9 @@ impl fmt::Display for Misfit {
             Misfit::Type(expected) => write!(f, "takes {expected}"),
             Misfit::Choice([only]) => write!(f, "can only be `{only}`"),
             Misfit::Choice(choices) => write!(f, "must be one of `{}`", choices.join("`, `")),
-            Misfit::Bound(Bound::Positive) => f.write_str("must be more than 0"),
+            Misfit::Bound(Bound::Positive) => f.write_str("must be greater than 0"),
             Misfit::Bound(_) => f.write_str("must be 0 or more"),
-            Misfit::Empty => f.write_str("must be some text"),
+            Misfit::Empty => f.write_str("must not be empty"),
         }
     }
 }

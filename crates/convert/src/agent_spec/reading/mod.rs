@@ -60,7 +60,7 @@ impl<'d> Reader<'d, '_> {
                 spot.pointer.push_str(pointer);
                 spot
             };
-            let message = || "the name is there more than once in its object; keep one of the members";
+            let message = || "the member name is repeated; keep one of the members";
             match self.profile {
                 Profile::Spec => self.findings.error(spot, "duplicate-member", message),
                 Profile::Sdk => self.findings.warning(spot, "duplicate-member", message),
@@ -70,13 +70,16 @@ impl<'d> Reader<'d, '_> {
 
     fn read_main(&mut self, document: &'d Value, at: &At<'_, 'd>) {
         let Value::Object(members) = document else {
-            self.error(at, "no-root", || "a configuration is an object with a `component_type`");
+            self.error(at, "no-root", || "a configuration must be an object with a `component_type`");
             return;
         };
         self.graph.version = self.document_version(members, at);
         if members.keys().all(|name| name == DEFINITIONS) {
             self.error(at, "no-root", || {
-                format!("there is only `{DEFINITIONS}`: give this as a document of components beside the main one")
+                format!(
+                    "the document only contains `{DEFINITIONS}`; pass it as a component document, together with \
+                    the main document"
+                )
             });
             return;
         }
@@ -84,7 +87,11 @@ impl<'d> Reader<'d, '_> {
             Resolved::Component(key) => Some(key),
             Resolved::Nothing => None,
             Resolved::Plain(_) | Resolved::Withheld => {
-                self.error(at, "no-root", || "the configuration refers to a plain value instead of a component");
+                self.error(
+                    at,
+                    "no-root",
+                    || "the configuration is a reference to a plain value instead of a component",
+                );
                 None
             }
         };
@@ -95,13 +102,13 @@ impl<'d> Reader<'d, '_> {
         let definitions = document.get(DEFINITIONS).and_then(Value::as_object);
         let Some((document, definitions)) = document.as_object().zip(definitions) else {
             self.error(at, "no-definitions", || {
-                format!("a document of components is an object with `{DEFINITIONS}` and nothing else")
+                format!("a component document must be an object that contains only `{DEFINITIONS}`")
             });
             return;
         };
         for name in document.keys().filter(|name| *name != DEFINITIONS) {
             let at = at.member(name);
-            let message = || format!("a document of components has `{DEFINITIONS}` and nothing else");
+            let message = || format!("a component document can contain only `{DEFINITIONS}`");
             if self.profile == Profile::Sdk || name == "component_type" {
                 self.error(&at, "more-than-definitions", message);
             } else {
@@ -140,7 +147,7 @@ impl<'d> Reader<'d, '_> {
                     self.read_object(value, members, &at)
                 }
                 _ => {
-                    self.error(&at, "plain-reference", || "the SDK reads components only from here, no plain values");
+                    self.error(&at, "plain-reference", || "the SDK accepts only components here, not plain values");
                     Resolved::Nothing
                 }
             };

@@ -97,9 +97,7 @@ impl<'d> Reader<'d, '_> {
         for Use { id, place, value, may_be_withheld } in std::mem::take(&mut self.uses) {
             let at = At::Place(place);
             let Value::String(id) = id else {
-                self.error(&at, "malformed-reference", || {
-                    format!("`{REFERENCE}` must be the id of a component as a string")
-                });
+                self.error(&at, "malformed-reference", || format!("`{REFERENCE}` must be a component id, as a string"));
                 continue;
             };
             if let Some(definition) = self.graph.definitions.get_mut(id.as_str()) {
@@ -114,10 +112,7 @@ impl<'d> Reader<'d, '_> {
                 continue;
             }
             self.error(&at, "unresolved-reference", || {
-                format!(
-                    "nothing with the id `{id}` is defined; add it to `{DEFINITIONS}`, or give the document that \
-                     defines it"
-                )
+                format!("`{id}` is not defined; add it to `{DEFINITIONS}`, or pass the document that defines it")
             });
         }
     }

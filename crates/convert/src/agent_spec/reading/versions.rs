@@ -16,7 +16,7 @@ impl<'d> Reader<'d, '_> {
     pub(super) fn document_version(&mut self, members: &'d Map<String, Value>, at: &At<'_, 'd>) -> Version {
         let Some((name, value)) = VERSION_MEMBERS.iter().find_map(|name| members.get_key_value(*name)) else {
             self.warning(at, "missing-version", || {
-                format!("there is no `{}`; the configuration is read as {}", VERSION_MEMBERS[0], Version::NEWEST)
+                format!("`{}` is missing; the configuration is read as version {}", VERSION_MEMBERS[0], Version::NEWEST)
             });
             return Version::NEWEST;
         };
@@ -24,7 +24,7 @@ impl<'d> Reader<'d, '_> {
         let Some(version) = value.as_str().and_then(Version::parse) else {
             self.error(&at, "malformed-version", || {
                 let found = value.as_str().map_or(kind_of(value).to_owned(), |text| format!("{text:?}"));
-                format!("a version is a string like \"25.4.1\" (year, quarter, patch), not {found}")
+                format!("a version must be a string such as \"25.4.1\" (year, quarter, patch), not {found}")
             });
             return Version::NEWEST;
         };
@@ -37,7 +37,7 @@ impl<'d> Reader<'d, '_> {
             (true, Profile::Spec) if version.is_draft() => {
                 self.warning(at, "draft-version", || {
                     format!(
-                        "{version} is a draft of the first release; the configuration is read as {}",
+                        "{version} is a draft of the first release; the configuration is read as version {}",
                         Version::V25_4_1
                     )
                 });
@@ -47,7 +47,7 @@ impl<'d> Reader<'d, '_> {
             (false, Profile::Spec) if !version.is_draft() => {
                 self.warning(at, "unknown-version", || {
                     format!(
-                        "{version} isn't known here (the newest is {}); what it has changed isn't checked",
+                        "unknown version {version} (the newest known is {}); its changes are not checked",
                         Version::NEWEST
                     )
                 });

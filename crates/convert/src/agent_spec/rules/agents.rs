@@ -39,7 +39,7 @@ impl Rules<'_, '_> {
                     self.report(Demand::Text, "specialised-property-conflict", spot, || {
                         let (one, two) = (describe(&one), describe(&two));
                         format!(
-                            "{} is of type {one} in the agent, and {two} in its specialization",
+                            "{} has the type {one} in the agent, but {two} in its specialization",
                             quoted(&property.title)
                         )
                     });
@@ -57,7 +57,7 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "swarm-no-relationships",
                 || self.graph.at(key).member(field),
-                || "a swarm needs at least one relationship; what is alone is an agent",
+                || "a swarm needs at least one relationship; for a single agent, use an Agent",
             );
         }
         for (n, (caller, recipient)) in self.graph.pairs(key, field).enumerate() {
@@ -66,7 +66,7 @@ impl Rules<'_, '_> {
                     Demand::Nobody,
                     "swarm-self-relationship",
                     || self.graph.at_part(key, field, 2 * n),
-                    || "the relationship leads from an agent to itself",
+                    || "the relationship connects an agent to itself",
                 );
             }
         }
@@ -81,7 +81,7 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "manager-without-workers",
                 || self.graph.at(key).member(field),
-                || "a manager needs at least one worker; what is alone is an agent",
+                || "a manager needs at least one worker; for a single agent, use an Agent",
             );
         }
         let manager = self.graph.part(key, "group_manager");

@@ -50,7 +50,7 @@ impl<'d> Rules<'_, 'd> {
             if *count == 2 {
                 let demand = if is_start { Demand::Both } else { Demand::Text };
                 self.report(demand, "control-edge-repeated", spot, || {
-                    format!("there is another control edge from the branch {} of the same node", quoted(branch))
+                    format!("another control edge starts from the branch {} of the same node", quoted(branch))
                 });
             }
         }

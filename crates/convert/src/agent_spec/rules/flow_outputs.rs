@@ -51,7 +51,7 @@ impl<'d> Rules<'_, 'd> {
                         || {
                             let (here, there) = (describe(&output.schema()), describe(&first.schema()));
                             format!(
-                                "{} is of type {here} here, and {there} in another end node of the flow",
+                                "{} has the type {here} here, but {there} in another end node of the flow",
                                 quoted(&output.title)
                             )
                         },
@@ -68,13 +68,13 @@ impl<'d> Rules<'_, 'd> {
         let is_text = self.profile() == Profile::Spec;
         if given.len() < ends.len() && !output.has_default() {
             self.report(Demand::Both, "flow-output-without-default", spot, || {
-                format!("{} needs a default, because not every end node has it as an output", name())
+                format!("{} needs a default, because not every end node has this output", name())
             });
             return;
         }
         if given.is_empty() && is_text {
             self.report(Demand::Nobody, "flow-output-unknown", spot, || {
-                format!("no end node has an output {}, so that it is always the default", name())
+                format!("no end node has an output {}, so it always has the default value", name())
             });
         }
         for end in given {
@@ -86,7 +86,7 @@ impl<'d> Rules<'_, 'd> {
             if !fits {
                 self.report(Demand::Both, "flow-output-type", spot, || {
                     let (from, to) = (describe(&end.schema()), describe(&output.schema()));
-                    format!("{} is of type {from} in an end node, which doesn't fit {to}", name())
+                    format!("{} has the type {from} in an end node, which is incompatible with {to}", name())
                 });
                 return;
             }

@@ -74,19 +74,19 @@ impl<'r, 'd> Rules<'r, 'd> {
                 Demand::Both,
                 "flow-start-node",
                 spot,
-                || "the start node of the flow must be the StartNode that is among its `nodes`",
+                || "`start_node` must be the StartNode in the `nodes` of the flow",
             ),
             [] => self.report(
                 Demand::Both,
                 "flow-start-node",
                 spot,
-                || "there is no StartNode among the `nodes` of the flow; it needs one, its start node",
+                || "the `nodes` of the flow contain no StartNode; add its start node",
             ),
             [..] => {
                 let count = starts.len();
                 let spot = || self.graph.at(flow.flow).member("nodes");
                 self.report(Demand::Both, "flow-start-node", spot, || {
-                    format!("there are {count} StartNodes among the `nodes` of the flow; it needs exactly one")
+                    format!("the `nodes` of the flow contain {count} StartNodes; exactly one is needed")
                 });
             }
         }
@@ -126,7 +126,7 @@ impl<'r, 'd> Rules<'r, 'd> {
             // Of a StartNode that is listed twice that is reported already.
             if !known.insert(*node) && !self.graph.is_a(*node, "StartNode") {
                 let spot = || self.graph.at_part(flow.flow, "nodes", n);
-                self.report(Demand::Nobody, "flow-node-repeated", spot, || "the node is listed twice; once is enough");
+                self.report(Demand::Nobody, "flow-node-repeated", spot, || "the node is listed twice");
             }
         }
     }
@@ -147,7 +147,7 @@ impl<'r, 'd> Rules<'r, 'd> {
                 let spot = || self.graph.at_part(flow.flow, "nodes", n);
                 self.report(Demand::Text, "flow-node-unreachable", spot, || {
                     let name = self.graph.text(*node, "name").unwrap_or_default();
-                    format!("no control edges lead from the start node to {}", quoted(name))
+                    format!("no path of control edges leads from the start node to {}", quoted(name))
                 });
             }
         }

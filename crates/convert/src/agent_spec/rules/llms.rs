@@ -18,14 +18,15 @@ impl Rules<'_, '_> {
                 || graph.at(key).member(field),
                 || {
                     format!(
-                        "`{field}` isn't taken: the database calls the model with the credential of `credential_name`"
+                        "`{field}` is not accepted: the database calls the model with the credential named by \
+                         `credential_name`"
                     )
                 },
             );
         }
         let message = match (is_given("host"), is_given("credential_name")) {
             (true, true) => "only one of `host` and `credential_name` can be given",
-            (false, false) => "a `credential_name` is needed where no `host` is given",
+            (false, false) => "a `credential_name` is needed unless a `host` is given",
             (true, false) => match graph.text(key, "provider") {
                 None | Some("openai" | "ollama") => return,
                 Some(_) => "only the providers `openai` and `ollama` can have a `host`",

@@ -114,12 +114,10 @@ impl<'r, 'd> Rules<'r, 'd> {
             Ok(answer) => answer,
             Err(Refusal::TooComplex) => true,
             Err(Refusal::Unsupported) => {
-                self.report(
-                    Demand::Sdk,
-                    "schema-unsupported",
-                    spot,
-                    || "the SDK can't compare these schemas: it knows types, `anyOf`, `items` and `properties`",
-                );
+                self.report(Demand::Sdk, "schema-unsupported", spot, || {
+                    "the SDK can't compare these schemas; it only supports types, `anyOf`, `items`, and \
+                        `properties`"
+                });
                 true
             }
         }
@@ -147,7 +145,7 @@ impl<'r, 'd> Rules<'r, 'd> {
             self.findings.error(
                 root,
                 "too-complex",
-                || "comparing all schemas of the configuration would take too long; simpler or fewer ones are needed",
+                || "comparing all schemas of the configuration would take too long; use simpler or fewer schemas",
             );
         }
     }

@@ -38,13 +38,17 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "branches-repeated",
                 spot,
-                || "a branch is listed twice; each leads to one place",
+                || "a branch is listed twice; branches must be distinct",
             );
         }
         let Some(expected) = &branches.expected else { return };
         if distinct.len() != expected.len() || !expected.iter().all(|branch| distinct.contains(branch)) {
             self.report(Demand::Both, "branches-mismatch", spot, || {
-                format!("the branches of this {} are: {}", self.graph.type_name(key), listed(expected.iter().copied()))
+                format!(
+                    "the branches of this {} must be: {}",
+                    self.graph.type_name(key),
+                    listed(expected.iter().copied())
+                )
             });
         }
     }
@@ -68,7 +72,7 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "inputs-outputs-differ",
                 || self.graph.at(key).member("outputs"),
-                || format!("the inputs and outputs of a {kind} must be equal where both are given"),
+                || format!("the inputs and outputs of a {kind} must be equal if both are given"),
             );
         }
     }
@@ -93,7 +97,7 @@ impl Rules<'_, '_> {
             let schema = output.schema();
             if method.as_str().is_some_and(|method| method != "append") && !is_numeric(&schema) {
                 self.report(Demand::Text, "reducer-type", spot, || {
-                    format!("only integers and numbers can be reduced so, not {}; use `append`", describe(&schema))
+                    format!("this reducer only accepts integers and numbers, not {}; use `append`", describe(&schema))
                 });
             }
         }
@@ -105,20 +109,21 @@ impl Rules<'_, '_> {
         if self.inference.end_branches(subflow).binary_search(&CAUGHT_EXCEPTION).is_ok() {
             self.report(Demand::Both, "catch-branch-conflict", spot, || {
                 format!(
-                    "an end node of the subflow closes a branch `{CAUGHT_EXCEPTION}`, which is taken by the exception"
+                    "an end node of the subflow uses the branch name `{CAUGHT_EXCEPTION}`, which is reserved for \
+                     exceptions"
                 )
             });
         }
         if self.inference.port(subflow, Side::Outputs).find(EXCEPTION_INFO).is_some() {
             self.report(Demand::Both, "catch-output-conflict", spot, || {
-                format!("the subflow has an output `{EXCEPTION_INFO}`, which is taken by the exception")
+                format!("the subflow has an output `{EXCEPTION_INFO}`, which is reserved for exceptions")
             });
         }
         for (position, output) in self.inference.outputs(key).iter().enumerate() {
             if !output.has_default() {
                 let spot = || self.inference.spot(self.graph, key, Side::Outputs, position);
                 self.report(Demand::Both, "catch-output-without-default", spot, || {
-                    format!("the output {} needs a default: it is the value after an exception", quoted(&output.title))
+                    format!("the output {} needs a default, which is used after an exception", quoted(&output.title))
                 });
             }
         }
@@ -138,10 +143,10 @@ impl Rules<'_, '_> {
                 let name = quoted(&property.title);
                 match side {
                     Side::Inputs => self.report(Demand::Both, "parallel-input-conflict", spot, || {
-                        format!("two subflows have an input {name} of different types")
+                        format!("two subflows have an input {name}, but with different types")
                     }),
                     Side::Outputs => self.report(Demand::Both, "parallel-output-conflict", spot, || {
-                        format!("two subflows have an output {name}; its values would replace each other")
+                        format!("two subflows have an output {name}; one would overwrite the other")
                     }),
                 }
             }
@@ -161,7 +166,12 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "version-too-low",
                 || self.graph.at(key).member("outputs"),
-                || format!("structured generation came with {since}, but the configuration is written for {version}"),
+                || {
+                    format!(
+                        "structured generation was introduced in version {since}, but the configuration declares \
+                    version {version}"
+                    )
+                },
             );
         }
     }
@@ -184,7 +194,7 @@ impl Rules<'_, '_> {
                 Demand::Both,
                 "input-message-output",
                 spot,
-                || "the node has one output, a string: what the user wrote",
+                || "the node must have exactly one output, a string with the user's message",
             );
         }
     }

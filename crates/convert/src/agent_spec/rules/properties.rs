@@ -76,9 +76,8 @@ impl<'d> Rules<'_, 'd> {
         for (position, property) in list.as_slice().iter().enumerate() {
             if !known.insert(&*property.title) {
                 let spot = || self.inference.spot(self.graph, key, side, position);
-                let message = || {
-                    format!("there are two {} {}; titles are names, and differ", side.field(), quoted(&property.title))
-                };
+                let message =
+                    || format!("there are two {} {}; titles must be unique", side.field(), quoted(&property.title));
                 self.report(Demand::Both, "duplicate-title", spot, message);
             }
         }
@@ -98,7 +97,7 @@ impl<'d> Rules<'_, 'd> {
                     let (name, field) = (quoted(&wanted.title), side.field());
                     let origin = self.io(key).origin();
                     self.report(Demand::Both, "missing-property", spot, || {
-                        format!("{name} is missing in `{field}`: {origin} has it")
+                        format!("`{field}` lacks {name}, which {origin} has")
                     });
                 }
             }
@@ -136,7 +135,7 @@ impl<'d> Rules<'_, 'd> {
             let kind = property.as_given().and_then(|schema| schema.get("type")?.as_str());
             if let Some(kind @ ("array" | "object")) = kind {
                 self.report(Demand::Nobody, "placeholder-type", spot, || {
-                    format!("a placeholder for an {kind} is text in the end; runtimes needn't take one")
+                    format!("a placeholder is replaced with text, so runtimes may not accept an {kind} for it")
                 });
             }
         } else if !self.casts(wanted, property, spot)
@@ -148,7 +147,7 @@ impl<'d> Rules<'_, 'd> {
                 || self.inference.spot(self.graph, key, side, position),
                 || {
                     let (from, to) = (describe(&wanted.schema()), describe(&property.schema()));
-                    format!("{} is of type {from}, which can't be cast to {to}", quoted(&wanted.title))
+                    format!("{} has the type {from}, which can't be cast to {to}", quoted(&wanted.title))
                 },
             );
         }

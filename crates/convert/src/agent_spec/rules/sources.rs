@@ -84,14 +84,14 @@ impl<'r, 'd> Rules<'r, 'd> {
             self.report(Demand::Text, "input-without-source", spot, || {
                 let source = match sources {
                     Sources::Edges(_) => "data edge leads to",
-                    Sources::Names(_) => "output has the name of",
+                    Sources::Names(_) => "output has the same name as",
                 };
                 format!("no {source} the input {}, which has no default", quoted(title))
             });
         } else if has_source && !is_there {
             self.report(Demand::Text, "input-before-source", spot, || {
                 format!(
-                    "no node that gives the input {} its value can run before this one, and it has no default",
+                    "no node that provides the input {} can run before this one, and it has no default",
                     quoted(title)
                 )
             });

@@ -21,7 +21,7 @@ impl Rules<'_, '_> {
                 Demand::Text,
                 "mcp-tool-spec-outputs",
                 || self.graph.at(key).member("outputs"),
-                || "an MCPToolSpec has one output if any, a string",
+                || "an MCPToolSpec can have at most one output, which must be a string",
             );
         }
     }
@@ -39,11 +39,11 @@ impl Rules<'_, '_> {
             let spot = || self.graph.at(key).member("sensitive_headers").member(name);
             if plain.contains_key(name) {
                 self.report(Demand::Both, "headers-overlap", spot, || {
-                    format!("{} is among the plain `headers` too", quoted(name))
+                    format!("{} is also among the plain `headers`", quoted(name))
                 });
             } else if lower_case.contains(&name.to_ascii_lowercase()) {
                 self.report(Demand::Nobody, "headers-overlap", spot, || {
-                    format!("{} is among the plain `headers` too, in other letter case", quoted(name))
+                    format!("{} is also among the plain `headers`, in a different case", quoted(name))
                 });
             }
         }

@@ -40,11 +40,13 @@ impl Rules<'_, '_> {
         let (messages, characters) = (threshold("max_num_messages", Some(50.0)), threshold("max_num_characters", None));
         let message = match (messages, characters) {
             (Some(_), Some(_)) => {
-                "only one of `max_num_messages` (50 unless it is null) and `max_num_characters` can be given"
+                "only one of `max_num_messages` and `max_num_characters` can be given; the former is 50 unless it is \
+                 null"
             }
-            (None, None) => "one of `max_num_messages` and `max_num_characters` is needed",
+            (None, None) => "either `max_num_messages` or `max_num_characters` is needed",
             (Some(most), None) if threshold("min_num_messages", Some(10.0)).is_some_and(|least| most <= least) => {
-                "`max_num_messages` must be more than `min_num_messages`, which are left unsummarized"
+                "`max_num_messages` must be greater than `min_num_messages`, the number of messages that are not \
+                 summarized"
             }
             _ => return,
         };

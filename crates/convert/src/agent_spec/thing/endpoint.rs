@@ -223,16 +223,15 @@ impl Base {
     /// What is wrong with it; nothing of it is quoted, since it may hold a secret.
     pub(in super::super) fn parse(base: &str) -> Result<Base, &'static str> {
         let filled = filled(base, "a", "a");
-        let endpoint =
-            Endpoint::of_url(&filled).ok_or("it isn't an absolute URL, such as https://host/agents/weather")?;
+        let endpoint = Endpoint::of_url(&filled).ok_or("not an absolute URL, such as https://host/agents/weather")?;
         let is_http = ["http://", "https://"]
             .iter()
             .any(|scheme| endpoint.href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
         match () {
             () if !is_http => Err("its scheme is neither http nor https"),
-            () if endpoint.credentials != Credentials::default() => Err("it has credentials in it"),
+            () if endpoint.credentials != Credentials::default() => Err("it contains credentials"),
             () if endpoint.href.contains(['?', '#']) => Err("it has a query or a fragment"),
-            () if filled.contains(['{', '}']) => Err("{id} and {name} alone can be filled in"),
+            () if filled.contains(['{', '}']) => Err("only {id} and {name} can be replaced"),
             () => Ok(Base(base.to_owned())),
         }
     }

@@ -180,21 +180,20 @@ impl<'d> Mapper<'_, 'd> {
         let Some(Target::Own(endpoint)) = target.filter(|_| self.call(key) == Call::Request) else { return };
         for (name, _) in self.all_headers(key).filter(|(_, value)| text_of(value).is_none() && !value.is_null()) {
             let spot = || self.graph.at(key).member("headers").member(name);
-            let message = "the header is not sent: its value is neither a text nor a number";
+            let message = "the header is not sent: its value is neither a string nor a number";
             findings.warning(spot, "header-not-sent", || message);
         }
         let parameters = self.field(key, "query_params").and_then(Value::as_object).into_iter().flatten();
         for (name, _) in parameters.filter(|(_, value)| !is_sent(value) && !is_hidden(value)) {
             let spot = || self.graph.at(key).member("query_params").member(name);
-            let message = "the parameter is not sent: its value is neither a text nor a number, nor a list of these";
+            let message = "the parameter is not sent: its value is not a string, a number, or a list of these";
             findings.warning(spot, "parameter-not-sent", || message);
         }
         if let Some(name) = origin_variable(&endpoint.href) {
             let spot = || self.graph.at(key).member("url");
             let message = || {
                 format!(
-                    "the tool can't be called: the input {name:?} would decide which server gets the request; write the \
-                     host into the URL"
+                    "the tool can't be called: the input {name:?} would select the server; write the host into the URL"
                 )
             };
             findings.warning(spot, "open-host", message);
