@@ -256,7 +256,10 @@ fn a_damaged_store_is_not_opened_without_room_for_what_that_overwrites() {
     for command in [&["keys", "list"][..], &["serve", "--listen", "127.0.0.1:0", "--no-mqtt"]] {
         let (status, said) = run(command, &data);
         assert_eq!(status, Some(1), "{said}");
-        assert!(said.contains("keeping what the recovery of the store in") && said.contains("No space left"), "{said}");
+        assert!(
+            said.contains("saving the files that the recovery of the store in") && said.contains("No space left"),
+            "{said}"
+        );
         assert!(files(&data) == before, "{command:?} changed something");
         assert!(!data.join("store.undo").exists());
     }
@@ -316,7 +319,7 @@ fn directory_that_can_not_be_written_is_said_to_be_so() {
         let output = output.unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{error}");
-        let named = format!("using the data directory {}, which has to be writable", directory.display());
+        let named = format!("using the data directory {}, which must be writable", directory.display());
         assert!(error.contains(&named) && error.contains("Read-only file system"), "{error}");
     }
     // Nothing of it is lost by that.

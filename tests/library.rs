@@ -61,7 +61,7 @@ fn a_directory_that_this_process_has_open_says_so() {
     let registry = Registry::open(directory.path()).unwrap();
     let refused = Registry::open(directory.path().join(".")).unwrap_err();
     assert!(matches!(refused, Error::StoreInUse { by_this_process: true, .. }), "{refused:?}");
-    assert!(refused.to_string().ends_with("this process: clone the Registry that is open, or close it first"));
+    assert!(refused.to_string().ends_with("this process; clone the open Registry, or close it first"));
     registry.close();
     Registry::open(directory.path()).expect("the directory is free");
 }

@@ -99,16 +99,16 @@ fn damaged_backups_leave_nothing() {
     };
     let longer = [&whole[..], b"\n"].concat();
     for (bytes, words) in [
-        (&whole[..middle], "ends too early"),
-        (&whole[..whole.len() - 20], "ends too early"),
-        (&whole[..whole.len() - 1], "ends too early"),
+        (&whole[..middle], "it is truncated"),
+        (&whole[..whole.len() - 20], "it is truncated"),
+        (&whole[..whole.len() - 1], "it is truncated"),
         (&longer, "unexpected data after the end"),
         (&flipped(middle), "can't be restored"),
         (&flipped(whole.len() - 1), "it is damaged"),
-        (&b"{}"[..], "its first line has no end"),
+        (&b"{}"[..], "its first line is truncated"),
         (&b"# Readme\n"[..], "it is not a backup"),
         (&b"agentdex-backup 9\n{}\n"[..], "later version"),
-        (&b""[..], "no end"),
+        (&b""[..], "truncated"),
     ] {
         fs::write(path("broken"), bytes).unwrap();
         let refused = run(&["restore", &path("broken"), "--data", &target]);
@@ -186,7 +186,7 @@ fn backup_of_an_earlier_version_is_restored_with_a_warning() {
     assert!(restored.status.success(), "{}", stderr(&restored));
     assert!(stdout(&restored).starts_with("8 descriptions restored into"), "{}", stdout(&restored));
     assert!(
-        stderr(&restored).contains("warning: an earlier version of agentdex took this backup"),
+        stderr(&restored).contains("warning: the backup was taken by an earlier version of agentdex"),
         "{}",
         stderr(&restored)
     );

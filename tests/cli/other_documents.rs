@@ -103,5 +103,5 @@ fn registration_that_has_expired_is_warned_of() {
     let thing = json!({"@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:example:past", "title": "Past",
         "registration": {"expires": "2020-01-01T00:00:00Z"}, "security": "n", "securityDefinitions": {"n": {"scheme": "nosec"}}});
     let output = run_with_input(&["register", "-", "--url", server.url()], &thing.to_string());
-    assert!(stderr(&output).contains("has passed: what is registered"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is in the past, so the Thing is removed"), "{}", stderr(&output));
 }

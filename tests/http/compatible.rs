@@ -117,20 +117,12 @@ fn near_misses_say_the_one_thing_that_is_missing() {
     let expected = [
         (json!("forecast"), Value::Null, json!("takes `city`")),
         (json!("locate"), Value::Null, json!("takes `city` as `City name`; but `city` may not mean `City name`")),
-        (
-            json!("alarm"),
-            json!("/input/properties/phone"),
-            json!("it needs `phone` (string), which `have` doesn't have"),
-        ),
+        (json!("alarm"), json!("/input/properties/phone"), json!("it needs `phone` (string), which `have` lacks")),
     ];
     assert_eq!(query(data(&[("city", "string")]), None), expected);
     let expected = [
         (json!("at"), json!("/input/properties/lon"), json!("`lon`: object can't be cast to number")),
-        (
-            json!("forecast"),
-            json!("/input/properties/city"),
-            json!("it needs `city` (string), which `have` doesn't have"),
-        ),
+        (json!("forecast"), json!("/input/properties/city"), json!("it needs `city` (string), which `have` lacks")),
     ];
     let have = data(&[("lat", "integer"), ("lon", "object")]);
     assert_eq!(query(have, Some(data(&[("temperature", "number")]))), expected);
@@ -221,12 +213,12 @@ fn bad_queries_are_refused_with_what_is_wrong() {
         deep = json!({"type": "array", "items": deep});
     }
     for (body, code, detail) in [
-        ("{}".to_owned(), "invalid-query", "give `have`, the schema of the data that there is"),
+        ("{}".to_owned(), "invalid-query", "give `have`, the schema of the available data"),
         (json!({"have": 5}).to_string(), "invalid-query", "`have` must be a data schema"),
         (
             json!({"have": {"properties": {"a": {"type": "array", "items": {"type": "strng"}}}}}).to_string(),
             "invalid-query",
-            "`have` has the type \"strng\" at /properties/a/items/type",
+            "`have` has the unknown type \"strng\" at /properties/a/items/type",
         ),
         (
             json!({"have": {}, "limits": 5}).to_string(),

@@ -323,7 +323,7 @@ fn original_stays_private_under_an_edit() {
     let office = Office::open();
     let id = import_and_clean(&office);
     let answer = set_of(&office, "alice", &id, &visibility("public"), "");
-    assert!(hidden(&answer).contains("converted from"), "{}", answer.text());
+    assert!(hidden(&answer).contains("the original document"), "{}", answer.text());
     office.is_hidden_from(&["", "bob"], &id);
     // Others have what is served, also as a card.
     for path in ["?version=latest", "/agent-card", "/agent-card?edits=false", "/agent-card?thing_version=latest"] {

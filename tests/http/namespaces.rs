@@ -135,7 +135,7 @@ fn domain_names_who_claims_its_namespace() {
     domain.serve(&[("others", REGISTRY)]);
     let changed = domain.claim("weather-team", DOMAIN, json!(["others"])).expect(200).json();
     assert_eq!((&changed["members"], &changed["proof"]), (&json!(["others"]), &claimed["proof"]));
-    assert!(domain.refusal("others").contains("somebody else's"));
+    assert!(domain.refusal("others").contains("belongs to another owner"));
     assert_eq!(domain.site.heads().len(), asked);
     // Names without a dot need no proof, and admins none for any.
     assert!(domain.claim("others", "plain", json!([])).expect(201).json().get("proof").is_none());

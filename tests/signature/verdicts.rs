@@ -141,8 +141,8 @@ fn key_is_used_for_what_it_is_only() {
     let mut limited = rsa.jwk();
     limited["alg"] = "PS256".into();
     let limited = TrustedKeys::from_domain(json!({"keys": [limited]}).to_string().as_bytes(), "x").unwrap();
-    assert!(fault(&signed(&rsa), &limited).contains("is not one for RS256"));
-    assert!(fault(&signed(&curve), &trusting(&[&rsa])).contains("is not one for ES256"));
+    assert!(fault(&signed(&rsa), &limited).contains("is not for the algorithm RS256"));
+    assert!(fault(&signed(&curve), &trusting(&[&rsa])).contains("is not for the algorithm ES256"));
     // A signature of one padding under the name of the other.
     let mut card = card();
     let payload = Form::Specification.payload(&card).unwrap();

@@ -40,10 +40,10 @@ fn what_is_missing_or_too_many_is_named() {
         (remove("t/", &seq(1)), None, "the record \"urn:a\": its text is missing"),
         (remove("e/", b"urn:c"), None, "the record \"urn:c\": its expiry is missing"),
         (remove("r/", b"urn:a"), None, "the number of records: 3 are counted, 2 are there"),
-        (remove("r/", b"urn:a"), Some("x"), "what is under it can't be read"),
+        (remove("r/", b"urn:a"), Some("x"), "its value can't be read"),
         (remove("l/", &seq(2)), None, &format!("the log before {}: ", nth(3))),
         (remove("l/", &seq(4)), None, "the end of the log"),
-        (remove("t/", &99_u64.to_be_bytes()), Some("{}"), "the text 99: neither a record nor the log needs it"),
+        (remove("t/", &99_u64.to_be_bytes()), Some("{}"), "the text 99: neither a record nor the log refers to it"),
         (remove("t/", &seq(4)), Some("{"), "can't be read"),
         (
             remove("h/", &[b"urn:b\0", &seq(3)[..]].concat()),

@@ -125,7 +125,10 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but was to be created without one; register it under that id instead")]
+    #[error(
+        "the document has the id {id:?}, but this operation creates Things without an id; register it under that \
+        id instead"
+    )]
     UnexpectedId {
         /// Id in the document.
         id: String,
@@ -301,8 +304,8 @@ pub enum Error {
     },
     /// The id belongs to a Thing that has nothing in common with the imported or registered description.
     #[error(
-        "{id:?} is taken by {title:?}, which has nothing in common with this one (neither title, description, capability nor \
-         address): use another id, or replace the existing Thing (`if_exists=replace`, `--replace`)"
+        "{id:?} is taken by {title:?}, which has nothing in common with this Thing (no title, description, \
+         capability, or address); use another id, or replace the existing Thing (`if_exists=replace`, `--replace`)"
     )]
     Unrelated {
         /// Id of the Thing.
@@ -312,8 +315,8 @@ pub enum Error {
     },
     /// All remaining versions are hidden from the owner of the Thing, so that none can be served.
     #[error(
-        "the remaining versions of {id:?} belong to a former owner, and the present owner may not read them; \
-         remove them first, or remove the whole Thing"
+        "the remaining versions of {id:?} belong to a former owner, and the current owner may not read them; remove \
+         them first, or remove the entire Thing"
     )]
     HiddenVersions {
         /// Id of the Thing.
@@ -372,7 +375,8 @@ pub enum Error {
     },
     /// The disk doesn't have enough free space for the write. Nothing was written. Reads continue, and writes are
     /// accepted again once there is room.
-    #[error("the disk of {} has {free} bytes left, and the write may need {needed}; nothing was written, free some space", path.display())]
+    #[error("the disk of {} has {free} bytes left, but the write may need {needed}; nothing was written. Free some \
+        space", path.display())]
     DiskFull {
         /// Data directory.
         path: PathBuf,
@@ -419,7 +423,7 @@ pub enum Error {
     /// A fetch was refused. The URL, or a redirect from it, doesn't lead to the public web; or the registry was opened
     /// without a fetcher; or documents of that format can't be tracked. Like in the next two errors, the URL is the
     /// requested URL without credentials and query.
-    #[error("{url} is not fetched: {reason}")]
+    #[error("{url} was not fetched: {reason}")]
     FetchRefused {
         /// Requested URL.
         url: String,
@@ -455,7 +459,7 @@ pub enum Error {
         host: String,
     },
     /// The Thing has no tracked source: it wasn't imported by URL, or was changed by hand since.
-    #[error("no source of {id:?} is tracked: it was not imported by URL, or was changed by hand since")]
+    #[error("no source of {id:?} is tracked: it was not imported from a URL, or was edited since")]
     NotTracked {
         /// Id of the Thing.
         id: String,
@@ -654,8 +658,8 @@ fn documents_of(documents: &[String]) -> String {
 
 fn not_member(is_given_up: bool) -> &'static str {
     if is_given_up {
-        "which was given up; if its name was claimed again, it is another namespace. Set another visibility or namespace \
-         in the write"
+        "which was given up; a new namespace of the same name is a different one. Set another visibility or \
+         namespace in the write"
     } else {
         "but you are not a member: set another visibility or namespace in the write, or let its owner add you with \
          PUT /namespaces/{name}"
@@ -684,7 +688,7 @@ fn missing(commits: u64) -> String {
 /// Names the process that has a data directory open, and says what to do.
 fn holder(by_this_process: bool) -> &'static str {
     if by_this_process {
-        "this process: clone the Registry that is open, or close it first"
+        "this process; clone the open Registry, or close it first"
     } else {
         "another agentdex; stop it or choose another data directory"
     }
@@ -694,7 +698,7 @@ fn holder(by_this_process: bool) -> &'static str {
 fn signature(status: &str) -> &'static str {
     match status {
         "unsigned" => "it has no signature",
-        "untrusted" => "no trusted key signed it",
+        "untrusted" => "it was not signed with a trusted key",
         _ => "its signature is invalid",
     }
 }

@@ -227,7 +227,7 @@ impl Draft {
             Some(Value::String(uri)) if uri == CONTEXT_DISCOVERY => json!(CONTEXT_1_1),
             Some(one) => json!([CONTEXT_1_1, one]),
         };
-        let message = format!("`@context` names no version of the Thing Description; {CONTEXT_1_1:?} was added");
+        let message = format!("`@context` doesn't name a version of the Thing Description; {CONTEXT_1_1:?} was added");
         self.fixed("/@context", "td-context-missing", message);
         self.thing.insert("@context".into(), fixed.clone());
         self.edits.push(Edit::SetFirst("@context", fixed));
@@ -246,7 +246,7 @@ impl Draft {
         }
         self.set("securityDefinitions", json!({AUTO_SECURITY: {"scheme": "auto"}}));
         self.set("security", json!(AUTO_SECURITY));
-        let message = "there is no `security`; the scheme `auto` was added, which leaves it to the protocol".into();
+        let message = "`security` is missing; the scheme `auto` was added, which leaves it to the protocol".into();
         self.fixed("/security", "security-missing", message);
         self.raise_version();
     }
@@ -264,7 +264,7 @@ impl Draft {
             }
             _ => json!(CONTEXT_1_1),
         };
-        self.fixed("/@context", "td-version-raised", "raised from TD 1.0 to 1.1, which has the scheme `auto`".into());
+        self.fixed("/@context", "td-version-raised", "upgraded from TD 1.0 to 1.1, which has the scheme `auto`".into());
         self.set("@context", raised);
     }
 }

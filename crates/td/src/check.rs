@@ -46,7 +46,7 @@ pub fn validate(document: &Document, layers: Layers) -> Report {
 pub(super) fn check(thing: &Value, duplicates: &[String], layers: Layers) -> Report {
     let mut report = Report { version: Version::of(thing), ..Report::default() };
     if report.version.is_none() {
-        let message = format!("`@context` names no version of the Thing Description: add {CONTEXT_1_1:?}");
+        let message = format!("`@context` doesn't name a version of the Thing Description; add {CONTEXT_1_1:?}");
         report.violations.push(Violation::new("/@context", "td-context-missing", message));
     }
     schema::check(thing, report.version.unwrap_or(Version::V1_1), &mut report.violations);
@@ -74,7 +74,7 @@ pub(super) fn not_an_object(value: &Value) -> Report {
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
-        Value::Array(_) => "an array: validate or register its elements one by one",
+        Value::Array(_) => "this is an array; validate or register its elements one by one",
         Value::Object(_) => "an object",
     };
     let message = format!("a Thing Description is a JSON object, but this is {found}");

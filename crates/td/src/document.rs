@@ -143,9 +143,9 @@ fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
 /// Says what bytes are that aren't a text in UTF-8, if that is known.
 fn encoding(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
-        [0x1f, 0x8b, ..] => Some("it is compressed by gzip: send it with `Content-Encoding: gzip`, or unpack it"),
+        [0x1f, 0x8b, ..] => Some("it is compressed with gzip; send it with `Content-Encoding: gzip`, or decompress it"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..] => {
-            Some("the text is in UTF-16 or UTF-32, but must be in UTF-8")
+            Some("the text is encoded in UTF-16 or UTF-32, but must be UTF-8")
         }
         _ => None,
     }

@@ -60,7 +60,10 @@ pub enum Error {
         reason: String,
     },
     /// The document contains an id, but was to be created without one.
-    #[error("the document has the id {id:?}, but was to be created without one; register it under that id instead")]
+    #[error(
+        "the document has the id {id:?}, but this operation creates Things without an id; register it under that \
+        id instead"
+    )]
     UnexpectedId {
         /// The id in the document.
         id: String,

@@ -25,8 +25,8 @@ impl Registry {
             return holder.map(Caller::Principal);
         }
         Err(Unauthenticated::Invalid(match is_key {
-            true => "it is not one of this registry, it has expired, or it was revoked".to_owned(),
-            false => "it is not written as a key, which begins with adx_".to_owned(),
+            true => "it is unknown to this registry, expired, or revoked".to_owned(),
+            false => "not an API key, which starts with adx_".to_owned(),
         }))
     }
 

@@ -212,14 +212,14 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
         ("its registry is", head.registry.to_string(), content.registry.to_string()),
     ] {
         if said != found {
-            return Err(invalid(format!("the header says that {what} {said}, but the content has {found}")));
+            return Err(invalid(format!("the header states that {what} {said}, but the content has {found}")));
         }
     }
     let mut warnings = Vec::new();
     if !is_summed {
         warnings.push(
-            "an earlier version of agentdex took this backup: no checksum covers the time and the version that it says it \
-             was taken at"
+            "the backup was taken by an earlier version of agentdex; no checksum protects the time and version that \
+             it states"
                 .to_owned(),
         );
     }
@@ -235,7 +235,7 @@ fn read_head(file: &mut impl BufRead) -> Result<(BackupHead, bool)> {
     let mut line = |what: &str| {
         let mut line = Vec::new();
         file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|error| invalid(error.to_string()))?;
-        if line.ends_with(b"\n") { Ok(line) } else { Err(invalid(format!("{what} has no end"))) }
+        if line.ends_with(b"\n") { Ok(line) } else { Err(invalid(format!("{what} is truncated"))) }
     };
     let first = line("its first line")?;
     let is_summed = first == FIRST_LINE.as_bytes();
@@ -243,12 +243,12 @@ fn read_head(file: &mut impl BufRead) -> Result<(BackupHead, bool)> {
         let known = FIRST_LINE.trim_end();
         let is_later = first.starts_with(b"agentdex-backup ");
         return Err(invalid(match is_later {
-            true => format!("it was taken by a later version of agentdex; this one reads `{known}`"),
+            true => format!("it was taken by a later version of agentdex; this version reads `{known}`"),
             false => format!("it is not a backup: its first line isn't `{known}`"),
         }));
     }
     let head = serde_json::from_slice(&line("its second line")?);
-    Ok((head.map_err(|error| invalid(format!("its second line: {error}")))?, is_summed))
+    Ok((head.map_err(|error| invalid(format!("its second line is invalid: {error}")))?, is_summed))
 }
 
 fn invalid(reason: String) -> Error {
@@ -462,7 +462,7 @@ fn damaged() -> Error {
 
 fn unreadable(error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => invalid("it ends too early: a part of it is missing".to_owned()),
+        io::ErrorKind::UnexpectedEof => invalid("it is truncated".to_owned()),
         _ => invalid(format!("it can't be read: {error}")),
     }
 }

@@ -105,7 +105,7 @@ fn effects(outcomes: &[Outcome]) -> Vec<(Effect, Seq)> {
 
 /// Returns the warning that a Thing no longer corresponds to its source.
 pub(super) fn tracking_stopped() -> Violation {
-    let message = "what it was imported from is replaced: the URL that it came from is no longer tracked";
+    let message = "the imported original is replaced, and its URL is no longer tracked";
     Violation::new("", "tracking-stopped", message)
 }
 

@@ -165,7 +165,7 @@ impl Registry {
 pub(super) fn have_and_want(have: Option<&Value>, want: Option<&Value>) -> Result<(Option<Data>, Option<Data>)> {
     if have.is_none() && want.is_none() {
         let message =
-            "give `have`, the schema of the data that there is, or `want`, that of the data to get".to_owned();
+            "give `have`, the schema of the available data, or `want`, the schema of the desired data".to_owned();
         return Err(Error::InvalidQuery { message });
     }
     let have = have.map(|schema| Data::parse(schema, "have")).transpose()?;

@@ -54,7 +54,8 @@ impl Registry {
         for (name, schema) in [("have", &query.have), ("want", &query.want)] {
             if schema.is_null() {
                 let message = format!(
-                    "a composed search needs `have`, the schema of the data that there is, and `want`, that of the data to get; there is no `{name}`"
+                    "a composed search needs `have`, the schema of the available data, and `want`, the schema of the \
+                     desired data; `{name}` is missing"
                 );
                 return Err(Error::InvalidQuery { message });
             }

@@ -44,8 +44,8 @@ impl Registry {
         let tracker = self.0.network.tracker.as_ref();
         let (Some(registry_url), Some(tracker)) = (registry_url, tracker) else {
             return refused(format!(
-                "{:?} is the name of a domain, which an admin claims for those who have it; with --public-url the \
-                 registry would ask the domain",
+                "{:?} is a domain name; ask an admin to claim it for you (a registry with --public-url can verify \
+                 the domain itself)",
                 name.as_str()
             ));
         };
@@ -55,8 +55,8 @@ impl Registry {
         let wanted = serde_json::json!({"owners": [{"owner": owner, "registry": registry_url}]});
         let unproven = |reason: String| {
             refused(format!(
-                "{:?} is the name of a domain, and that doesn't say that it is yours: {reason}; serve {wanted} at {url}, \
-                 or ask an admin",
+                "{:?} is a domain name, and the domain doesn't confirm that it is yours: {reason}; serve {wanted} at \
+                 {url}, or ask an admin",
                 name.as_str()
             ))
         };
@@ -71,7 +71,7 @@ impl Registry {
         }
         let statement: Statement = match serde_json::from_slice(&fetched.bytes) {
             Ok(statement) => statement,
-            Err(error) => return unproven(format!("what is at {url} can't be read: {error}")),
+            Err(error) => return unproven(format!("the document at {url} can't be read: {error}")),
         };
         let names_caller = |named: &DomainOwner| {
             named.owner == owner && named.registry.trim_end_matches('/').eq_ignore_ascii_case(registry_url)

@@ -54,13 +54,13 @@ impl Registry {
 
 /// Returns the warning about a registration with a past expiry.
 fn expired_on_arrival(expires: Timestamp) -> Violation {
-    let message = format!("{expires} has passed: what is registered with it is removed at once");
+    let message = format!("{expires} is in the past, so the Thing is removed at once");
     Violation::new("/registration/expires", "expired", message)
 }
 
 /// Returns a warning if the granted time to live differs from the requested one.
 pub(super) fn ttl_out_of_range(asked: u64, granted: u64) -> Option<Violation> {
-    let message = format!("a ttl of {asked} s is outside what this registry allows; {granted} s is used");
+    let message = format!("a ttl of {asked} s is outside the range that this registry allows; {granted} s is used");
     (granted != asked).then(|| Violation::new("/registration/ttl", "ttl-out-of-range", message))
 }
 

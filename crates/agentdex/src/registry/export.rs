@@ -158,7 +158,11 @@ impl Registry {
 
 /// Returns the warning about a value removed from an original. `name` is its placeholder there.
 fn left_out(name: &String) -> Violation {
-    Violation::new("", "value-left-out", format!("{name:?} stands for a value that is not in the document: supply it"))
+    Violation::new(
+        "",
+        "value-left-out",
+        format!("{name:?} is a placeholder for a value that is not in the document; supply the value"),
+    )
 }
 
 /// Text to be exported, with its original.

@@ -467,8 +467,8 @@ impl Declared {
 /// its parts, which have the same owner.
 fn removed_by_import(ids: &[&str]) -> Option<Violation> {
     let message = format!(
-        "the Things of parts of which this import made none are removed: {}; if the document still has them, import it with \
-         the options that it was imported with before (`nested` and `tools`, `--nested` and `--tools`)",
+        "the Things of parts that this import didn't create are removed: {}; if the document still contains these \
+         parts, import it with the same options as before (`nested` and `tools`, `--nested` and `--tools`)",
         named(ids)
     );
     (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))

@@ -49,7 +49,8 @@ impl Registry {
         if again.things == conversion.things {
             return Ok(Conversion { options: again.options, ..conversion });
         }
-        let message = format!("the options of the import before still hold: {}; --replace ends them", kept.join(", "));
+        let message =
+            format!("options of the previous import still apply: {}; --replace discards them", kept.join(", "));
         again.warnings.push(Violation::new("", "options-kept", message));
         Ok(again)
     }

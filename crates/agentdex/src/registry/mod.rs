@@ -390,20 +390,20 @@ impl Registry {
         if sees_everything {
             metrics.push(Metric {
                 name: "agentdex_delayed_queries",
-                help: "Saved queries and queries of event streams that are too costly to keep up with the log.",
+                help: "Queries, saved or of event streams, that are too expensive to keep up with the log.",
                 value: self.0.queries.delayed() as u64,
             });
             metrics.push(Metric {
                 name: "agentdex_expired_things_total",
-                help: "Things that have expired and were purged.",
+                help: "Expired Things that were purged.",
                 value: self.0.clock.purged(),
             });
             let damaged = self.0.store.damaged() as u64;
-            let help = "Records and pages that were found to be damaged, and aren't served.";
+            let help = "Damaged records and pages, which are not served.";
             metrics.push(Metric { name: "agentdex_damaged_records", help, value: damaged });
             metrics.push(Metric {
                 name: "agentdex_unwitnessed",
-                help: "Whether the witness of the store was gone when it was opened.",
+                help: "Whether the witness of the store was missing when the store was opened.",
                 value: self.0.store.is_unwitnessed().into(),
             });
         }

@@ -20,7 +20,7 @@ const MAX_MEMBERS: usize = 1_000;
 
 /// Returns the refusal of a claim by anybody but its owner.
 pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
-    Error::AccessRefused { message: format!("the namespace {:?} is somebody else's", namespace.name.as_str()) }
+    Error::AccessRefused { message: format!("the namespace {:?} belongs to another owner", namespace.name.as_str()) }
 }
 
 /// Proof that the site of a domain names an owner for the namespace of that domain.

@@ -50,7 +50,7 @@ impl Network {
     /// configured.
     pub fn metric(&self, is_seen: impl Fn(&str) -> bool) -> Option<Metric> {
         let value = self.tracker.as_ref()?.sources(is_seen) as u64;
-        Some(Metric { name: "agentdex_tracked_sources", help: "Sources that are tracked.", value })
+        Some(Metric { name: "agentdex_tracked_sources", help: "Tracked sources.", value })
     }
 
     /// Authenticates the holder of a token. Returns `None` if no issuer is configured.

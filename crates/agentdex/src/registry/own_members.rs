@@ -38,7 +38,7 @@ pub(super) fn are_same(one: &str, other: &str) -> bool {
 /// The description without them, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
-    let message = format!("`{}` are set by the registry alone, on Things that it imported: left out", ALL.join("`, `"));
+    let message = format!("only the registry sets `{}`, on imported Things; left out", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
@@ -93,7 +93,7 @@ pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
     let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
     let before = valid(before).filter(|_| valid(after).is_none())?;
     let signer = before.kid.map_or_else(String::new, |kid| format!(" by {kid:?}"));
-    let message = format!("the description registered before was signed{signer}, and this one is not");
+    let message = format!("the previous description was signed{signer}, but this one is not");
     Some(Violation::new("", "signature-lost", message))
 }
 

@@ -88,8 +88,8 @@ impl Registry {
         }
         if !is_kept {
             let message = format!(
-                "its owner is not a member of a namespace of this name here, so that it is {} and in none; claim the namespace, \
-                 then change the access",
+                "its owner is not a member of a namespace of this name here, so it is {} and in no namespace; claim \
+                 the namespace, then change the access",
                 access.visibility
             );
             warnings.push(Violation::new("/namespace", "namespace-not-kept", message));
@@ -200,7 +200,7 @@ impl Registry {
     fn check_sees_all(&self) -> Result<()> {
         match self.grants() {
             None => Ok(()),
-            Some(_) => Err(Error::AccessRefused { message: "records are read and written by admins".to_owned() }),
+            Some(_) => Err(Error::AccessRefused { message: "only admins can read and write records".to_owned() }),
         }
     }
 }

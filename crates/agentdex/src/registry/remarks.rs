@@ -35,7 +35,7 @@ impl Registry {
                 Remark::PartRemoved(part, _) => Some(part),
                 _ => None,
             }),
-            "the Things of parts that no document declares any more are removed",
+            "the Things of parts that are no longer declared by any document are removed",
         );
         warnings
     }
@@ -48,8 +48,8 @@ impl Registry {
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
         let message = format!(
-            "{part} was declared by the documents of {}, which refer to it from now on if it is there, and declare it again when \
-             they are imported the next time and it isn't",
+            "{part} was declared by the documents of {}; if it exists, they now only refer to it, otherwise their \
+             next import declares it again",
             named(&seen)
         );
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
@@ -60,42 +60,43 @@ impl Registry {
         match remark {
             Remark::PartExists(part) if part == id => warning(
                 "part-exists",
-                "there is a Thing of this id already, registered by itself or declared by documents of another owner: it stays \
-                 as it is, and this document refers to it"
+                "a Thing with this id already exists, registered on its own or declared by documents of another \
+                 owner; it stays unchanged, and this document refers to it"
                     .to_owned(),
             ),
             Remark::PartLeft { id: part, documents } if part == id => self.part_left(part, documents),
             Remark::EditsKept { id: of, pointers } if of == id => {
                 let pointers: Vec<&str> = pointers.iter().map(String::as_str).collect();
                 let message = format!(
-                    "both this document and an edit by hand change {}: the edit is served; to take it back, `PUT` what \
-                     `GET /things/{{id}}?version=latest` gives",
+                    "both this document and a manual edit change {}; the edit is served. To undo it, `PUT` the \
+                     result of `GET /things/{{id}}?version=latest`",
                     named(&pointers)
                 );
                 warning("edits-kept", message)
             }
             Remark::EditsNotServed(of) if of == id => warning(
                 "edits-not-served",
-                "edits by hand are kept and not served: the audience is now wider than when they were made, or the result \
-                 would be invalid"
+                "manual edits are kept, but not served: the audience is now wider than when they were made, or the \
+                 result would be invalid"
                     .to_owned(),
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(
                 "declarations-ended",
-                "it replaces everything that was there: the original, other versions, and edits are dropped".to_owned(),
+                "it replaces everything stored for the Thing: the original, other versions, and edits are dropped"
+                    .to_owned(),
             ),
             Remark::NotServed { id: of, served } if of == id => {
                 let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
-                warning("not-served", format!("it is stored beside the version{served}, which is higher and served"))
+                warning("not-served", format!("it is stored, but the higher version{served} is served"))
             }
             Remark::Lossy { id: of, version, format, losses } if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 let format = format.as_ref().map_or_else(String::new, |format| format!(" (format {format})"));
-                warning("lossy-import", format!("the version served from now on{version}{format} lacks {losses}"))
+                warning("lossy-import", format!("the version that is now served{version}{format} lacks {losses}"))
             }
             Remark::VersionDropped(of, version) if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
-                warning("version-dropped", format!("the lowest version{version} is dropped: at most 20 are kept"))
+                warning("version-dropped", format!("the lowest version{version} is dropped, since at most 20 are kept"))
             }
             Remark::VersionsHidden { id: of, versions, has_original } if of == id => {
                 warning("versions-hidden", hidden(versions, *has_original))
@@ -103,8 +104,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "it is {visibility} from now on, since all that is left of it was stored under that access: nothing is \
-                     published because something else is removed; change its access to publish it"
+                    "it is now {visibility}, since its remaining texts were stored under that access, and a removal \
+                     never publishes a text; change its access to publish it"
                 ),
             ),
             Remark::PartRemoved(..)
@@ -126,11 +127,12 @@ impl Registry {
 fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "the text without a version".to_owned());
     let names: Vec<String> = versions.iter().map(name).collect();
-    let original = has_original.then_some("what it was converted from, without edits");
+    let original = has_original.then_some("the original document, without edits");
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
-        "not all who see it from now on are shown what was stored when fewer saw it: {}; to publish these too, change its access \
-         with `?versions=all` (`agentdex access --all-versions`), except those that you may not read",
+        "some callers who now see the Thing can't see texts that were stored under narrower access: {}; to publish \
+         these as well, as far as you may read them, change the access with `?versions=all` (`agentdex access \
+         --all-versions`)",
         named(&names)
     )
 }

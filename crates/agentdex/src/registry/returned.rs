@@ -45,7 +45,8 @@ impl Registry {
         let names_id = ["id", "base", "publisher"].iter().any(|name| conversion.options.text(name).is_some());
         if !names_id && let Some(other) = self.same_document(thing, record.as_ref())? {
             let message = format!(
-                "the document is that of {:?} and changes nothing; `id` (`--id`) gives it another id",
+                "the document is already registered as {:?}, and changes nothing; `id` (`--id`) registers it under \
+                 another id",
                 other.id
             );
             return Ok(Some(unchanged(other, Some(Violation::new("", "options-kept", message)))));
@@ -110,8 +111,8 @@ impl Registry {
             if !is_lossy && is_withdrawn(before.value()) <= is_withdrawn(after) {
                 return Ok(None);
             }
-            let message =
-                "the Thing was imported from this document with other options, which still hold; --replace ends them";
+            let message = "the Thing was imported from this document with other options, which still apply; --replace discards \
+                 them";
             return Ok(Some(unchanged(record, Some(Violation::new("", "options-kept", message)))));
         }
         let versions = export.versions.iter().map(|version| Some(*version));
@@ -140,8 +141,8 @@ impl Registry {
             let other = own_members::without(&text)?;
             match export.distance(other.value(), thing) {
                 Some(0) => {
-                    let message = "the document is the export of another version of the Thing, or of an earlier state, and changes \
-                                   nothing; --replace puts it in place of the Thing";
+                    let message = "the document is an export of another version or an earlier state of the Thing, \
+                        and changes nothing; --replace replaces the Thing with it";
                     return Ok(Some(unchanged(record, Some(Violation::new("", "not-current", message)))));
                 }
                 // Edits of what isn't served are none of what is.

@@ -282,7 +282,7 @@ impl Registry {
     /// [`Error::AccessRefused`], [`Error::NotMember`].
     fn access_to_save(&self, key: &Key, known: Option<&Saved>, access: AccessRequest) -> Result<Access> {
         if access.owner.is_some() {
-            let message = "a saved query stays its owner's; an admin saves it under the name of another one";
+            let message = "the owner of a saved query can't be changed; an admin can save the query for another owner";
             return Err(Error::AccessRefused { message: message.to_owned() });
         }
         let visibility = if key.owner.is_some() { Visibility::Private } else { Visibility::Public };
@@ -320,7 +320,8 @@ impl Registry {
         let watched = queries.watch(compiled.clone(), self.1.owner().cloned());
         self.find_matching(&compiled, &watched)?;
         if !queries.keep_for_streams(key, &watched) {
-            let message = "event streams have 1000 different queries; save the query, or try later".to_owned();
+            let message =
+                "event streams already use 1000 different queries; save the query, or try again later".to_owned();
             return Err(Error::QueryTooCostly { message });
         }
         Ok(QueryEvents::new(queries, watched))
@@ -453,7 +454,7 @@ impl Registry {
                     queries.name(Saved::new(stored, watched));
                 }
                 Err(error) => {
-                    tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
+                    tracing::warn!(name, code = error.code(), "a saved query can't be used, but stays stored");
                 }
             }
         }
@@ -468,7 +469,7 @@ impl Registry {
             while let Some(registry) = registry.upgrade().map(Registry::of) {
                 match registry.start_queries(&mut failed) {
                     Ok(()) | Err(Error::ShuttingDown | Error::LimitExceeded { .. }) => break,
-                    Err(error) => tracing::debug!(code = error.code(), "what saved queries match isn't known yet"),
+                    Err(error) => tracing::debug!(code = error.code(), "the matches of saved queries aren't known yet"),
                 }
                 drop(registry);
                 std::thread::sleep(RETRY_AFTER);
@@ -505,7 +506,7 @@ impl Registry {
                     tracing::warn!(
                         name,
                         code = error.code(),
-                        "the threshold of a saved query of an older version stays"
+                        "the threshold of a saved query from an older version is kept"
                     );
                     failed.insert(key);
                 }
@@ -534,7 +535,7 @@ impl Registry {
                 SavedQuery::by_meaning(text, threshold, filters, meaning)?
             }
             (Mode::Semantic, ..) => {
-                let message = "this registry has no vectors to compare the meaning with; leave out `mode`".to_owned();
+                let message = "this registry has no vectors to compare by meaning; omit `mode`".to_owned();
                 return Err(Error::InvalidQuery { message });
             }
             (Mode::Hybrid, Some(text), Some(threshold), Some(meaning)) => {

@@ -177,15 +177,15 @@ impl Registry {
             let is_rebuilt = matches!(self.0.indexing.status().state, FollowerState::Rebuilding { .. });
             return Err(if is_rebuilt { self.rebuilding() } else { error });
         }
-        tracing::error!(%error, cause = std::error::Error::source(&error), "a search failed: the index is inspected");
-        self.0.indexing.failed(format!("a search failed ({error}); the index is inspected"));
+        tracing::error!(%error, cause = std::error::Error::source(&error), "a search failed; inspecting the index");
+        self.0.indexing.failed(format!("a search failed ({error}); inspecting the index"));
         Err(self.rebuilding())
     }
 
     /// Triggers an inspection of the index as after a failed search, for tests.
     #[doc(hidden)]
     pub fn inspect_index(&self) {
-        let failed = |_: &Visible| Err::<(), _>(Error::Index { doing: "testing", source: "it was asked for".into() });
+        let failed = |_: &Visible| Err::<(), _>(Error::Index { doing: "testing", source: "it was requested".into() });
         drop(self.read_index(failed));
     }
 

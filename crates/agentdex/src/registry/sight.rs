@@ -110,7 +110,7 @@ impl Registry {
         let refused = |message: String| Err(Error::AccessRefused { message });
         if let Some(grants) = self.grants() {
             if access.owner.is_some() {
-                return refused("only an admin changes whose a Thing is".to_owned());
+                return refused("only an admin can change the owner of a Thing".to_owned());
             }
             if let Some(Some(name)) = access
                 .namespace
@@ -118,7 +118,7 @@ impl Registry {
                 .filter(|_| !access.number.is_some_and(|number| grants.member_since.contains_key(&number)))
             {
                 return refused(format!(
-                    "you are not a member of the namespace {:?}; its owner adds you with PUT /namespaces/{name}",
+                    "you are not a member of the namespace {:?}; its owner can add you with PUT /namespaces/{name}",
                     name.as_str()
                 ));
             }
@@ -156,9 +156,9 @@ impl Registry {
         let owner = match (&known, caller) {
             (Some(known), caller) if may_everything || caller == Some(&known.owner) => &known.owner,
             (Some(known), _) => return Err(is_taken(known)),
-            (None, None) => return refused("a namespace is claimed by somebody with an API key or a token"),
+            (None, None) => return refused("only callers with an API key or a token can claim a namespace"),
             (None, Some(_)) if name.is_domain() && !may_everything && proof.is_none() => {
-                return refused("the name of a domain is claimed by an admin, or with a proof that the domain serves");
+                return refused("only an admin can claim a domain name, unless the domain serves a proof of ownership");
             }
             (None, Some(owner)) => owner,
         };
@@ -183,7 +183,7 @@ impl Registry {
             return Ok(false);
         };
         if self.grants().is_some() && self.1.owner() != Some(&known.owner) {
-            let message = format!("the namespace {:?} is given up by its owner or an admin", name.as_str());
+            let message = format!("only its owner or an admin can give up the namespace {:?}", name.as_str());
             return Err(Error::AccessRefused { message });
         }
         let author = self.author(AccessRequest::default())?;

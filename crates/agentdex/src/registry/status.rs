@@ -41,7 +41,7 @@ impl Status {
     /// them.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
-            self.closed_to_writes.is_some().then(|| "the registry takes no writes until it is restarted".into());
+            self.closed_to_writes.is_some().then(|| "the registry accepts no writes until it is restarted".into());
         let full = self.disk_full.is_some().then(|| "the disk has no room for writes".into());
         let closed = closed.or(full);
         let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));

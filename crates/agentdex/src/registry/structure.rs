@@ -141,7 +141,7 @@ impl Work<'_> {
     fn evaluate(&self, description: String, found: &mut Vec<String>) -> Result<()> {
         if Instant::now() > self.deadline {
             let message =
-                format!("it takes longer than {} s: filter by more, or by words first", TIME_BUDGET.as_secs());
+                format!("it takes longer than {} s; add filters, or search by words first", TIME_BUDGET.as_secs());
             return Err(Error::QueryTooCostly { message });
         }
         if !self.query.may_match(&description) {

@@ -161,7 +161,7 @@ impl Directory for Files {
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         unsealed(self.mapped.atomic_read(path)?).ok_or_else(|| {
-            let damaged = io::Error::new(io::ErrorKind::InvalidData, "its checksum is that of another content");
+            let damaged = io::Error::new(io::ErrorKind::InvalidData, "its checksum doesn't match its content");
             OpenReadError::wrap_io_error(damaged, path.into())
         })
     }

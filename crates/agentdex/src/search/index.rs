@@ -64,7 +64,7 @@ impl Index {
         let position: Option<Position> = metas.payload.as_deref().and_then(|payload| payload.parse().ok());
         let Some(position) = position.filter(|_| index.schema() == schema) else { return Ok(None) };
         if let Some(damaged) = files::damaged(current, &mut Inspection::default(), u64::MAX)? {
-            tracing::warn!(file = %damaged.display(), "the search index is damaged and is built again");
+            tracing::warn!(file = %damaged.display(), "the search index is damaged, and is being rebuilt");
             return Ok(None);
         }
         index.set_tokenizers(text::analyzers());

@@ -18,7 +18,7 @@ pub const MOST_NEAREST: usize = 0;
 
 /// The hint of a search that finds nothing by its words.
 pub const WITHOUT_MEANING: &str =
-    "only words were searched for, not what they mean: that needs the crate feature `semantic`, which this build lacks";
+    "searched by words only, not by meaning: this build lacks the crate feature `semantic`";
 
 /// Returns `None`: without the feature `semantic` there is no file of vectors.
 pub fn position_of_vectors(_: &Path) -> Option<Position> {

@@ -109,7 +109,7 @@ impl RestrictedDocuments {
             *known = Known::default();
         }
         known.segments.retain(|id, _| segments.iter().any(|segment| segment.segment_id() == *id));
-        let failed = index_error("looking up who sees what");
+        let failed = index_error("looking up visibility");
         let updated =
             segments.iter().try_for_each(|segment| match known.segments.contains_key(&segment.segment_id()) {
                 true => {

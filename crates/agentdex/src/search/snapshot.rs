@@ -103,7 +103,7 @@ impl Snapshot {
     /// [`crate::Error::Index`]
     pub fn hide_from(&self, grants: &Grants, hidden: &Hidden, restricted: &RestrictedDocuments) -> Result<Hidden> {
         let mut hidden = unseen::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
-            .map_err(index_error("looking up what somebody sees"))?;
+            .map_err(index_error("looking up what a caller can see"))?;
         restricted.hide(&self.searcher, grants, &mut hidden);
         Ok(hidden)
     }
@@ -122,7 +122,7 @@ impl Snapshot {
             return Err(Error::LimitExceeded { what: "offset + limit", maximum: MAX_DEPTH as u64 });
         }
         if search.facet_query.as_ref().is_some_and(|text| text.len() > MAX_FACET_QUERY_BYTES) {
-            let what = "length of the text that facets are looked up by, in bytes";
+            let what = "length of the facet query in bytes";
             return Err(Error::LimitExceeded { what, maximum: MAX_FACET_QUERY_BYTES as u64 });
         }
         let sorting = Sorting::of(search.sort_by, search.sort_order);
@@ -261,7 +261,7 @@ impl<'a> Searching<'a> {
     fn run_once(&self) -> Result<Answer> {
         let clauses = self.clauses();
         if self.search.mode == Mode::Semantic && self.meaning.is_none() {
-            let message = "this registry has no vectors to search by meaning; use the mode hybrid or lexical";
+            let message = "this registry has no vectors to search by meaning; use the mode `hybrid` or `lexical`";
             return Err(Error::InvalidQuery { message: message.to_owned() });
         }
         if let Some(meaning) = self.meaning.filter(|_| self.search.mode != Mode::Lexical)

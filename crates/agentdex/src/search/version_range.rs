@@ -54,7 +54,7 @@ impl Range {
     /// Parses a range. The error names the invalid part.
     pub fn parse(text: &str) -> Result<Range, String> {
         if text.len() > LONGEST {
-            return Err(format!("a range has at most {LONGEST} bytes"));
+            return Err(format!("a range can have at most {LONGEST} bytes"));
         }
         let mut alternatives = text.split("||").map(alternative).collect::<Result<Vec<_>, _>>()?;
         // As npm has it: beside any version, a prerelease that is named isn't found either.

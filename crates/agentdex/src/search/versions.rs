@@ -24,7 +24,7 @@ const SEPARATOR: char = '\u{0}';
 /// Maximum number of versions of a name that are read.
 const MOST_VERSIONS: usize = 10_000;
 /// Beginning of the message about a value that is meant as a range of versions of a Thing and can't be read.
-const EXPECTED_OF_THING: &str = "a version is asked for alone or";
+const EXPECTED_OF_THING: &str = "expected a single version or";
 
 /// Returns the term that a capability in a version is indexed as: its name regardless of case, and the version.
 pub(super) fn term(name: &str, version: &str) -> String {
@@ -44,7 +44,7 @@ impl<'a> Ranged<'a> {
     /// [`Error::InvalidQuery`] if it is meant as a range but is invalid.
     pub fn read(value: &'a str) -> Result<Option<Ranged<'a>>> {
         let Some((name, text)) = value.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else { return Ok(None) };
-        let range = read_range(text, "what follows the last @ of a capability is")?;
+        let range = read_range(text, "expected, after the last @ of a capability,")?;
         Ok(range.map(|range| Ranged { name, range }))
     }
 
@@ -90,7 +90,7 @@ fn read_range(text: &str, expected: &str) -> Result<Option<Range>> {
         Ok(range) => Ok(Some(range)),
         Err(reason) if is_meant_as_range(text) => Err(Error::InvalidQuery {
             message: format!(
-                "{expected} an npm-style range of versions (^1.2, >=1 <3, 1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
+                "{expected} an npm-style version range (^1.2, >=1 <3, 1.0.0 - 2.0.0, ~1.4 || 3.x), but {reason}"
             ),
         }),
         Err(_) => Ok(None),

@@ -207,7 +207,7 @@ impl<'a> Applier<'a> {
         let Write { id, precondition, operation, actor } = write;
         let actor = actor.or_else(|| self.author.caller.owner().map(ToString::to_string));
         if id.is_empty() || id.contains('\0') {
-            return Err(Error::InvalidId { id, reason: "it is empty or has a zero byte".into() });
+            return Err(Error::InvalidId { id, reason: "it is empty or contains a null byte".into() });
         }
         let bytes = self.overlay.get(&layout::record_key(&id))?;
         let found = bytes.as_deref().map(|bytes| self.found(&id, bytes)).transpose()?;

@@ -270,7 +270,7 @@ impl Verification {
         let entry: AuditEntry = serde_json::from_slice(value).ok()?;
         let link = Link { number, ordinal: place_of(&entry, number), hash: sha256(value) };
         if entry.number != number || entry.chain.is_some_and(|stated| stated != chain) {
-            self.fault(number, "it lies in the place of another one");
+            self.fault(number, "it is stored in the place of another entry");
         }
         let Some(before) = self.chains.get_mut(&chain) else {
             let (is_chained, first) = (entry.previous.is_some(), (number, link.ordinal, entry.previous));
@@ -286,7 +286,7 @@ impl Verification {
         };
         if broken {
             let message = format!(
-                "the chain of {} is broken before it: the entry {} isn't the one that was written before it",
+                "the chain of {} is broken before it: the entry {} isn't its original predecessor",
                 chain.as_str(),
                 last.number
             );
@@ -307,12 +307,12 @@ impl Verification {
             (places, number) = (places + last.ordinal, number.max(last.number));
             let follows = previous.is_none_or(|previous| previous == HEXLOWER.encode(&cut.hash));
             if !follows || (cut.ordinal > 0 && ordinal != cut.ordinal + 1) {
-                let message = format!("the chain of {} is broken before it: entries are missing there", chain.as_str());
+                let message = format!("the chain of {} is broken before it: entries are missing", chain.as_str());
                 self.fault(first, message);
             }
         }
         if places != number {
-            let message = format!("{number} entries were written, and its chains have had {places}");
+            let message = format!("{number} entries were written, but its chains contained {places}");
             self.faults.push(("the end of the audit trail".to_owned(), message));
         }
         self.faults
@@ -346,6 +346,6 @@ mod hexadecimal {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
         let digits = String::deserialize(deserializer)?;
         let bytes = HEXLOWER.decode(digits.as_bytes()).map_err(D::Error::custom)?;
-        bytes.try_into().map_err(|_| D::Error::custom("a SHA-256 has 32 bytes"))
+        bytes.try_into().map_err(|_| D::Error::custom("a SHA-256 digest must have 32 bytes"))
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn check(
         let (key, value) = pair?;
         content.read(&key, &value);
     }
-    gaps().iter().for_each(|gap| content.fault(gap.to_string(), "the page that they are on is damaged"));
+    gaps().iter().for_each(|gap| content.fault(gap.to_string(), "their page is damaged"));
     Ok(content.compare())
 }
 
@@ -132,7 +132,7 @@ impl Content {
         }
         if self.try_read(key, value).is_none() {
             let shown = String::from_utf8_lossy(key.get(..100.min(key.len())).unwrap_or_default()).into_owned();
-            self.fault(format!("the key {shown:?}"), "what is under it can't be read");
+            self.fault(format!("the key {shown:?}"), "its value can't be read");
         }
     }
 
@@ -218,17 +218,17 @@ impl Content {
             let place = format!("the record {id:?}");
             match self.texts.get(seq) {
                 None => self.fault(&place, "its text is missing"),
-                Some(found) if found != text => self.fault(&place, "its text is another one than was written"),
+                Some(found) if found != text => self.fault(&place, "its text differs from the text that was written"),
                 Some(_) => {}
             }
             for declaration in &declarations.0 {
                 self.compare_declaration(&place, *seq, declaration);
             }
             if self.edits.remove(id) != *edits {
-                self.fault(&place, "its edits are missing, or others than were written");
+                self.fault(&place, "its edits are missing, or differ from those that were written");
             }
             if *has_expiry != self.expiries.contains_key(id) {
-                self.fault(&place, if *has_expiry { "its expiry is missing" } else { "it has an expiry too many" });
+                self.fault(&place, if *has_expiry { "its expiry is missing" } else { "it has an unexpected expiry" });
             }
             if *seq > self.state.last {
                 self.fault(&place, format!("its change {seq} is beyond the end of the log, {}", self.state.last));
@@ -236,14 +236,14 @@ impl Content {
         }
         for (id, moment) in std::mem::take(&mut self.expiries) {
             if self.due.remove(&id).unwrap_or_default() != usize::from(moment.is_some()) {
-                self.fault(format!("the expiry of {id:?}"), "the order of expiries doesn't have it once");
+                self.fault(format!("the expiry of {id:?}"), "it doesn't occur exactly once in the order of expiries");
             }
             if !records.contains_key(&id) {
                 self.fault(format!("the expiry of {id:?}"), "there is no such record");
             }
         }
         for id in std::mem::take(&mut self.due).into_keys() {
-            self.fault(format!("the expiry of {id:?}"), "it is in the order of expiries alone");
+            self.fault(format!("the expiry of {id:?}"), "it occurs only in the order of expiries");
         }
         for id in std::mem::take(&mut self.edits).into_keys() {
             self.fault(format!("the edits of {id:?}"), "there is no such record");
@@ -260,18 +260,18 @@ impl Content {
             self.fault(place, message);
         }
         if self.state.records != records.len() as u64 {
-            let message = format!("{} are counted, {} are there", self.state.records, records.len());
+            let message = format!("the counter says {}, but there are {}", self.state.records, records.len());
             self.fault("the number of records", message);
         }
         if self.sum != self.state.sum {
-            self.fault("the sum of what is stored", "it is another one than was written");
+            self.fault("the sum over the content", "it differs from the sum that was written");
         }
         if self.noted != self.unseen {
             let differs = |id: &&String| self.noted.get(*id) != self.unseen.get(*id);
             let ids: BTreeSet<&String> = self.noted.keys().chain(self.unseen.keys()).filter(differs).collect();
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             for id in ids {
-                self.fault(format!("the entries of {id:?} that not everybody sees"), "their last one is noted wrongly");
+                self.fault(format!("the restricted entries of {id:?}"), "the last one is recorded incorrectly");
             }
         }
         let bases =
@@ -279,20 +279,21 @@ impl Content {
         let current: BTreeSet<Seq> = records.values().map(|record| record.seq).chain(bases).collect();
         for seq in std::mem::take(&mut self.texts).into_keys() {
             if !current.contains(&seq) && log.get(&seq).is_none_or(|entry| !entry.is_apart) {
-                self.fault(format!("the text {seq}"), "neither a record nor the log needs it");
+                self.fault(format!("the text {seq}"), "neither a record nor the log refers to it");
             }
         }
         let unclaimed = self.shown.iter().filter(|(_, number, _)| !self.claimed.contains(number));
         let note = |(id, _, namespace): &(String, NamespaceNumber, Namespace)| {
             let message = format!(
-                "it is shown to a namespace {:?} that nobody has claimed: only its owner and admins see it; change its access",
+                "it is shown to the namespace {:?}, which is not claimed, so only its owner and admins see it; \
+                 change its access",
                 namespace.as_str()
             );
             Fault { place: format!("the record {id:?}"), message }
         };
         let ahead = self.ahead.iter().map(|(first, last, latest)| Fault {
             place: if first == last { format!("the change {first}") } else { format!("the changes {first} to {last}") },
-            message: format!("written when the clock was ahead of now: {latest} at the latest"),
+            message: format!("written while the clock was ahead of the present; the latest time is {latest}"),
         });
         let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
@@ -304,15 +305,15 @@ impl Content {
             _ if base == served => {}
             None => self.fault(place, "the text of one of its declarations is missing"),
             Some(found) if *found != declaration.text => {
-                self.fault(place, "the text of one of its declarations is another one than was written");
+                self.fault(place, "the text of one of its declarations differs from the text that was written");
             }
             Some(_) => {}
         }
         match (declaration.original, self.originals.get(&base)) {
             (Some(_), None) => self.fault(place, "its original is missing"),
-            (None, Some(_)) => self.fault(place, "it has an original too many"),
+            (None, Some(_)) => self.fault(place, "it has an unexpected original"),
             (Some(original), Some(found)) if *found != original => {
-                self.fault(place, "its original is another one than was written");
+                self.fault(place, "its original differs from the original that was written");
             }
             _ => {}
         }
@@ -332,7 +333,7 @@ impl Content {
             let known: BTreeSet<&str> = listed.get(document).into_iter().flatten().map(String::as_str).collect();
             let is_noted = records.get(document).is_some_and(|record| record.has_parts);
             if declared.get(document).is_none_or(|parts| *parts != known) || !is_noted {
-                self.fault(format!("the parts of {document:?}"), "they are others than the records say");
+                self.fault(format!("the parts of {document:?}"), "they differ from those in the records");
             }
         }
     }
@@ -344,7 +345,7 @@ impl Content {
         let history: BTreeSet<Seq> = std::mem::take(&mut self.history).into_iter().collect();
         for (seq, Logged { previous, is_apart, kind }) in log {
             if *previous != before {
-                let message = format!("it comes after the change {previous}, and the log has {before} there");
+                let message = format!("it should follow the change {previous}, but follows {before}");
                 self.fault(format!("the log before {seq}"), message);
             }
             if *is_apart && !self.texts.contains_key(seq) {
@@ -356,16 +357,16 @@ impl Content {
             before = *seq;
         }
         if before != self.state.last {
-            let message = format!("it should be {}, and the last change is {before}", self.state.last);
+            let message = format!("it should be {}, but the last change is {before}", self.state.last);
             self.fault("the end of the log", message);
         }
         let (counted, changes) = (self.state.entries, log.len() as u64);
         if counted != changes {
-            self.fault("the number of changes", format!("{counted} are counted, {changes} are there"));
+            self.fault("the number of changes", format!("the counter says {counted}, but there are {changes}"));
         }
         for seq in history {
             if !log.contains_key(&seq) {
-                self.fault("the history", format!("it lists the change {seq}, which the log doesn't have"));
+                self.fault("the history", format!("it lists the change {seq}, which is not in the log"));
             }
         }
     }

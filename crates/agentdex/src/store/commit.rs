@@ -409,7 +409,7 @@ impl Work {
         let Sealed { batch, keys, before, state, .. } = sealed;
         view.tree.hide(before);
         let db = view.tree.db().map_err(|error| error.to_string())?;
-        view.saving.save(&db, &keys).map_err(|error| format!("saving what a backup needs: {error}"))?;
+        view.saving.save(&db, &keys).map_err(|error| format!("saving data for a backup: {error}"))?;
         db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;

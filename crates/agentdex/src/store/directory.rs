@@ -37,7 +37,7 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "using",
             _ => "creating",
         };
-        let writable = if what == "using" { ", which has to be writable also where nothing is registered" } else { "" };
+        let writable = if what == "using" { ", which must be writable even if nothing is registered" } else { "" };
         Error::Io { doing: format!("{what} the data directory {}{writable}", directory.display()), source }
     };
     if let Some(parent) = directory.parent() {

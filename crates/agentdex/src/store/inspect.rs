@@ -111,7 +111,7 @@ pub(super) fn prepare(directory: &Path, seen: &Seen) -> io::Result<Undo> {
 pub(super) fn damage_of(error: Error, seen: &Seen) -> Error {
     match error {
         Error::UnsupportedStoreFormat { found, .. } if found == FOREIGN && seen.slot().is_some() => {
-            layout::unreadable("its file `store/conf` is not one that this program writes".into())
+            layout::unreadable("its file `store/conf` was not written by this program".into())
         }
         error => error,
     }

@@ -70,7 +70,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
     }
     // Without room for what a recovery overwrites nothing is opened: it would be lost if the store is refused.
     let undo = inspect::prepare(directory, &seen).map_err(|source| Error::Io {
-        doing: format!("keeping what the recovery of the store in {} overwrites", directory.display()),
+        doing: format!("saving the files that the recovery of the store in {} overwrites", directory.display()),
         source,
     })?;
     let is_written = AtomicBool::default();
@@ -166,7 +166,7 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
     };
     // From here on it is written.
     upgrade::clean(directory);
-    let failed = |source: io::Error| Error::Store { doing: "flushing at the start", source: source.into() };
+    let failed = |source: io::Error| Error::Store { doing: "flushing at startup", source: source.into() };
     view.tree.db()?.flush().map_err(io::Error::from).map_err(failed)?;
     let files = DataFiles::open(&directory.join(STORE)).map_err(failed)?;
     let witness = Witness::open(directory, seen, slot)

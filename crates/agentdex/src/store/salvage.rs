@@ -104,7 +104,7 @@ fn best(directory: &Path) -> Result<CopiedDirectory> {
         }
     }
     let reason = reason.map_or_else(String::new, |error| format!(" ({})", inspect::cause(&error)));
-    let found = format!("nothing of it can be read{reason}");
+    let found = format!("nothing in it can be read{reason}");
     best.map(|(_, copy)| copy).ok_or_else(|| Error::StoreDamaged { path: directory.to_owned(), found })
 }
 
@@ -152,7 +152,7 @@ fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<S
         from.damage
             .gaps()
             .into_iter()
-            .map(|gap| Fault { place: gap.to_string(), message: "the page that they are on is damaged".into() }),
+            .map(|gap| Fault { place: gap.to_string(), message: "their page is damaged".into() }),
     );
     let sum = filling.finish()?;
     let (records, entries) = (result.records, result.changes);
@@ -237,19 +237,19 @@ impl Salvage<'_> {
     /// Takes a record, or says why it can't be.
     fn record(&mut self, id: &str, key: IVec, value: &[u8]) -> Result<std::result::Result<(), &'static str>> {
         let Ok(mut record) = StoredRecord::decode(value) else { return Ok(Err("it can't be read")) };
-        let Ok(access) = record.access() else { return Ok(Err("who may see it can't be read")) };
+        let Ok(access) = record.access() else { return Ok(Err("its visibility can't be read")) };
         let text = self.text(record.seq).filter(|text| Digest::of(text) == record.text);
-        let Some(text) = text else { return Ok(Err("its text is missing, or another one than was written")) };
+        let Some(text) = text else { return Ok(Err("its text is missing, or differs from the text that was written")) };
         let expiry = self.from.get(&layout::expiry_key(id)).ok().flatten();
         let expiry = expiry.and_then(|bytes| Some((value::decode_expiry(&bytes).ok()?, bytes)));
         if record.has_expiry && expiry.is_none() {
-            return Ok(Err("when it expires is lost"));
+            return Ok(Err("its expiry is lost"));
         }
-        let Ok(mut declarations) = record.declared() else { return Ok(Err("who declares it can't be read")) };
+        let Ok(mut declarations) = record.declared() else { return Ok(Err("its declarations can't be read")) };
         let edits = self.from.get(&layout::edits_key(id)).ok().flatten();
         let edits = edits.filter(|edits| record.edits == Some(Digest::of(edits)));
         if record.edits.is_some() && edits.is_none() {
-            self.lose(id, "what of it was edited is lost; it is as it was served");
+            self.lose(id, "its edits are lost as such; its served text is kept");
             record.edits = None;
             if let Some(served) = declarations.0.first_mut() {
                 let (base, text, original, access) = (record.seq, record.text, None, None);
@@ -317,13 +317,13 @@ impl Salvage<'_> {
             }
             if found.is_none() {
                 // It is what is served.
-                self.lose(id, "what it was converted to is lost; it is there as it was served");
+                self.lose(id, "the converted text is lost; its served text is kept");
                 declaration = Declaration { base: seq, text, original: None, access: None, ..declaration };
             }
             let original = self.from.get(&layout::original_key(declaration.base)).ok().flatten();
             let original = original.filter(|original| declaration.original == Some(Digest::of(original)));
             if declaration.original.is_some() && original.is_none() {
-                self.lose(id, "what it was converted from is lost; it is there without");
+                self.lose(id, "its original document is lost; the rest is kept");
                 declaration.original = None;
             }
             if declaration.original.is_none() {
@@ -427,7 +427,7 @@ impl Salvage<'_> {
                     self.result.revoked.push(layout::name_of(&key, prefix).unwrap_or_default());
                 } else if prefix == layout::QUERIES {
                     let name = layout::name_of(&key, prefix).unwrap_or_default().replace('\0', "/");
-                    let message = "who may see it can't be shown".to_owned();
+                    let message = "its visibility is unknown".to_owned();
                     self.result.lost.push(Fault { place: format!("the saved query {name:?}"), message });
                 }
             }

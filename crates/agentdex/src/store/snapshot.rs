@@ -69,7 +69,8 @@ impl Snapshot {
         let Some(saved) = saving.as_mut() else { return Ok(()) };
         if saved.is_lost {
             let source =
-                format!("more than {MOST_SAVED} bytes were overwritten while it was read; read it faster").into();
+                format!("more than {MOST_SAVED} bytes were overwritten while the backup was read; read it faster")
+                    .into();
             return Err(Error::Store { doing: "taking a backup", source });
         }
         let (mut found, mut bytes) = (BTreeMap::new(), 0);

@@ -98,7 +98,7 @@ impl Tree {
         let started = Instant::now();
         let db = self.db()?;
         if self.damage.end_of_gap(key).is_some() {
-            return Err(layout::unreadable("the page that it is on is damaged".into()));
+            return Err(layout::unreadable("its page is damaged".into()));
         }
         let found = guarded(|| db.get(key))?;
         count_towards_cache(&db, key, started)?;

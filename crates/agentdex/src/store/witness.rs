@@ -148,18 +148,18 @@ pub(super) fn judge(
     let damaged = |found: String| Err(Error::StoreDamaged { path: directory.to_owned(), found });
     if let Some(slot) = seen.slot() {
         if (slot.epoch, slot.registry) != (found.epoch, found.registry) {
-            return damaged("it is another store than the one that was here".into());
+            return damaged("it is not the store that was in this directory before".into());
         }
         if slot.commit > found.commit {
             return Err(behind(directory, slot, found.commit, found.last));
         }
         let is_of_before = upgraded.is_some_and(|before| (before.commit, before.sum) == (slot.commit, slot.sum));
         if slot.commit == found.commit && slot.sum != found.sum && !is_of_before {
-            return damaged("its sum is another one than was written last".into());
+            return damaged("its sum differs from the last one that was written".into());
         }
     }
     if sum()? != found.sum {
-        return damaged("records, keys or namespaces of it are missing or older than the rest".into());
+        return damaged("some of its records, keys, or namespaces are missing, or older than the rest".into());
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
         ValidationErrorKind::MinProperties { limit } => format!("too few members; at least {limit} needed"),
         ValidationErrorKind::Minimum { limit } => format!("{found} is too small; at least {limit} needed"),
         ValidationErrorKind::ExclusiveMinimum { limit } => format!("{found} is too small; more than {limit} needed"),
-        ValidationErrorKind::UniqueItems => "some entries are equal; each may be there only once".to_owned(),
+        ValidationErrorKind::UniqueItems => "some entries are equal; entries must be unique".to_owned(),
         _ => error.masked().to_string(),
     }
 }

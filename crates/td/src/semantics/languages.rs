@@ -18,7 +18,7 @@ impl<'a> Walk<'a> {
         if let Some(text @ Value::String(_)) = owner.get(default)
             && !translations.values().any(|translation| translation == text)
         {
-            let message = format!("{text} isn't among `{name}`; add it there under its language");
+            let message = format!("{text} is not in `{name}`; add it there under its language");
             self.warning(&path.member(default), rule, message);
         }
         let path = path.member(name);
@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
         let reference = *self.translations.get_or_insert(translations);
         if reference.len() != translations.len() || !reference.keys().all(|tag| translations.contains_key(tag)) {
             let message = format!(
-                "the languages {} differ from {}, which other texts of this description are in",
+                "the languages {} differ from those of other texts in this description, {}",
                 listed(translations),
                 listed(reference)
             );

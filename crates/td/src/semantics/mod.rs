@@ -119,8 +119,8 @@ impl<'a> Walk<'a> {
             .collect();
         for (path, url) in unknown {
             let message = format!(
-                "the context {url:?} is not known here and is not fetched: it is stored, and terms that only it defines have \
-                 no meaning in RDF and SPARQL"
+                "the context {url:?} is unknown here, and is not fetched; it is stored, but terms that only it \
+                 defines have no meaning in RDF and SPARQL"
             );
             self.warning(&path, "unknown-context", message);
         }
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         if let (Some(old), Some(new)) = (position(CONTEXT_1_0), position(CONTEXT_1_1))
             && (old, new) != (0, 1)
         {
-            let message = format!("where both are there, {CONTEXT_1_0:?} comes first and {CONTEXT_1_1:?} second");
+            let message = format!("if both are present, {CONTEXT_1_0:?} must come first, and {CONTEXT_1_1:?} second");
             self.retract_schema("schema/not", "/@context");
             self.violation(&path, "context-order", message);
         }
@@ -169,16 +169,16 @@ impl<'a> Walk<'a> {
         };
         let path = Path::ROOT.member("id");
         if id.len() > MAX_ID_BYTES {
-            let message = format!("the id has {} bytes, but at most {MAX_ID_BYTES} are taken", id.len());
+            let message = format!("the id has {} bytes, but at most {MAX_ID_BYTES} are allowed", id.len());
             self.violation(&path, "id-too-long", message);
         } else if !is_absolute_uri(id) {
-            let message = format!("the id {id:?} is not an absolute URI; write one, such as urn:uuid:… or https://…");
+            let message = format!("the id {id:?} is not an absolute URI, such as urn:uuid:… or https://…");
             self.violation(&path, "id-not-uri", message);
         } else if !id.is_ascii() {
             let encoded = utf8_percent_encode(id, CONTROLS);
             let message = format!(
-                "the id has characters outside ASCII; clients that hold it to `format: uri` of the TD schema, such as node-wot, \
-                 refuse the description: write {:?}",
+                "the id contains non-ASCII characters; clients that enforce `format: uri` of the TD schema, such as \
+                 node-wot, reject the description. Write {:?}",
                 encoded.to_string()
             );
             self.warning(&path, "id-not-ascii", message);
@@ -199,20 +199,20 @@ impl<'a> Walk<'a> {
         let names_vocabulary = lmos::names_vocabulary(self.thing);
         let path = Path::ROOT.member("@type");
         if names_vocabulary && !self.thing.contains_key("@type") {
-            let message = "`@context` has the LMOS vocabulary, but there is no `@type`: that of an agent is \"lmos:Agent\", that of \
-                           a tool \"lmos:Tool\"";
+            let message = "`@context` contains the LMOS vocabulary, but `@type` is missing; use \"lmos:Agent\" for \
+                an agent, or \"lmos:Tool\" for a tool";
             self.warning(&path, "lmos-type-missing", message.into());
         } else if let Some(name) = types.iter().filter_map(Value::as_str).find(|name| matches!(*name, "Agent" | "Tool"))
         {
             let message = format!(
-                "{name:?} is the type of an LMOS agent or tool only with their vocabulary: add {{\"lmos\": {LMOS_NAMESPACE:?}}} to \
+                "{name:?} is an LMOS type only with the LMOS vocabulary; add {{\"lmos\": {LMOS_NAMESPACE:?}}} to \
                  `@context`"
             );
             self.warning(&path, "lmos-context-missing", message);
         } else if let Some(name) = self.thing.keys().find(|name| !names_vocabulary && name.starts_with("lmos:")) {
             let message = format!(
-                "the prefix of {name:?} is not declared, so that it means nothing in RDF: add {{\"lmos\": {LMOS_NAMESPACE:?}}} to \
-                 `@context`"
+                "the prefix of {name:?} is not declared, so it has no meaning in RDF; add {{\"lmos\": \
+                 {LMOS_NAMESPACE:?}}} to `@context`"
             );
             self.warning(&Path::ROOT.member(name), "lmos-context-missing", message);
         }

@@ -29,7 +29,8 @@ impl<'a> Walk<'a> {
     fn check_reference(&mut self, reference: &str, path: &Path<'_>) -> Option<Reference> {
         let kind = Reference::of(reference);
         if kind.is_none() {
-            let message = format!("{reference:?} is not a URI reference; percent-encode what isn't allowed in one");
+            let message =
+                format!("{reference:?} is not a URI reference; percent-encode characters that are not allowed");
             self.violation(path, "not-a-uri", message);
         }
         kind

@@ -129,7 +129,7 @@ impl FollowerStatus {
             FollowerState::Following if self.seq.is_some() => None,
             FollowerState::Following => Some(format!("{}: not yet started", self.name)),
             FollowerState::Rebuilding { done, total } => Some(format!("{}: rebuilding {done} of {total}", self.name)),
-            FollowerState::Failing { error } => Some(format!("{}: {error}; it is tried again", self.name)),
+            FollowerState::Failing { error } => Some(format!("{}: {error}; retrying", self.name)),
             FollowerState::Stopped => Some(format!("{}: stopped", self.name)),
         }
     }

@@ -256,7 +256,7 @@ impl SearchFollower {
     }
 
     fn found(&self, damaged: &Path) -> Inspected {
-        tracing::error!(file = %damaged.display(), "the search index is damaged and is built again");
+        tracing::error!(file = %damaged.display(), "the search index is damaged, and is being rebuilt");
         self.search.clear();
         Inspected::Damaged
     }

@@ -159,11 +159,11 @@ impl MetricSource for State {
             ),
             metric(
                 "agentdex_guardian_unrecorded_total",
-                "Decisions that the trail lacks.",
+                "Decisions missing from the trail.",
                 self.counts.lost.load(Relaxed),
             ),
             metric("agentdex_guardian_sessions", "Live sessions.", self.sessions.len() as u64),
-            metric("agentdex_guardian_agents", "Agents that are in memory.", self.agents.len() as u64),
+            metric("agentdex_guardian_agents", "Agents held in memory.", self.agents.len() as u64),
             metric("agentdex_guardian_trail_bytes", "Size of the trail.", self.trail.bytes()),
         ]
     }

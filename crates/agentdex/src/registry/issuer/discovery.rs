@@ -69,12 +69,12 @@ pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> st
     let sign_in = metadata.and_then(|metadata| sign_in(options, metadata));
     let is_downgrade = options.issuer.starts_with("https:") && !url.starts_with("https:");
     if is_downgrade {
-        return Err(format!("its keys are at {url:?}, which is not https://"));
+        return Err(format!("the URL of its keys, {url:?}, doesn't begin with https://"));
     }
     let request = Request::new(url.as_str()).accept("application/jwk-set+json, application/json;q=0.9");
     let fetched = fetcher.fetch(&request).await.map_err(|error| error.to_string())?;
     let keys = TrustedKeys::from_domain(&fetched.bytes, &options.issuer)
-        .map_err(|reason| format!("what is at {url} is not a JSON Web Key Set: {reason}"))?;
+        .map_err(|reason| format!("the document at {url} is not a JSON Web Key Set: {reason}"))?;
     if keys.is_empty() {
         return Err(format!("{url} contains no public key of a supported type (EC, RSA, Ed25519)"));
     }
@@ -104,7 +104,7 @@ async fn metadata(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Re
             Err(error) => reasons.push(error.to_string()),
             Ok(fetched) => {
                 let metadata: Metadata = serde_json::from_slice(&fetched.bytes).map_err(|error| {
-                    format!("what is at {url} is not the metadata of an authorization server: {error}")
+                    format!("the document at {url} is not metadata of an authorization server: {error}")
                 })?;
                 if metadata.issuer != options.issuer {
                     let named = metadata.issuer.chars().take(200).collect::<String>();

@@ -142,9 +142,9 @@ impl Issuer {
         match error {
             TokenError::Invalid(reason) => Unauthenticated::Invalid(reason),
             TokenError::UnknownKey if known.keys.is_empty() => Unauthenticated::Unavailable(format!(
-                "the keys of {} are not there: {}",
+                "the keys of {} are not available: {}",
                 self.options.issuer,
-                known.failure.as_deref().unwrap_or("it hasn't answered yet")
+                known.failure.as_deref().unwrap_or("it hasn't responded yet")
             )),
             TokenError::UnknownKey => {
                 Unauthenticated::Invalid(format!("its key is not one of the keys of {}", self.options.issuer))
@@ -207,10 +207,10 @@ impl MetricSource for Issuer {
         let metric = |name, help, value| Metric { name, help, value };
         let keys = self.known.borrow().keys.len() as u64;
         vec![
-            metric("agentdex_issuer_keys", "Keys of the issuer of tokens that are known.", keys),
+            metric("agentdex_issuer_keys", "Known keys of the token issuer.", keys),
             metric(
                 "agentdex_issuer_fetch_failures_total",
-                "How often the keys of the issuer of tokens couldn't be fetched.",
+                "Failed attempts to fetch the keys of the token issuer.",
                 self.failures.load(Ordering::Relaxed),
             ),
         ]

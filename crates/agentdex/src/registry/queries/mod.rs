@@ -300,7 +300,7 @@ impl Queries {
     pub fn started(&self, watched: &Watched, ids: &[String]) -> Result<()> {
         let mut matching = self.matching();
         if !matching.has_room_for(ids.len()) {
-            let what = "number of pairs of queries and Things that match";
+            let what = "number of matches of all saved queries";
             return Err(Error::LimitExceeded { what, maximum: MAX_PAIRS as u64 });
         }
         // One without a name begins with the answer to whoever asked for it.

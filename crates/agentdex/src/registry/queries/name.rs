@@ -20,8 +20,10 @@ pub(in crate::registry) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     // A path of dots is another path.
     if name.is_empty() || name.starts_with('.') || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
-        let message =
-            format!("the name of a query has 1 to {MAX_NAME_BYTES} letters, digits and - _ . ~, and no . in front");
+        let message = format!(
+            "the name of a query must consist of 1 to {MAX_NAME_BYTES} letters, digits, or - _ . ~, and must \
+                not start with a dot"
+        );
         return Err(Error::InvalidQuery { message });
     }
     Ok(())

@@ -204,7 +204,7 @@ impl Registry {
             .actor(request.actor.clone())
             .with_access(request.access.clone());
         let mut written = self.write(write).await?;
-        let message = "a Thing Description is registered as it is now: its URL is not polled";
+        let message = "the Thing Description is registered once; its URL is not polled";
         written.warnings.push(Violation::new("", "not-tracked", message));
         let stored = |text: &str| self.options().redaction.stored_text(&Document::parse(text.as_bytes())?);
         let descriptions = if request.dry_run { vec![stored(&text)?] } else { Vec::new() };
@@ -223,7 +223,7 @@ fn say_how_to_register(error: Error) -> Error {
             ": it needs credentials, and the registry sends none: register the document itself, as a file, or the URL of one \
              that anybody may read"
         }
-        Some(300..=399) => "; register the document itself, as a file, or the URL of one that anybody may read",
+        Some(300..=399) => "; register the document itself, as a file, or a URL that is publicly readable",
         _ => "; give the URL of the document itself, or register it as a file",
     };
     let reason = format!("{reason}{advice}");
@@ -231,7 +231,7 @@ fn say_how_to_register(error: Error) -> Error {
 }
 
 fn no_place(url: &str) -> Error {
-    Error::FetchRefused { url: shown(url), reason: "there is no place where a document may be".into() }
+    Error::FetchRefused { url: shown(url), reason: "there is no location to try".into() }
 }
 
 /// True for a Thing Description that has a form with a relative URL but no base, so it must be called relative to the

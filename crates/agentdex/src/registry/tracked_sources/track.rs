@@ -120,7 +120,8 @@ impl Registry {
                     Err(error) => return Err(error),
                 }
             }
-            let message = format!("its source was tracked for {id} until now, which stays as it is and is not updated");
+            let message =
+                format!("its source was tracked for {id} until now; that Thing remains, but is no longer updated");
             let warning = Violation::new("", "tracking-moved", message);
             imported.things.iter_mut().take(1).for_each(|first| first.warnings.push(warning.clone()));
         }
@@ -292,7 +293,7 @@ impl TrackRequest {
         let warning = self.ttl.zip(ttl).and_then(|(requested, granted)| ttl_out_of_range(requested, granted));
         imported.things.iter_mut().for_each(|thing| thing.warnings.extend(warning.clone()));
         if let (Some(before), Some(first)) = (url_before, imported.things.first_mut()) {
-            let message = format!("its source was {} until now", shown(before));
+            let message = format!("its source has changed; it was {} until now", shown(before));
             first.warnings.push(Violation::new("", "source-changed", message));
         }
         imported

@@ -174,7 +174,7 @@ impl Matcher {
         let name = if from.name.is_empty() { &to.name } else { &from.name };
         match supply.by {
             By::Meaning => doubts.push(format!("`{}` may not mean `{}`", from.label(), to.label())),
-            By::Type => doubts.push(format!("{} matches by its type alone", quoted(name))),
+            By::Type => doubts.push(format!("{} matches by type only", quoted(name))),
             By::Name | By::Title => {}
         }
         if supply.certainty != Certainty::Fits {
@@ -290,8 +290,8 @@ fn why_missing(from: &[Port], port: &Port, side: Side) -> Missing {
             note.pointer().iter().for_each(|token| push_token(&mut pointer, token));
             format!("`{}`: {}", same.label(), note.reason)
         }
-        (None, Side::Input) => format!("it needs `{}` ({type_}), which `have` doesn't have", port.label()),
-        (None, Side::Output) => format!("it doesn't give `{}` ({type_})", port.label()),
+        (None, Side::Input) => format!("it needs `{}` ({type_}), which `have` lacks", port.label()),
+        (None, Side::Output) => format!("it doesn't return `{}` ({type_})", port.label()),
     };
     Missing { side, name: port.name.to_string(), pointer, message }
 }
@@ -337,7 +337,7 @@ mod tests {
             (
                 json!({"properties": {}}),
                 json!({"properties": {"a/b": {"type": "string"}}}),
-                "/properties/a~1b it needs `a/b` (string), which `have` doesn't have",
+                "/properties/a~1b it needs `a/b` (string), which `have` lacks",
             ),
             (
                 list(place("string")),

@@ -70,7 +70,8 @@ impl Data {
             None => match unknown_type(schema, String::new()) {
                 Some((pointer, name)) => {
                     let types = TYPES.join(", ");
-                    let message = format!("`{what}` has the type {name} at {pointer}/type; types are {types}");
+                    let message =
+                        format!("`{what}` has the unknown type {name} at {pointer}/type; known types are {types}");
                     Err(Error::InvalidQuery { message })
                 }
                 None => Ok(Data { ports: ports.into() }),

@@ -37,7 +37,7 @@ fn compared(giver: &Schema, taker: &Schema, explains: bool) -> Verdict {
     let mut comparison = Comparison { giver, taker, explains, left: MAX_STEPS, open: HashSet::new(), depth: 0 };
     let outcome = comparison.pair(0, 0);
     let outcome = match comparison.left {
-        0 => comparison.cannot(|| Note::new("it is too complex to be compared".into(), "is too complex".into())),
+        0 => comparison.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into())),
         _ => outcome,
     };
     outcome.verdict()
@@ -80,7 +80,7 @@ impl<'s> Comparison<'s> {
     fn pair(&mut self, from: At, to: At) -> Outcome {
         if !self.spend(1) || self.depth > MAX_DEPTH {
             self.left = 0;
-            return self.cannot(|| Note::new("it is too complex to be compared".into(), "is too complex".into()));
+            return self.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into()));
         }
         let (giver, taker) = (self.giver, self.taker);
         let (given, taken) = (giver.node(from), taker.node(to));
@@ -139,7 +139,7 @@ impl<'s> Comparison<'s> {
     /// Compares the giver's values of a type with a node of the taker.
     fn kind(&mut self, given: &'s Node, kind: Kinds, to: At) -> Outcome {
         if !self.spend(1) {
-            return self.cannot(|| Note::new("it is too complex to be compared".into(), "is too complex".into()));
+            return self.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into()));
         }
         let taker = self.taker;
         let taken = taker.node(to);

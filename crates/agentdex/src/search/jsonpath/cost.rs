@@ -20,8 +20,8 @@ pub(super) fn check(description: &Value, outline: &Outline) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "in a description of {nodes} values the query may visit {visits}, more than {MAX_VISITS}: use fewer `..`, or \
-         fewer selectors in one pair of brackets"
+        "in a description with {nodes} values, the query may visit {visits} values, more than the maximum of \
+         {MAX_VISITS}; use fewer `..`, or fewer selectors in a pair of brackets"
     );
     Err(Error::QueryTooCostly { message })
 }

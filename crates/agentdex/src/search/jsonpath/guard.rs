@@ -47,7 +47,7 @@ pub(super) fn check(text: &str) -> Result<Outline> {
     }
     let tokens = tokens(text)?;
     let Some(Token { kind: Kind::Symbol('$'), .. }) = tokens.first() else {
-        return Err(invalid("a JSONPath starts with `$`, which stands for the list of all descriptions".to_owned()));
+        return Err(invalid("a JSONPath must start with `$`, which refers to the list of all descriptions".to_owned()));
     };
     check_root(&tokens)?;
     let mut outline = nesting(&tokens)?;
@@ -132,13 +132,14 @@ fn end_of_text(rest: &str, quote: char) -> Option<usize> {
 fn check_root(tokens: &[Token<'_>]) -> Result<()> {
     if let Some(other) = tokens.iter().skip(1).find(|token| token.kind == Kind::Symbol('$')) {
         let message = format!(
-            "the `$` at character {} stands for all descriptions, each of which is searched alone: compare with `@`",
+            "the `$` at character {} refers to the list of all descriptions, but each description is searched \
+             separately; compare with `@`",
             other.at
         );
         return Err(invalid(message));
     }
     if tokens.len() == 1 {
-        return Err(invalid("`$` alone is the list of all descriptions: GET /things has it".to_owned()));
+        return Err(invalid("`$` alone selects all descriptions; use GET /things instead".to_owned()));
     }
     let descent = usize::from(tokens.get(1).is_some_and(|token| token.kind == Kind::Pair("..")));
     if tokens.get(1 + descent).is_none_or(|token| token.kind != Kind::Symbol('[')) {
@@ -156,8 +157,8 @@ fn check_root(tokens: &[Token<'_>]) -> Result<()> {
             || matches!(token.kind, Kind::Word(word) if word.starts_with(|first: char| first == '-' || first.is_ascii_digit()));
         if starts_selector && is_position {
             let message = format!(
-                "descriptions have no position, as character {} asks for: select them by a filter, such as \
-                 $[?@.title=='Weather'], or all by $[*]",
+                "descriptions can't be selected by position, as at character {}; use a filter, such as \
+                 $[?@.title=='Weather'], or $[*] for all",
                 token.at
             );
             return Err(invalid(message));
@@ -224,7 +225,7 @@ fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
         return Err(limit("number of `..` in a JSONPath", MAX_DESCENTS as usize));
     }
     if outline.selectors > MAX_SELECTORS {
-        return Err(limit("number of selectors in a JSONPath, multiplied", MAX_SELECTORS));
+        return Err(limit("product of the numbers of selectors in a JSONPath", MAX_SELECTORS));
     }
     Ok(outline)
 }
@@ -235,7 +236,7 @@ fn check_pattern(pattern: Option<&Token<'_>>, comma: usize) -> Result<()> {
     let (pattern, at) = match pattern {
         Some(Token { kind: Kind::Text(pattern), at }) => (pattern, at),
         Some(Token { kind: Kind::Word(_), .. }) => return Ok(()),
-        _ => return Err(invalid(format!("a pattern in quotes is expected after character {comma}"))),
+        _ => return Err(invalid(format!("expected a pattern in quotes after character {comma}"))),
     };
     // What has escape sequences that don't exist is refused by the parser.
     let Some(pattern) = unescaped(pattern) else { return Ok(()) };

@@ -53,7 +53,7 @@ impl Query {
     pub fn parse(text: &str) -> Result<Query> {
         let outline = guard::check(text)?;
         let path = JsonPath::parse(text).map_err(|error| Error::InvalidQuery {
-            message: format!("no JSONPath at character {}: {}", error.position(), error.message()),
+            message: format!("not a JSONPath at character {}: {}", error.position(), error.message()),
         })?;
         Ok(Query { path, outline })
     }
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn errors_say_where() {
         for (query, part) in [
-            ("", "starts with `$`"),
-            ("title", "starts with `$`"),
+            ("", "start with `$`"),
+            ("title", "start with `$`"),
             ("$[?@.title ==]", "character"),
             ("$[?@.title == 'x]", "unterminated string at character 15"),
             ("$[?@.title == 'x'", "`[` at character 2"),

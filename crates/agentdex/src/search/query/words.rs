@@ -419,7 +419,7 @@ impl<'a> Words<'a> {
         let mut is_more = false;
         for beginning in &beginnings {
             let found = completed(self.searcher, self.spelling.hidden(), field, beginning)
-                .map_err(index_error("looking up a beginning"))?;
+                .map_err(index_error("looking up the start of a word"))?;
             is_more |= found.len() > MOST_PREFIX_TERMS;
             ends.extend(found);
         }
@@ -513,7 +513,7 @@ impl<'a> Words<'a> {
             return Ok(Vec::new());
         }
         let alike = suggest::terms_alike(self.searcher, hidden, field, forms, &written)
-            .map_err(index_error("looking up words that are spelled alike"))?;
+            .map_err(index_error("looking up similarly spelled words"))?;
         if !alike.is_empty() && model.is_some_and(|model| is_word(model, token)) {
             self.has_known = true;
             return Ok(Vec::new());

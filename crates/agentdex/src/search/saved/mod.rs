@@ -69,7 +69,8 @@ impl SavedQuery {
     pub fn new(query: Option<&str>, filters: Filters) -> Result<SavedQuery> {
         check_query(query)?;
         if filters.has_periods() {
-            let message = "a saved query has no period, and neither has an event stream; leave out the bounds of `created` and `modified`";
+            let message = "saved queries and event streams can't filter by time; remove the bounds of `created` and \
+                `modified`";
             return Err(crate::Error::InvalidQuery { message: message.to_owned() });
         }
         let clauses = query::parse(query.unwrap_or_default());
@@ -86,7 +87,7 @@ impl SavedQuery {
     pub fn by_meaning(query: &str, threshold: f32, filters: Filters, meaning: &Meaning) -> Result<SavedQuery> {
         let by_both = SavedQuery::by_both(query, threshold, filters, meaning)?;
         if by_both.meaning.is_none() {
-            let message = "`q` has no words whose meaning could be compared".to_owned();
+            let message = "`q` contains no words to compare by meaning".to_owned();
             return Err(crate::Error::InvalidQuery { message });
         }
         Ok(SavedQuery { words: None, ..by_both })

@@ -32,7 +32,7 @@ mod texts;
 mod vectors;
 
 /// The hint of a search that finds nothing by its words, in a registry without a model.
-pub const WITHOUT_MEANING: &str = "only words were searched for, not what they mean: this registry has no vectors";
+pub const WITHOUT_MEANING: &str = "searched by words only, not by meaning: this registry has no vectors";
 
 pub use self::{
     file::position_of_vectors,

@@ -25,8 +25,8 @@ const VARIABLE_BYTES: u64 = 64 * 1024;
 /// Checks a query.
 pub(super) fn check(query: &Query) -> Result<()> {
     if query.dataset().is_some() {
-        let message = "FROM is not offered: the default graph has the statements of all Things, and GRAPH <id> { … } \
-                       those of one";
+        let message = "FROM is not supported; the default graph contains the statements of all Things, and GRAPH \
+            <id> { … } those of a single Thing";
         return Err(invalid(message));
     }
     let pattern = match query {
@@ -141,14 +141,16 @@ impl Check {
                 Shape { given: inner.given, bound }
             }
             GraphPattern::Service { name, .. } => {
-                return Err(invalid(&format!("SERVICE {name} is not offered: this registry asks no other")));
+                return Err(invalid(&format!(
+                    "SERVICE {name} is not supported: this registry doesn't query other endpoints"
+                )));
             }
         };
         self.variables.extend(shape.bound.iter().cloned());
         if shape.given > MAX_GIVEN_RESULTS {
             let message = format!(
-                "its VALUES and UNIONs, multiplied, give more than {MAX_GIVEN_RESULTS} results: use fewer, or connect \
-                 them by variables"
+                "its VALUES and UNIONs combine to more than {MAX_GIVEN_RESULTS} results; use fewer, or connect them \
+                 by variables"
             );
             return Err(Error::QueryTooCostly { message });
         }
@@ -162,8 +164,8 @@ impl Check {
         let bound: HashSet<Variable> =
             variables.iter().filter(|variable| shape.bound.contains(*variable)).cloned().collect();
         if bound.is_empty() && !is_outermost && !shape.bound.is_empty() {
-            let message = "a subquery has to select a variable that each of its results binds, not only by OPTIONAL or \
-                           BIND";
+            let message = "a subquery must select at least one variable that is bound in each of its results, other \
+                than by OPTIONAL or BIND";
             return Err(invalid(message));
         }
         Ok(Shape { given: shape.given, bound })
@@ -209,7 +211,8 @@ impl Check {
             Expression::FunctionCall(function, arguments) => self.function(function, arguments)?,
         };
         if length > MAX_TEXT_BYTES {
-            let message = "an expression may make a text of more than 4 MiB: concatenate or replace less".to_owned();
+            let message =
+                "an expression may produce a string of more than 4 MiB; concatenate or replace less".to_owned();
             return Err(Error::QueryTooCostly { message });
         }
         Ok(length)

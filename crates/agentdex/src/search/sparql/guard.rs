@@ -34,11 +34,11 @@ pub(super) fn check(text: &str) -> Result<()> {
         }
         tokens += 1;
         if tokens > MAX_TOKENS {
-            return Err(limit("number of words and signs in a SPARQL query", MAX_TOKENS));
+            return Err(limit("number of tokens in a SPARQL query", MAX_TOKENS));
         }
         signs = if matches!(first, '!' | '-' | '+' | '^') { signs + 1 } else { 0 };
         if signs > MAX_SIGNS {
-            return Err(limit("number of signs in a row in a SPARQL query", MAX_SIGNS));
+            return Err(limit("number of consecutive symbols in a SPARQL query", MAX_SIGNS));
         }
         match first {
             '(' | '[' | '{' => {
@@ -63,8 +63,8 @@ pub(super) fn check(text: &str) -> Result<()> {
             && UPDATES.iter().any(|update| word.eq_ignore_ascii_case(update))
         {
             let message = format!(
-                "{} at {} is an update, and only SELECT, ASK, CONSTRUCT and DESCRIBE are offered: change descriptions at \
-                 /things/{{id}}",
+                "{} at {} is an update, but only SELECT, ASK, CONSTRUCT, and DESCRIBE are supported; change \
+                 descriptions at /things/{{id}}",
                 word.to_uppercase(),
                 position(text, at)
             );

@@ -23,7 +23,7 @@ const STEPS: u32 = 1024;
 
 /// Exceeded limit of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the query exceeds a bound")]
+#[error("the query exceeds a limit")]
 pub(super) enum Exceeded {
     Time,
     Terms,
@@ -35,16 +35,17 @@ impl Exceeded {
     /// Converts the exceeded limit to an error.
     pub fn into_error(self) -> Error {
         let message = match self {
-            Exceeded::Time => format!(
-                "it takes longer than {} s: name more of what you look for, or add a LIMIT",
-                TIME_BUDGET.as_secs()
-            ),
+            Exceeded::Time => {
+                format!("it takes longer than {} s; use more specific patterns, or add a LIMIT", TIME_BUDGET.as_secs())
+            }
             Exceeded::Terms => format!(
-                "its intermediate results have more than {MAX_TERMS} terms: connect its patterns by variables, or name \
-                 more of what you look for"
+                "its intermediate results have more than {MAX_TERMS} terms; connect its patterns by variables, or \
+                 use more specific patterns"
             ),
-            Exceeded::Texts => format!("it compares more than {MAX_TEXT_BYTES} bytes of texts: filter by less"),
-            Exceeded::Value => "it computes with a text of more than 64 KiB".to_owned(),
+            Exceeded::Texts => {
+                format!("it compares more than {MAX_TEXT_BYTES} bytes of strings; use fewer string filters")
+            }
+            Exceeded::Value => "it computes with a string of more than 64 KiB".to_owned(),
         };
         Error::QueryTooCostly { message }
     }

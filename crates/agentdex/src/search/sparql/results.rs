@@ -164,14 +164,14 @@ impl io::Write for Bounded {
 
 fn failed(error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::FileTooLarge {
-        let message = format!("it finds more than {MAX_BYTES} bytes: add a LIMIT, or select less");
+        let message = format!("its results exceed {MAX_BYTES} bytes; add a LIMIT, or select less");
         return Error::QueryTooCostly { message };
     }
     Error::Io { doing: "writing the results of a SPARQL query".to_owned(), source: error }
 }
 
 fn too_many() -> Error {
-    Error::QueryTooCostly { message: format!("it has more than {MAX_RESULTS} results: add a LIMIT") }
+    Error::QueryTooCostly { message: format!("it has more than {MAX_RESULTS} results; add a LIMIT") }
 }
 
 /// Maps an error of the evaluator to an [`Error`].

@@ -68,7 +68,10 @@ pub(super) fn takes_first_token(directory: &Path) -> Result<bool, ModelError> {
         None => Ok(false),
         Some(Pooling { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false }) => Ok(true),
         Some(Pooling { pooling_mode_cls_token: false, pooling_mode_mean_tokens: true }) => Ok(false),
-        Some(_) => Err(ModelError::new(POOLING, "only pooling by the mean of all tokens or by the first is supported")),
+        Some(_) => Err(ModelError::new(
+            POOLING,
+            "the only supported pooling methods are the mean of all tokens and the first token",
+        )),
     }
 }
 

@@ -54,7 +54,7 @@ impl Encoder {
         let pieces = WordPieces::read(directory)?;
         let words = weights.matrix("embeddings.word_embeddings.weight", config.hidden_size)?;
         if words.nrows() < pieces.len() {
-            let problem = format!("it has {} words, the vocabulary {}", words.nrows(), pieces.len());
+            let problem = format!("it has {} words, but the vocabulary has {}", words.nrows(), pieces.len());
             return Err(ModelError::new(files::WEIGHTS, problem));
         }
         let positions = weights.matrix("embeddings.position_embeddings.weight", config.hidden_size)?;

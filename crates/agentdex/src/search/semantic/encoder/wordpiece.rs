@@ -72,7 +72,7 @@ impl WordPieces {
             ModelError::new(VOCABULARY, format!("the file is missing, and so is {TOKENIZER}; one of them is needed"))
         })?;
         if tokenizer.model.r#type.as_deref().is_some_and(|kind| kind != "WordPiece") {
-            return Err(ModelError::new(TOKENIZER, "only vocabularies of word pieces (WordPiece) are supported"));
+            return Err(ModelError::new(TOKENIZER, "only WordPiece vocabularies are supported"));
         }
         let lower_case = tokenizer.normalizer.and_then(|normalizer| normalizer.lowercase).or(lower_case);
         WordPieces::new(TOKENIZER, tokenizer.model.vocab.into_iter(), lower_case.unwrap_or(true))
