@@ -57,14 +57,17 @@ fn who_can_not_be_asked_is_said_and_nobody_far_behind_is_asked_instead() {
     let (code, out, err) = ask(&registry, &words);
     assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
     assert!(
-        err.contains("Hotel booking (") && err.contains("it has several actions, and none is for messages"),
+        err.contains("Hotel booking (") && err.contains("it has several actions, but none accepts messages"),
         "{err}"
     );
     assert!(err.contains("Customer care (") && err.contains("--agent urn:example:phones"), "{err}");
     assert!(server.received().is_empty());
     // The same with an action that can be named, whose input has no place for a text.
     let (code, _, err) = ask(&registry, &["book a hotel", "A room in Rome", "--action", "reserve"]);
-    assert!(code == Some(1) && err.contains("the text has no place in it; expected an object with nights"), "{err}");
+    assert!(
+        code == Some(1) && err.contains("the input has no member for text (expected an object with nights"),
+        "{err}"
+    );
     // One that matches nearly as well is asked, and said to be.
     put(
         &registry,

@@ -121,9 +121,14 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
     vec![
         (Rule::AgentRegistered, message(Vec::new()), None, "\"urn:x:travel\" is not registered"),
         (Rule::AgentLive, message(Vec::new()), standing(Standing::Expired), "has expired"),
-        (Rule::AgentCurrent, message(Vec::new()), standing(Standing::Stale), "doesn't confirm it any more"),
-        (Rule::AgentVersion, other_origin(|origin| origin.version = "2.0.0"), known(), "but \"1.0.0\" is registered"),
-        (Rule::ToolDeclared, call("refund", json!({})), known(), "declared are find_trains, stop"),
+        (Rule::AgentCurrent, message(Vec::new()), standing(Standing::Stale), "no longer confirms it"),
+        (
+            Rule::AgentVersion,
+            other_origin(|origin| origin.version = "2.0.0"),
+            known(),
+            "but version \"1.0.0\" is registered",
+        ),
+        (Rule::ToolDeclared, call("refund", json!({})), known(), "declared tools are find_trains, stop"),
         (
             Rule::ToolDeclared,
             mcp(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund"}})),
@@ -154,8 +159,8 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
             known(),
             "`to` is null; it must be string",
         ),
-        (Rule::ToolResult, result("y"), known(), "no call of this turn has the executionId \"y\""),
-        (Rule::ToolResult, mcp(json!({"jsonrpc": "2.0", "id": 9, "result": {}})), known(), "has the id 9"),
+        (Rule::ToolResult, result("y"), known(), "no call of this turn with the executionId \"y\""),
+        (Rule::ToolResult, mcp(json!({"jsonrpc": "2.0", "id": 9, "result": {}})), known(), "with the id 9"),
         (
             Rule::SourceDeclared,
             step("steps/knowledgeRetrieval", Action::Knowledge { query: None, sources: vec!["policy", "wiki"] }),
@@ -187,14 +192,14 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
                 "name": "com.example/timetable", "version": "9",
             }}})),
             known(),
-            "but not in version \"9\"",
+            "but with a version other than \"9\"",
         ),
         (Rule::A2aMessage, step("tasks/get", Action::A2a(object(a2a.clone()))), known(), "/params/id"),
         (Rule::A2aMessage, step("tasks/cancel", Action::A2a(object(a2a))), known(), "in a request of tasks/cancel"),
         (Rule::McpMessage, mcp(json!({"jsonrpc": "1.0", "method": "ping"})), known(), "/jsonrpc"),
-        (Rule::McpMessage, mcp(json!({"jsonrpc": "2.0", "id": 1})), known(), "a response /id and either"),
-        (Rule::MaskSecrets, message(Vec::new()), known(), "there is a secret"),
-        (Rule::MaskPersonalData, message(Vec::new()), known(), "there are personal data"),
+        (Rule::McpMessage, mcp(json!({"jsonrpc": "2.0", "id": 1})), known(), "or /id and either"),
+        (Rule::MaskSecrets, message(Vec::new()), known(), "it contains a secret"),
+        (Rule::MaskPersonalData, message(Vec::new()), known(), "it contains personal data"),
     ]
 }
 
@@ -438,11 +443,11 @@ fn what_is_wrong_with_a_policy_is_named() {
         (json!({"expression": [rule("a", "step.tool ==")]}), "expression 1 (a)"),
         (
             json!({"expression": [rule("a", "request.tool == 1")]}),
-            "`request` is not known; expressions are about `step`",
+            "`request` is unknown; expressions can refer to `step`",
         ),
         (json!({"expression": [rule("a", &deep)]}), "nest deeper"),
         (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): the name is already used"),
-        (json!({"expression": [rule("tool-declared", "true")]}), "that of a built-in rule"),
+        (json!({"expression": [rule("tool-declared", "true")]}), "the name of a built-in rule"),
         (json!({"for": [{"rules": {}}]}), "for 1: it names no agents"),
     ] {
         let error = Policy::compile(serde_json::from_value(file).unwrap()).unwrap_err().to_string();

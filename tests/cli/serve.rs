@@ -172,9 +172,9 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
     for (flag, value, words) in [
         ("--allow-fetch", "10.0.0.0/33", "allow_fetch: \"10.0.0.0/33\" is neither a network such as"),
         ("--allow-fetch", "10.0.0.1/8", "is an address within the network 10.0.0.0/8"),
-        ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: it is not a URL of an HTTP proxy, such as http://"),
-        ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: it is not a URL of an HTTP proxy, such as http://"),
-        ("--fetch-ca", private.to_str().unwrap(), "it has no certificate in PEM"),
+        ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: not the URL of an HTTP proxy, such as http://"),
+        ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: not the URL of an HTTP proxy, such as http://"),
+        ("--fetch-ca", private.to_str().unwrap(), "it contains no certificate in PEM format"),
         ("--fetch-timeout", "0", "--fetch-timeout: 0 is not between 1 and"),
         (
             "--trusted-keys",

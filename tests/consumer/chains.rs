@@ -251,8 +251,11 @@ fn credentials_are_for_agents_that_the_caller_names() {
                 run = run.of_others();
             }
             run.finish().await;
-            let whose =
-                if is_of_others { "a chain of somebody else names it" } else { "its description stands in the chain" };
+            let whose = if is_of_others {
+                "it is named by another owner's chain"
+            } else {
+                "its description is part of the chain"
+            };
             assert!(reason(&run).contains("is not sent to"), "{}", reason(&run));
             assert!(reason(&run).contains(&format!("didn't name the agent: {whose}")), "{}", reason(&run));
         }
@@ -293,7 +296,9 @@ fn another_try_has_the_input_and_the_instruction() {
         (
             Some(object(json!({"city": text, "days": {"type": "integer"}}))),
             json!({"city": "Bonn"}),
-            Err("\"Say it in German.\", has no place in it, which is an object with city (string), days (integer)"),
+            Err(
+                "the input (expected an object with city (string), days (integer)) has no free-text member for the instruction of a later agent (\"Say it in German.\")",
+            ),
         ),
     ] {
         let mut writer = asking(&format!("{}/writer", server.origin));
@@ -380,7 +385,7 @@ fn agents_that_are_configured_for_sacp_are_told_so() {
         for (thing, input) in [(&typed, json!({"km": 42})), (&plain, json!({"km": 42}))] {
             let mut told = consumer().run(of(thing, "sacp", input), "x");
             told.finish().await;
-            assert!(reason(&told).contains("the system prompt has no place"), "{}", reason(&told));
+            assert!(reason(&told).contains("no free-text member for the system prompt"), "{}", reason(&told));
         }
         assert_eq!(server.received().len(), before);
     });

@@ -45,7 +45,7 @@ fn form_that_nothing_here_speaks_is_named_with_what_is_spoken() {
     for (settings, expected) in [
         (Settings::new(), ["http with the subprotocol mcp over pigeon; spoken are a2a, http", "invokeaction"]),
         (settings("a2a"), ["http with the subprotocol mcp over pigeon; spoken are a2a", "actions.add"]),
-        (settings("pigeon"), ["there is no binding \"pigeon\"; there are a2a, http", ""]),
+        (settings("pigeon"), ["there is no binding \"pigeon\"; bindings are a2a, http", ""]),
     ] {
         let error = run(described.update(settings).call("add", None)).unwrap_err().to_string();
         assert!(expected.iter().all(|part| error.contains(part)), "{error}");
@@ -89,7 +89,10 @@ fn answer_to_another_request_is_refused() {
     let other = json!({"jsonrpc": "2.0", "id": "other", "result": message});
     for said in [Said::json(&other), Said::stream("text/event-stream", &[&format!("data: {other}\n\n")])] {
         let error = error_of(said, Settings::new());
-        assert!(matches!(&error, Error::Protocol { reason, .. } if reason.contains("another request")), "{error}");
+        assert!(
+            matches!(&error, Error::Protocol { reason, .. } if reason.contains("differs from the id of the request")),
+            "{error}"
+        );
     }
     // The id of a request that the agent couldn't read is null.
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}});

@@ -314,7 +314,7 @@ fn what_can_not_be_filled_in_is_refused_before_anything_is_sent() {
     for (tool, given, expected) in [
         (&open, json!({"host": server.origin.trim_start_matches("http://")}), "\"host\" would select the server"),
         (&broken, json!({"a": "x\r\nEvil: 1"}), "headers/X-Tenant"),
-        (&twice, json!({"a": "b"}), "makes a second member \"b\""),
+        (&twice, json!({"a": "b"}), "create a second member \"b\""),
         (&listed, json!({"a": 1}), "/a: 1 is not of type \"string\""),
         (&listed, json!({}), "\"a\" is a required property"),
     ] {

@@ -123,9 +123,9 @@ fn answers_without_a_document_fail_with_their_status() {
 fn server_that_says_nothing_is_not_waited_for() {
     let site = Site::start(|_| Reply::raw(&[b"", b"late"], Duration::from_secs(60)));
     let doing = waited_for(allowing([site.address().to_string()]).timeout(SHORT), &site);
-    assert_eq!(doing, "waiting for the answer");
+    assert_eq!(doing, "waiting for the response");
     let doing = waited_for(allowing([site.address().to_string()]).phase_timeout(SHORT), &site);
-    assert_eq!(doing, "waiting for the answer");
+    assert_eq!(doing, "waiting for the response");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn drip_feeding_ends_with_the_time_for_everything() {
     pieces.extend([&b"x-a: b\r\n"[..]; 1000]);
     let head = Site::start(move |_| Reply::raw(&pieces, SHORT / 10));
     let doing = waited_for(allowing([head.address().to_string()]).timeout(2 * SHORT), &head);
-    assert_eq!(doing, "waiting for the answer");
+    assert_eq!(doing, "waiting for the response");
 }
 
 #[test]

@@ -41,9 +41,9 @@ fn redirect_to_where_nobody_may_go_is_refused() {
 #[test]
 fn redirects_that_lead_nowhere_good_are_refused() {
     for (location, why) in [
-        ("http://169.254.169.254/latest/meta-data/", "a metadata address"),
-        ("//0xa9fea9fe/", "a metadata address"),
-        ("http://localhost/", "this machine itself"),
+        ("http://169.254.169.254/latest/meta-data/", "a cloud metadata address"),
+        ("//0xa9fea9fe/", "a cloud metadata address"),
+        ("http://localhost/", "is this machine"),
         ("file:///etc/passwd", "scheme is file"),
         ("http://user:secret@127.0.0.1/", "credentials"),
         ("http://[", "not a valid URL"),

@@ -73,8 +73,8 @@ fn names_are_judged_by_all_they_stand_for() {
     for (answer, kind) in [
         (&["127.0.0.1"][..], "a loopback address"),
         (&["10.0.0.1"], "a private address"),
-        (&["169.254.169.254"], "a metadata address"),
-        (&["fd00:ec2::254"], "a metadata address"),
+        (&["169.254.169.254"], "a cloud metadata address"),
+        (&["fd00:ec2::254"], "a cloud metadata address"),
         (&["93.184.215.14", "127.0.0.1"], "a loopback address"),
         (&["::ffff:127.0.0.1"], "a loopback address"),
     ] {

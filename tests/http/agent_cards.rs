@@ -129,7 +129,7 @@ fn card_is_converted_to_the_version_that_is_asked_for() {
     let registry = with_card(OLD);
     for version in ["2.0", "", "latest", "0.1"] {
         let problem = card(&registry, &format!("?version={version}")).problem(400, "invalid-parameter");
-        assert!(problem["detail"].as_str().unwrap().contains("known are 1.0, 0.3"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("supported versions are 1.0, 0.3"), "{problem}");
     }
 }
 

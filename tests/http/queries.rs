@@ -76,7 +76,12 @@ fn query_that_must_be_new_replaces_none() {
 fn bad_queries_are_refused_with_what_is_wrong() {
     let registry = TestRegistry::start();
     for (name, query, code, detail) in [
-        ("a", json!({"p": "x"}), "invalid-query", "there is no member `p`; known here: q, mode, threshold, capability"),
+        (
+            "a",
+            json!({"p": "x"}),
+            "invalid-query",
+            "unknown member `p`; known members are q, mode, threshold, capability",
+        ),
         ("a", json!({"tag": "x"}), "invalid-query", "expected a sequence"),
         ("a", json!({"capability": ["billing@^1.x.y"]}), "invalid-query", "version range"),
         ("a", json!({"q": "x".repeat(5000)}), "limit-exceeded", "length of the query"),
@@ -90,7 +95,7 @@ fn bad_queries_are_refused_with_what_is_wrong() {
             "invalid-query",
             "requires mode `hybrid` or `semantic`",
         ),
-        ("a", json!({"threshold": 0.5}), "invalid-query", "`threshold` needs `q`"),
+        ("a", json!({"threshold": 0.5}), "invalid-query", "`threshold` requires `q`"),
         ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "between 0 and 1"),
         ("a", json!({"mode": "semantic"}), "invalid-query", "requires `q`"),
         ("a", json!({"q": "tag:beta", "mode": "semantic"}), "invalid-query", "no words to compare"),

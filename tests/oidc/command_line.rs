@@ -16,7 +16,7 @@ fn server_takes_tokens_and_commands_send_them() {
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let refused = list(&provider.token("stranger", ""));
     assert!(!refused.status.success());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("gives a role"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("grants a role"));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn tokens_that_prove_nothing_are_refused() {
         answer.problem(401, "invalid-credentials")["detail"].as_str().unwrap().to_owned()
     };
     assert!(refusal(&provider.token_for("weather", "read", "urn:example:other")).contains("its audience is \"other\""));
-    assert!(refusal(&provider.token("stranger", "")).contains("gives a role"));
+    assert!(refusal(&provider.token("stranger", "")).contains("grants a role"));
     // The claims of one token under the signature of another.
     let (one, other) = (provider.token("weather", "read"), provider.token("operations", "admin"));
     let part = |token: &str, number: usize| token.split('.').nth(number).unwrap().to_owned();

@@ -41,7 +41,7 @@ fn references_that_lead_nowhere_name_the_nearest() {
         ("{{node_A.data.score.x}}", "no members"),
         ("{{node_A}}", "node_A.message"),
         ("{{node_B.data.anything}}", "nothing to refer to"),
-        ("{{}}", "known are"),
+        ("{{}}", "known names are"),
     ] {
         let error = fill(json!(reference)).expect_err(reference);
         assert!(error.contains(hint), "{reference}: {error}");

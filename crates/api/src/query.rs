@@ -48,7 +48,7 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
         if let Some(unknown) = members.keys().find(|member| !known().any(|name| name == member.as_str())) {
             let known: Vec<_> = known().collect();
             return Err(serde_json::Error::custom(format!(
-                "there is no member `{unknown}`; known here: {}",
+                "unknown member `{unknown}`; known members are {}",
                 known.join(", ")
             )));
         }

@@ -28,13 +28,14 @@ impl PartialSchema for QueryParameters {
         let threshold = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0)).maximum(Some(1));
         let object = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("A query and filters as `GET /search` has them."))
+            .description(Some("A query and filters, as in `GET /search`."))
             .property("q", text().max_length(Some(MAX_QUERY_BYTES)).description(Some("The query text.")))
             .property("mode", Ref::from_schema_name(<Mode as ToSchema>::name()))
             .property(
                 "threshold",
                 threshold.format(Some(SchemaFormat::KnownFormat(KnownFormat::Float))).description(Some(
-                    "The least cosine of a Thing that matches by its meaning: unless given, that of what a search finds when the query is saved.",
+                    "Minimum cosine of a Thing that matches by meaning. By default, the minimum cosine among the \
+                     results of a search when the query is saved.",
                 )),
             );
         // Saved queries have no periods.

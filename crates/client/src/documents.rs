@@ -180,7 +180,7 @@ impl RegistryClient {
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<SacpReading> {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
-        read(&text(self.send(request.body(answer.into())).await?).await?, "a reading of an answer")
+        read(&text(self.send(request.body(answer.into())).await?).await?, "the result of checking an answer")
     }
 }
 

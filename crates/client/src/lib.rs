@@ -280,7 +280,7 @@ impl RegistryClient {
             Err(error) => return Err(error),
         };
         let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-        let (expected, reason) = ("a description with an entity tag", "there is no ETag".to_owned());
+        let (expected, reason) = ("a description with an entity tag", "the ETag is missing".to_owned());
         let tag = tag.ok_or(Error::UnexpectedAnswer { expected, reason })?;
         Ok(Some((text(response).await?, tag)))
     }

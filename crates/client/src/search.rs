@@ -68,7 +68,7 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search_by_path(&self, path: &str) -> Result<Vec<Box<serde_json::value::RawValue>>> {
         let request = self.request(Method::GET, "search/jsonpath", &[("query", path)]);
-        read(&text(self.send(request).await?).await?, "what a JSONPath finds")
+        read(&text(self.send(request).await?).await?, "the results of a JSONPath query")
     }
 
     /// Finds capabilities by the schemas of their inputs and outputs, using `POST /search/compatible`.

@@ -59,6 +59,6 @@ impl RegistryClient {
     /// As [`RegistryClient::description`].
     pub async fn liveness(&self) -> Result<Live> {
         let request = self.request(Method::GET, "health/live", &[]);
-        read(&text(self.send(request).await?).await?, "a sign of life")
+        read(&text(self.send(request).await?).await?, "a health status")
     }
 }

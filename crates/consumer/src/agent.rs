@@ -448,10 +448,11 @@ impl Agent {
         let expand = |variables: &Map<String, Value>| -> Result<String> {
             let expanded = template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
-                reason: format!("it is not set, and the URL of {} is made of it", form.affordance),
+                reason: format!("it is not set, but the URL of {} contains it", form.affordance),
             })?;
             if template::has_dot_segments(&expanded) && !template::has_dot_segments(&form.href) {
-                let reason = "a value makes a segment \".\" or \"..\" of the path, which would select another path";
+                let reason =
+                    "a value would turn a segment of the path into \".\" or \"..\", which selects another path";
                 return Err(Error::Refused { url: form.href.clone(), reason: reason.to_owned() });
             }
             // A variable at the start may be a whole URL.

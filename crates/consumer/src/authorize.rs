@@ -137,7 +137,7 @@ impl Authorizer {
         let needed = |what: &str| Error::Setting {
             setting: credential_variable(name),
             reason: format!(
-                "it is not set; {} asks for {what} (security scheme {name:?}){}",
+                "it is not set; {} requires {what} (security scheme {name:?}){}",
                 origin(&form.href).unwrap_or_default(),
                 match inputs.as_slice() {
                     [] => String::new(),
@@ -154,8 +154,8 @@ impl Authorizer {
         }
         if !matches!(scheme, "basic" | "bearer" | "apikey" | "oauth2" | "auto" | "a2a:openIdConnect") {
             let reason = format!(
-                "the security scheme {name:?} is {scheme}, which can't be used; the agent can be called where its \
-                 description also offers basic, bearer, apikey or oauth2 (`oneOf`)"
+                "the security scheme {name:?} is {scheme}, which is not supported; the agent can only be called if \
+                 its description also offers basic, bearer, apikey, or oauth2 (`oneOf`)"
             );
             return Err(Error::Setting { setting: format!("credentials.{name}"), reason });
         }
@@ -270,7 +270,7 @@ async fn fetch_token(
     let answer: Answer = serde_json::from_slice(&answer.bytes().await?).map_err(|error| Error::Protocol {
         url,
         binding: "OAuth 2.0",
-        reason: format!("no access token in it: {error}"),
+        reason: format!("it contains no access token: {error}"),
     })?;
     let life = answer.expires_in.map_or(DEFAULT_LIFE, Duration::from_secs);
     Ok((Secret::new(answer.access_token), life))
@@ -322,8 +322,8 @@ fn in_template(
         [] if known.is_empty() => return Ok(key.clone()),
         several => {
             let reason = match several {
-                [] => "its header has no place for a credential (`mcp:value`)".to_owned(),
-                several => format!("its header is made of several credentials (`mcp:value`: {})", several.join(", ")),
+                [] => "its header has no placeholder for a credential (`mcp:value`)".to_owned(),
+                several => format!("its header contains several credentials (`mcp:value`: {})", several.join(", ")),
             };
             return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
         }

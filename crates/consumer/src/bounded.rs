@@ -71,7 +71,7 @@ pub(super) fn bounded(exchange: Exchange, id: String, limits: Limits, whole: Dur
             return None;
         }
         let next = async { Ok(state.events.next().await) };
-        let next = within(&state.id, &state.limits, state.whole, "the next part of the answer", next).await;
+        let next = within(&state.id, &state.limits, state.whole, "the next part of the response", next).await;
         let event = match next {
             Ok(Some(event)) => event,
             Ok(None) => {

@@ -68,18 +68,18 @@ fn no_form(
         .collect();
     let reason = match (description.find(affordance), seen.as_slice()) {
         (_, []) if let Some(instructions) = description.instructions() => instructions,
-        (None, _) => format!("it has no {affordance}; it has {}", listed(description.alike(affordance))),
+        (None, _) => format!("it has no {affordance}, only {}", listed(description.alike(affordance))),
         (Some(_), []) if let Some(variable) = description.base_variable() => format!(
-            "the `base` has the variable {variable:?}, and the targets of {affordance} are relative to it; register the agent \
-             with its address as the `base`"
+            "the `base` contains the variable {variable:?}, and the targets of {affordance} are relative to it; \
+             register the agent with its address as the `base`"
         ),
         (Some(_), []) => format!("{affordance} has no form with a target"),
         (Some(_), seen) => match &settings.binding {
             Some(name) if known().all(|known| known != name) => {
-                format!("there is no binding {name:?}; there are {}", listed(known()))
+                format!("there is no binding {name:?}; bindings are {}", listed(known()))
             }
             chosen => format!(
-                "{affordance} has no form for {} that is spoken here; its forms are: {}; spoken are {}",
+                "{affordance} has no form for {} that a binding supports; its forms are: {}; bindings: {}",
                 operation.as_str(),
                 seen.join(", "),
                 chosen.clone().unwrap_or_else(|| listed(known()))
@@ -143,13 +143,13 @@ pub(super) fn message_action(
     }
     let named = MESSAGE_ACTIONS.iter().find_map(|known| names.iter().find(|name| name.eq_ignore_ascii_case(known)));
     if let Some(name) = named {
-        return Ok((action(name), format!("the action {name:?} is for messages by its name")));
+        return Ok((action(name), format!("the action {name:?} accepts messages, judging by its name")));
     }
     let reason = match names.is_empty() {
         true => description.instructions().unwrap_or_else(|| "it has no actions".to_owned()),
         false => {
             let names = listed(description.actions());
-            format!("it has several actions, and none is for messages by its name; name one of {names}")
+            format!("it has several actions, but none accepts messages, judging by their names; name one of {names}")
         }
     };
     Err(Error::NoForm { id: description.id().to_owned(), reason })

@@ -87,7 +87,7 @@ pub enum Error {
         answer: Box<Value>,
     },
     /// The URL must not be called.
-    #[error("{url} is not called: {reason}")]
+    #[error("{url} was not called: {reason}")]
     Refused {
         /// URL without secrets.
         url: String,

@@ -60,7 +60,7 @@ fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue)
 pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
     let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
     in_body.map_or(Ok(()), |one| {
-        let reason = format!("it belongs into the body of the request, where {protocol} has no place for it");
+        let reason = format!("it belongs in the body of the request, but {protocol} has no place for it there");
         Err(setting(format!("credentials.{}", one.scheme), reason))
     })
 }
@@ -72,7 +72,7 @@ fn setting(setting: String, reason: String) -> Error {
 /// Creates a header. The error describes the problem without showing the value, which may be a secret.
 fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderValue), String> {
     let own = HeaderName::try_from(name).map_err(|_| {
-        format!("{name:?} can't be the name of a header, which is made of ASCII letters, digits, and some signs")
+        format!("{name:?} is not a valid header name, which consists of ASCII letters, digits, and certain symbols")
     })?;
     let is_forbidden = |character: &char| character.is_ascii_control() && *character != '\t';
     let what = match value.chars().find(is_forbidden) {
@@ -103,8 +103,7 @@ pub(super) fn declared_headers(call: &Call) -> Result<Vec<(String, String)>> {
             Ok(value) => headers.push((name.to_owned(), value)),
             Err(_) if declared.get("mcp:isRequired") == Some(&Value::Bool(false)) => {}
             Err(variable) => {
-                let reason =
-                    format!("it is not set, and the header {name:?} of {} is made of it", call.form.affordance);
+                let reason = format!("it is not set, but the header {name:?} of {} contains it", call.form.affordance);
                 return Err(setting(format!("variables.{variable}"), reason));
             }
         }

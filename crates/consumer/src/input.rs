@@ -153,7 +153,7 @@ fn check_input(description: &Description, schema: Option<&Value>, data: Option<&
     match data {
         Some(data) => schema::check_data(schema, data, description.id()),
         None if needs_value(schema) => {
-            let message = format!("no input is given; expected {}", summary(schema));
+            let message = format!("no input given; expected {}", summary(schema));
             Ok(vec![Violation::new("", "input-missing", message)])
         }
         None => Ok(Vec::new()),
@@ -202,7 +202,8 @@ pub(super) fn of_answer(form: &Form, message: &Message) -> Result<Input> {
     let mut values = message.all_data().cloned().chain(text);
     let data = values.next();
     if values.next().is_some() {
-        let violation = Violation::new("", "input-data", "the answer has several values, and a question takes one");
+        let violation =
+            Violation::new("", "input-data", "the answer has several values, but a question accepts only one");
         return Err(Error::InvalidInput { affordance: form.affordance.to_string(), violations: vec![violation] });
     }
     let parts = message.parts.iter().filter(|part| part.media().is_some()).cloned().collect();
@@ -239,7 +240,8 @@ pub(super) fn check_places(description: &Description, form: &Form, message: &Mes
     let affordance = &form.affordance;
     let Some(data) = message.data() else { return Ok(()) };
     if message.all_data().count() > 1 {
-        let violation = Violation::new("", "input-data", "the message has several data, and the input is one value");
+        let violation =
+            Violation::new("", "input-data", "the message has several data parts, but the input is a single value");
         return Err(Error::InvalidInput { affordance: affordance.to_string(), violations: vec![violation] });
     }
     let schema = description.find(affordance).and_then(|found| input_schema(affordance, found));
@@ -336,7 +338,7 @@ pub(super) fn with_instruction(
         places.filter_map(|known| free.iter().find(|name| name.eq_ignore_ascii_case(known)).copied()).collect();
     let is_open = |name: &&&str| !members.contains_key(**name);
     let Some(name) = places.iter().find(is_open).or(places.first()) else {
-        return Err(no_place(affordance, &format!("instruction of a later agent, {instruction:?},"), schema));
+        return Err(no_place(affordance, &format!("instruction of a later agent ({instruction:?})"), schema));
     };
     let mut members = members.clone();
     let text = match members.get(*name).and_then(Value::as_str) {
@@ -446,7 +448,8 @@ fn object(
             Some(name) => drop(members.insert(name, text.into())),
             None if has_prompt => return Err(no_place(affordance, "system prompt", Some(schema))),
             None if members.is_empty() => {
-                let message = format!("the text has no place in it; expected {}: send it as data", summary(schema));
+                let message =
+                    format!("the input has no member for text (expected {}); send data instead", summary(schema));
                 let violations = vec![Violation::new("", "input-text", message)];
                 return Err(Error::InvalidInput { affordance: affordance.to_string(), violations });
             }
@@ -486,8 +489,8 @@ fn text_member(properties: &Map<String, Value>, required: &[&str]) -> Option<Str
 
 /// Creates the error for a text alongside data if the input has no member for text.
 fn no_place(affordance: &Affordance, what: &str, schema: Option<&Value>) -> Error {
-    let expected = schema.map(|schema| format!(", which is {}", summary(schema))).unwrap_or_default();
-    let message = format!("the {what} has no place in it{expected}: there is no member for free text");
+    let expected = schema.map(|schema| format!(" (expected {})", summary(schema))).unwrap_or_default();
+    let message = format!("the input{expected} has no free-text member for the {what}");
     Error::InvalidInput {
         affordance: affordance.to_string(),
         violations: vec![Violation::new("", "input-text", message)],
@@ -686,7 +689,7 @@ mod tests {
     fn input_without_a_place_or_a_value_is_refused() {
         let numbers = json!({"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]});
         for (schema, message, expected) in [
-            (numbers.clone(), Message::from("Rain?"), "has no place"),
+            (numbers.clone(), Message::from("Rain?"), "no member for text"),
             (numbers.clone(), Message::from(json!({"a": "x"})), "/a"),
             (numbers, Message::from(json!({})), "required property"),
             (json!({"type": "string", "maxLength": 2}), Message::from("Rain?"), "longer than 2"),
@@ -707,10 +710,10 @@ mod tests {
         };
         for (schema, message, expected) in [
             (&city, Message::from((data.clone(), data.clone())), "several data"),
-            (&city, Message::from((text, data.clone())), "the text has no place"),
-            (&key, Message::from((text, data.clone())), "the text has no place"),
-            (&json!({}), Message::from((text, data.clone())), "the text has no place"),
-            (&json!({"type": "integer"}), Message::from((text, json!(3))), "the text has no place"),
+            (&city, Message::from((text, data.clone())), "no free-text member for the text"),
+            (&key, Message::from((text, data.clone())), "no free-text member for the text"),
+            (&json!({}), Message::from((text, data.clone())), "no free-text member for the text"),
+            (&json!({"type": "integer"}), Message::from((text, json!(3))), "no free-text member for the text"),
         ] {
             let error = check(schema, message).unwrap_err();
             assert!(error.contains(expected), "{error}");

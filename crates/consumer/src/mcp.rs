@@ -122,7 +122,7 @@ impl Mcp {
     /// repeated call.
     async fn go_on(&self, mut call: Call, mut asking: Asking) -> Result<Exchange> {
         if matches!(&call.request, Request::Invoke { parts, .. } if !parts.is_empty()) {
-            return Err(Error::Unsupported { what: "binary content as the answer to a tool of MCP".into() });
+            return Err(Error::Unsupported { what: "binary content as the answer to an MCP tool".into() });
         }
         let answer = call.request.data().cloned();
         let result = asking.take_answer(answer.as_ref(), &call.form)?;

@@ -148,7 +148,7 @@ fn topic(call: &Call) -> Result<String> {
     if topic.contains('\0') || (is_sent && topic.contains(['+', '#'])) {
         return Err(Error::NoForm {
             id: call.description.id().to_owned(),
-            reason: format!("{topic:?} is not a topic that one message can have"),
+            reason: format!("{topic:?} is not a topic to which a message can be published"),
         });
     }
     Ok(topic)
@@ -211,7 +211,7 @@ impl Connection {
                     return match answer.return_codes.first() {
                         Some(SubscribeReasonCode::Success(_)) => Ok(()),
                         other => {
-                            let reason = format!("it doesn't let us subscribe to {topic:?} ({other:?})");
+                            let reason = format!("it refuses a subscription to {topic:?} ({other:?})");
                             Err(broker::refused(&self.target, &reason))
                         }
                     };
@@ -238,11 +238,11 @@ impl Connection {
                     return match answer.reason {
                         PubAckReason::Success => Ok(()),
                         PubAckReason::NoMatchingSubscribers => {
-                            let reason = "nobody is subscribed to the topic: the agent isn't there".to_owned();
+                            let reason = "the topic has no subscribers: the agent is not connected".to_owned();
                             Err(Error::Unreachable { url: self.target.clone(), reason, source: None })
                         }
                         reason => {
-                            let reason = format!("it doesn't take messages for {topic:?} ({reason:?})");
+                            let reason = format!("it refuses messages for {topic:?} ({reason:?})");
                             Err(broker::refused(&self.target, &reason))
                         }
                     };

@@ -14,7 +14,7 @@ pub(super) fn instructions(description: &Value) -> Option<String> {
     let directory = description.get("mcp:cwd").and_then(Value::as_str);
     let shown: Vec<String> =
         packages.iter().filter_map(|package| instruction(package, directory)).take(MAX_SHOWN).collect();
-    (!shown.is_empty()).then(|| format!("it runs on the caller's machine: {}", shown.join("; or ")))
+    (!shown.is_empty()).then(|| format!("it must run on the caller's machine: {}", shown.join("; or ")))
 }
 
 fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(
             instructions(&json!({"mcp:packages": packages})).as_deref(),
             Some(
-                "it runs on the caller's machine: start `npx -y @x/y@1.0.0 'a b'` with KEY set, and speak MCP over its \
+                "it must run on the caller's machine: start `npx -y @x/y@1.0.0 'a b'` with KEY set, and speak MCP over its \
                  standard input and output; or install the mcpb package https://x.example/y.mcpb, and speak MCP at \
                  http://localhost:8080/sse"
             )
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(
             instructions(&json!({"mcp:packages": packages})).as_deref(),
             Some(
-                "it runs on the caller's machine: start `bunx @x/y` from the registry https://npm.x.example with \
+                "it must run on the caller's machine: start `bunx @x/y` from the registry https://npm.x.example with \
                  REGION='eu west' set, and speak MCP at http://localhost/sse with the headers X-Key"
             )
         );
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             instructions(&json!({"mcp:packages": file})).as_deref(),
             Some(
-                "it runs on the caller's machine: install the mcpb package https://github.com/y.mcpb if the SHA-256 of its \
+                "it must run on the caller's machine: install the mcpb package https://github.com/y.mcpb if the SHA-256 of its \
                  file is fe33, and speak MCP over its standard input and output"
             )
         );

@@ -71,14 +71,16 @@ impl<'f> RequestTemplate<'f> {
             let template = name;
             let name = self.filled_name(template, inputs, &pointer)?;
             if name != template && OF_CONNECTION.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-                return Err(
-                    self.refused(&pointer, &format!("no input makes the header {name:?}, which the connection needs"))
-                );
+                return Err(self.refused(
+                    &pointer,
+                    &format!("an input would set the header {name:?}, which is reserved for the connection"),
+                ));
             }
             if HeaderName::try_from(name.as_str()).is_err() || HeaderValue::try_from(value.as_str()).is_err() {
-                return Err(
-                    self.refused(&pointer, "a header can't have this name or value, such as one with line breaks")
-                );
+                return Err(self.refused(
+                    &pointer,
+                    "a header can't have this name or value; line breaks, for example, are not allowed",
+                ));
             }
             headers.push((name, value));
         }
@@ -150,7 +152,7 @@ impl<'f> RequestTemplate<'f> {
                     let pointer = format!("{pointer}/{name}");
                     let name = self.filled_name(name, inputs, &pointer)?;
                     if filled.contains_key(&name) {
-                        return Err(self.refused(&pointer, &format!("its input makes a second member {name:?}")));
+                        return Err(self.refused(&pointer, &format!("an input would create a second member {name:?}")));
                     }
                     filled.insert(name, self.filled_data(member, inputs, &pointer)?);
                 }
@@ -179,7 +181,7 @@ impl<'f> RequestTemplate<'f> {
         for found in PLACEHOLDER.captures_iter(text) {
             let (Some(whole), name) = (found.get(0), &found[1]) else { continue };
             let Some(value) = inputs.get(name) else {
-                return Err(self.refused(pointer, &format!("it is made of the input {name:?}, which is not given")));
+                return Err(self.refused(pointer, &format!("it contains the input {name:?}, which is not given")));
             };
             filled.push_str(&text[end..whole.start()]);
             filled.push_str(&text_of(value));
@@ -192,7 +194,7 @@ impl<'f> RequestTemplate<'f> {
     fn left_out(&self, pointer: &str) -> Error {
         self.refused(
             pointer,
-            "a credential was removed from it when the tool was registered: make it an input of the tool",
+            "a credential was removed from it when the tool was registered; make the credential an input of the tool",
         )
     }
 

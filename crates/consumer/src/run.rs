@@ -211,7 +211,7 @@ impl Run {
                 Next::Event(event) => return Some(event),
                 Next::Answered(place, answered) => self.take(&place, answered),
                 Next::TimedOut => {
-                    let reason = format!("its calls took longer than {} s together", self.limits.timeout.as_secs());
+                    let reason = format!("its calls took longer than {} s in total", self.limits.timeout.as_secs());
                     self.stop(&reason);
                 }
             }
@@ -305,7 +305,7 @@ impl Run {
                 continue;
             }
             if self.calls >= self.limits.max_calls {
-                let reason = format!("the run has called {} agents, the most that it may", self.calls);
+                let reason = format!("the run has reached its limit of {} calls", self.calls);
                 return self.stop(&reason);
             }
             self.calls += 1;

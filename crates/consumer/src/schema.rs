@@ -16,5 +16,5 @@ pub(super) fn check_data(schema: &Value, data: &Value, id: &str) -> Result<Vec<V
 
 /// Creates the error for an unusable schema.
 pub(super) fn unusable(id: &str, reason: &str) -> Error {
-    Error::InvalidDescription { id: id.to_owned(), reason: format!("a schema in it can't be used: {reason}") }
+    Error::InvalidDescription { id: id.to_owned(), reason: format!("it contains an unusable schema: {reason}") }
 }

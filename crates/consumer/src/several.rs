@@ -136,12 +136,15 @@ impl Router {
             let signature = if is_verified {
                 "its card has a valid signature"
             } else {
-                "no agent with a valid signature is better"
+                "no agent with a valid signature is a better match"
             };
-            let source =
-                if is_current { "its source is current" } else { "its source is stale, and no other can be reached" };
+            let source = if is_current {
+                "its source is current"
+            } else {
+                "its source is stale, but no other agent can be reached"
+            };
             let why = [
-                format!("of {count} it is the best that can be reached; {dead} before it can't"),
+                format!("it is the best of {count} matches that can be reached; {dead} better ones can't"),
                 signature.into(),
                 source.into(),
             ];

@@ -28,8 +28,8 @@ pub(super) fn check(form: &Form) -> Result<()> {
 }
 
 fn left_out(form: &Form, member: &str) -> Error {
-    let reason = "a credential was removed from it when the agent was registered: describe it as a security scheme, which \
-                  credentials are given for";
+    let reason = "a credential was removed from it when the agent was registered; declare a security scheme instead, \
+        so that callers can supply the credential";
     Error::Setting { setting: format!("{member} of {}", form.affordance), reason: reason.to_owned() }
 }
 

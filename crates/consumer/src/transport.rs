@@ -163,15 +163,17 @@ impl Transport {
             let next = redirect_target(&response, &url)?;
             if next.origin() != first {
                 let reason = format!(
-                    "it redirects to {}, which is another origin: register the agent with that address",
+                    "it redirects to {}, which has another origin; register the agent with that address",
                     shown(next.as_str())
                 );
                 return Err(Error::Refused { url: shown(url.as_str()), reason });
             }
             let keeps_method = matches!(status.as_u16(), 307 | 308) || matches!(method, Method::GET | Method::HEAD);
             if !keeps_method && status != StatusCode::SEE_OTHER {
-                let reason =
-                    format!("it redirects a {method} with status {}, which loses what is sent", status.as_u16());
+                let reason = format!(
+                    "it redirects a {method} with status {}, which would drop the request body",
+                    status.as_u16()
+                );
                 return Err(Error::Refused { url: shown(url.as_str()), reason });
             }
             if !keeps_method {
@@ -235,7 +237,7 @@ fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
     let target = location.and_then(|location| url.join(location).ok());
     target.ok_or_else(|| Error::Refused {
         url: shown(url.as_str()),
-        reason: format!("it answers with status {} and no place to go to", response.status().as_u16()),
+        reason: format!("it responds with status {}, but without a Location", response.status().as_u16()),
     })
 }
 

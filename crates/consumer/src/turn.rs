@@ -303,7 +303,7 @@ impl Turn {
                 self.query(task)
             }
             None if goes_on => {
-                let what = "waiting for work that goes on, since it names no place to ask how it goes";
+                let what = "waiting for unfinished work, since it provides no URL for its status";
                 Err(Error::Unsupported { what: what.into() })
             }
             _ => self.finish_with(reply),

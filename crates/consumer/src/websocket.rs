@@ -110,7 +110,7 @@ fn binary_frames(request: &Request) -> Result<Vec<Frame>> {
 fn frame_of(part: &Part) -> Result<Frame> {
     match part.media().map(|media| &media.content) {
         Some(Content::Bytes(bytes)) => Ok(Frame::binary(bytes.clone())),
-        Some(Content::Url(_)) => Err(Error::Unsupported { what: "binary content by its URL".into() }),
+        Some(Content::Url(_)) => Err(Error::Unsupported { what: "binary content referenced by URL".into() }),
         None => Err(Error::Unsupported { what: "a part without bytes as a binary frame".into() }),
     }
 }
@@ -204,7 +204,7 @@ impl Control for Speaking {
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
             let Some(end) = self.outgoing.end() else {
-                return Err(Error::Unsupported { what: "canceling the request of a property".into() });
+                return Err(Error::Unsupported { what: "canceling a property request".into() });
             };
             send(&self.sender, &self.target, Frame::text(end.to_string())).await?;
             if self.outgoing.is_subscription() {
@@ -219,7 +219,7 @@ impl Speaking {
     fn further(&self, input: &Value) -> Result<Frame> {
         let further = self.outgoing.further(input);
         let further =
-            further.ok_or_else(|| Error::Unsupported { what: "further input of anything but an action".into() })?;
+            further.ok_or_else(|| Error::Unsupported { what: "further input for anything but an action".into() })?;
         Ok(Frame::text(further.to_string()))
     }
 }

@@ -24,27 +24,27 @@ const SIX_TO_FOUR: Network = v6([0x2002, 0], 16);
 /// Refused networks, from IANA's registries of special-purpose addresses, and the addresses at which clouds serve
 /// secrets. The narrower come before the wider.
 const REFUSED: [(Network, &str); 35] = [
-    (v4([169, 254, 169, 254], 32), "a metadata address of clouds"),
-    (v4([169, 254, 170, 0], 24), "a metadata address of clouds"),
-    (v4([100, 100, 100, 200], 32), "a metadata address of clouds"),
-    (v4([168, 63, 129, 16], 32), "a metadata address of clouds"),
-    (v4([192, 0, 0, 192], 32), "a metadata address of clouds"),
-    (v6([0xfd00, 0x0ec2], 32), "a metadata address of clouds"),
-    (v6([0xfd20, 0x00ce], 32), "a metadata address of clouds"),
+    (v4([169, 254, 169, 254], 32), "a cloud metadata address"),
+    (v4([169, 254, 170, 0], 24), "a cloud metadata address"),
+    (v4([100, 100, 100, 200], 32), "a cloud metadata address"),
+    (v4([168, 63, 129, 16], 32), "a cloud metadata address"),
+    (v4([192, 0, 0, 192], 32), "a cloud metadata address"),
+    (v6([0xfd00, 0x0ec2], 32), "a cloud metadata address"),
+    (v6([0xfd20, 0x00ce], 32), "a cloud metadata address"),
     (v4([0, 0, 0, 0], 32), "the unspecified address"),
-    (v4([0, 0, 0, 0], 8), "an address of this network"),
+    (v4([0, 0, 0, 0], 8), "an address of the current network"),
     (v4([10, 0, 0, 0], 8), "a private address"),
     (v4([100, 64, 0, 0], 10), "an address behind a carrier's NAT"),
     (v4([127, 0, 0, 0], 8), "a loopback address"),
     (v4([169, 254, 0, 0], 16), "a link-local address"),
     (v4([172, 16, 0, 0], 12), "a private address"),
-    (v4([192, 0, 0, 0], 24), "an address for protocols"),
-    (v4([192, 0, 2, 0], 24), "an address for documentation"),
+    (v4([192, 0, 0, 0], 24), "an address reserved for protocols"),
+    (v4([192, 0, 2, 0], 24), "an address reserved for documentation"),
     (v4([192, 88, 99, 0], 24), "a 6to4 relay"),
     (v4([192, 168, 0, 0], 16), "a private address"),
-    (v4([198, 18, 0, 0], 15), "an address for benchmarks"),
-    (v4([198, 51, 100, 0], 24), "an address for documentation"),
-    (v4([203, 0, 113, 0], 24), "an address for documentation"),
+    (v4([198, 18, 0, 0], 15), "an address reserved for benchmarks"),
+    (v4([198, 51, 100, 0], 24), "an address reserved for documentation"),
+    (v4([203, 0, 113, 0], 24), "an address reserved for documentation"),
     (v4([224, 0, 0, 0], 4), "a multicast address"),
     (v4([255, 255, 255, 255], 32), "the broadcast address"),
     (v4([240, 0, 0, 0], 4), "a reserved address"),
@@ -55,10 +55,10 @@ const REFUSED: [(Network, &str); 35] = [
     (v6([0xfec0, 0], 10), "a site-local address"),
     (v6([0xff00, 0], 8), "a multicast address"),
     (v6([0x2001, 0], 32), "a Teredo address"),
-    (v6([0x2001, 2], 48), "an address for benchmarks"),
-    (v6([0x2001, 0], 23), "an address for protocols"),
-    (v6([0x2001, 0x0db8], 32), "an address for documentation"),
-    (v6([0x3fff, 0], 20), "an address for documentation"),
+    (v6([0x2001, 2], 48), "an address reserved for benchmarks"),
+    (v6([0x2001, 0], 23), "an address reserved for protocols"),
+    (v6([0x2001, 0x0db8], 32), "an address reserved for documentation"),
+    (v6([0x3fff, 0], 20), "an address reserved for documentation"),
 ];
 
 const fn v4(octets: [u8; 4], prefix: u32) -> Network {
@@ -114,7 +114,7 @@ pub(super) fn refused_kind(address: IpAddr) -> Option<&'static str> {
     }
     let special = REFUSED.iter().find(|(network, _)| network.covers(bits)).map(|(_, kind)| *kind);
     let is_public = IPV4.covers(bits) || GLOBAL_UNICAST.covers(bits);
-    special.or((!is_public).then_some("no address of the public internet"))
+    special.or((!is_public).then_some("not an address on the public internet"))
 }
 
 fn bits(address: IpAddr) -> u128 {
@@ -180,7 +180,7 @@ mod tests {
             ("a link-local address", &["169.254.0.0", "169.254.255.255", "fe80::", "febf::ffff"]),
             ("an address behind a carrier's NAT", &["100.64.0.0", "100.127.255.255"]),
             (
-                "a metadata address of clouds",
+                "a cloud metadata address",
                 &[
                     "169.254.169.254",
                     "169.254.170.2",
@@ -192,22 +192,22 @@ mod tests {
                 ],
             ),
             ("the unspecified address", &["0.0.0.0", "::"]),
-            ("an address of this network", &["0.0.0.1", "0.255.255.255"]),
+            ("an address of the current network", &["0.0.0.1", "0.255.255.255"]),
             ("a multicast address", &["224.0.0.0", "239.255.255.255", "ff00::", "ff02::1"]),
             ("the broadcast address", &["255.255.255.255"]),
             ("a reserved address", &["240.0.0.0", "255.255.255.254"]),
             (
-                "an address for documentation",
+                "an address reserved for documentation",
                 &["192.0.2.0", "198.51.100.255", "203.0.113.7", "2001:db8::1", "3fff:fff::1"],
             ),
-            ("an address for benchmarks", &["198.18.0.0", "198.19.255.255", "2001:2::1"]),
-            ("an address for protocols", &["192.0.0.0", "2001:1::1", "2001:10::1", "2001:1ff::1"]),
+            ("an address reserved for benchmarks", &["198.18.0.0", "198.19.255.255", "2001:2::1"]),
+            ("an address reserved for protocols", &["192.0.0.0", "2001:1::1", "2001:10::1", "2001:1ff::1"]),
             ("a 6to4 relay", &["192.88.99.1"]),
             ("a site-local address", &["fec0::1"]),
             ("a Teredo address", &["2001:0:4136:e378:8000:63bf:3fff:fdd2"]),
             // Among them the deprecated IPv4-compatible ones, translated ones, local NAT64 and the discard prefix.
             (
-                "no address of the public internet",
+                "not an address on the public internet",
                 &["::7f00:1", "::ffff:0:7f00:1", "64:ff9b:1::1", "100::1", "5f00::1", "4000::1"],
             ),
         ] {
@@ -222,8 +222,8 @@ mod tests {
         for embedding in ["::ffff:127.0.0.1", "::ffff:7f00:1", "64:ff9b::127.0.0.1", "2002:7f00:1::1"] {
             assert_eq!(kind(embedding), Some("a loopback address"), "{embedding}");
         }
-        assert_eq!(kind("::ffff:169.254.169.254"), Some("a metadata address of clouds"));
-        assert_eq!(kind("2002:a9fe:a9fe::"), Some("a metadata address of clouds"));
+        assert_eq!(kind("::ffff:169.254.169.254"), Some("a cloud metadata address"));
+        assert_eq!(kind("2002:a9fe:a9fe::"), Some("a cloud metadata address"));
         assert_eq!(kind("64:ff9b::10.1.2.3"), Some("a private address"));
     }
 

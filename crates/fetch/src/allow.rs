@@ -51,10 +51,8 @@ impl AllowList {
     /// # Errors
     /// [`Error::InvalidSetting`] where it isn't one of http or https.
     pub fn of_url(url: &str) -> Result<AllowList> {
-        let no_url = || Error::InvalidSetting {
-            origin: "URL".into(),
-            message: format!("{url:?} is not a URL of http or https"),
-        };
+        let no_url =
+            || Error::InvalidSetting { origin: "URL".into(), message: format!("{url:?} is not an http or https URL") };
         let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let parsed = parsed.ok_or_else(no_url)?;
         let (host, port) = parsed.host_str().zip(parsed.port_or_known_default()).ok_or_else(no_url)?;
@@ -95,15 +93,16 @@ impl Entry {
         let entry = entry.trim();
         if let Some(network) = Network::parse(entry) {
             return match entry.split_once('/').and_then(|(address, prefix)| network_around(network, address, prefix)) {
-                Some(around) => {
-                    Err(format!("is an address within the network {around}: write that, or the address alone"))
-                }
+                Some(around) => Err(format!(
+                    "is an address within the network {around}; write the network, or the address \
+                        without a prefix length"
+                )),
                 None => Ok(Entry { text: entry.into(), place: Place::Network(network), port: None }),
             };
         }
         match Entry::parse_place(entry) {
             Some(Entry { port: Some(0), .. }) => {
-                Err("has port 0, where nobody can be reached: without a port all are allowed".into())
+                Err("has port 0, which can't be connected to; without a port, all ports are allowed".into())
             }
             read => read.ok_or_else(|| NO_ENTRY.into()),
         }

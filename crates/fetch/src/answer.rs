@@ -101,7 +101,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: OffsetDateTime) -> Option<Du
 /// The media type of an answer that may be JSON; else what is wrong with it.
 pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
     let Some(written) = text(response.headers(), header::CONTENT_TYPE) else {
-        return Err("the answer does not say what it is (Content-Type), and only JSON is taken".into());
+        return Err("the response has no Content-Type, but only JSON is accepted".into());
     };
     let media_type = written.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if is_json(&media_type) || is_unspecific(&media_type) {
@@ -112,7 +112,7 @@ pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
 
 fn not_json(media_type: &str) -> String {
     let shown: String = media_type.chars().take(100).collect();
-    format!("the answer is {shown:?}, and only JSON is taken (application/json or application/…+json)")
+    format!("the response is {shown:?}, but only JSON is accepted (application/json or application/…+json)")
 }
 
 /// Checks that a document whose media type says little begins as JSON does.

@@ -51,7 +51,7 @@ impl Attempt {
 
     /// An answer with a status that brings no document, and how long its server wants to be left alone.
     pub fn unexpected(&self, status: StatusCode, pause: Option<Duration>) -> Error {
-        let (url, reason) = (self.shown.clone(), format!("the answer is {status}"));
+        let (url, reason) = (self.shown.clone(), format!("the response is {status}"));
         Error::Failed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
     }
 

@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The URL isn't fetched: it isn't one of the public web, or leads to a place that isn't.
-    #[error("{url} is not fetched: {reason}")]
+    #[error("{url} was not fetched: {reason}")]
     Refused {
         /// The URL that was asked for.
         url: String,

@@ -75,7 +75,7 @@ impl Fetcher {
         if !inner.options.proxy.as_deref().is_none_or(is_usable) || inner.client(Vec::new()).is_err() {
             return Err(Error::InvalidSetting {
                 origin: "fetch_proxy".into(),
-                message: "it is not a URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
+                message: "not the URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
             });
         }
         Ok(Fetcher(Arc::new(inner)))
@@ -147,9 +147,11 @@ impl Fetcher {
                 Hop::Answer(response, at, _permit) => {
                     if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
                         let page = json_media_type(&response).err().filter(|_| response.status().is_success());
-                        let page = page.unwrap_or_else(|| format!("the answer there is {}", response.status()));
-                        let reason =
-                            format!("it redirects to {} ({status}), and {page}: it may need credentials", at.shown());
+                        let page = page.unwrap_or_else(|| format!("the response there is {}", response.status()));
+                        let reason = format!(
+                            "it redirects to {} ({status}), and {page}; it may require credentials",
+                            at.shown()
+                        );
                         return Err(attempt.failed(Some(status), reason));
                     }
                     let mut answer = self.0.read(attempt, response, &at, &known).await?;
@@ -188,8 +190,8 @@ impl Inner {
             .header(header::ACCEPT_ENCODING, "gzip")
             .headers(known.headers())
             .send();
-        let response = attempt.within("waiting for the answer", asking).await?;
-        let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the answer" };
+        let response = attempt.within("waiting for the response", asking).await?;
+        let doing = |error: &reqwest::Error| if error.is_connect() { "connecting" } else { "waiting for the response" };
         let response = response.map_err(|error| attempt.interrupted(doing(&error), error))?;
         if !is_redirect(response.status()) {
             return Ok(Hop::Answer(response, at, permit));
@@ -270,7 +272,7 @@ impl Inner {
         let validators = Validators::of(response.headers());
         let coding = text(response.headers(), header::CONTENT_ENCODING).unwrap_or_default();
         let mut body = Body::new(coding, self.options.max_bytes).ok_or_else(|| {
-            failed(format!("the answer has the content coding {coding:?}, and only gzip was asked for"))
+            failed(format!("the response has the content coding {coding:?}, but only gzip was requested"))
         })?;
         if response.content_length().is_some_and(|length| length > self.options.max_bytes as u64) {
             return Err(too_large());

@@ -42,14 +42,14 @@ impl Target {
         let to = url.to_string();
         let target = Target::from_url(url).map_err(|reason| refused(&to, reason))?;
         if self.is_https() && !target.is_https() {
-            return Err(refused(&to, "it is not encrypted, and this is".into()));
+            return Err(refused(&to, "the target is not encrypted, but this URL is".into()));
         }
         Ok(Target { is_redirect: true, ..target })
     }
 
     fn from_url(mut url: Url) -> Result<Target, String> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("it must start with http:// or https://, and its scheme is {}", url.scheme()));
+            return Err(format!("it must start with http:// or https://, but its scheme is {}", url.scheme()));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err("it contains credentials, which are not sent".into());
@@ -62,7 +62,7 @@ impl Target {
             return Err("it has no host to connect to".into());
         }
         if port == 0 {
-            return Err("nobody can be reached at port 0".into());
+            return Err("port 0 can't be connected to".into());
         }
         Ok(Target { url, host, port, is_redirect: false })
     }
@@ -95,7 +95,7 @@ impl Target {
     pub fn check_name(&self, allowed: &AllowList) -> Result<(), String> {
         let is_local = self.host == "localhost" || self.host.ends_with(".localhost");
         if is_local && !allowed.has_host(&self.host, self.port) {
-            return Err(format!("{} is this machine itself; {}", self.host, self.remedy()));
+            return Err(format!("{} is this machine; {}", self.host, self.remedy()));
         }
         Ok(())
     }

@@ -36,5 +36,5 @@ fn add(roots: &mut RootCertStore, path: &Path) -> std::result::Result<(), BoxErr
     for certificate in CertificateDer::pem_file_iter(path)? {
         roots.add(certificate?)?;
     }
-    if roots.len() == before { Err("it has no certificate in PEM".into()) } else { Ok(()) }
+    if roots.len() == before { Err("it contains no certificate in PEM format".into()) } else { Ok(()) }
 }

@@ -25,8 +25,10 @@ pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
         return faults;
     }
     match (message.get("result"), message.get("error")) {
-        (Some(_), Some(_)) => faults.push("there are both /result and /error; a response has one of them".to_owned()),
-        (None, None) => faults.push("a request has /method, a response /result or /error: there is none".to_owned()),
+        (Some(_), Some(_)) => {
+            faults.push("both /result and /error are present; a response has only one of them".to_owned())
+        }
+        (None, None) => faults.push("neither /method (request) nor /result or /error (response) is present".to_owned()),
         (Some(result), None) => response(method, result, &mut faults),
         (None, Some(error)) => {
             let is_error =
@@ -93,16 +95,16 @@ fn task(task: &Object, faults: &mut Vec<String>) {
 fn message(message: &Object, at: &str, faults: &mut Vec<String>) {
     text(message, "messageId", at, faults);
     if message.get("role").and_then(Value::as_str).is_none_or(str::is_empty) {
-        faults.push(format!("{at}/role: write \"user\" or \"agent\""));
+        faults.push(format!("{at}/role: expected \"user\" or \"agent\""));
     }
     match message.get("parts").and_then(Value::as_array) {
         Some(parts) if !parts.is_empty() && parts.iter().all(Value::is_object) => {}
-        _ => faults.push(format!("{at}/parts: a message has parts, which are objects")),
+        _ => faults.push(format!("{at}/parts: expected a list of objects")),
     }
 }
 
 fn text(object: &Object, name: &str, at: &str, faults: &mut Vec<String>) {
     if object.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
-        faults.push(format!("{at}/{name}: it is missing, or not a string"));
+        faults.push(format!("{at}/{name}: missing, or not a string"));
     }
 }

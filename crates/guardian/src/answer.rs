@@ -56,9 +56,9 @@ pub fn answer(
         response
     };
     let reply = match body {
-        Value::Array(requests) if requests.is_empty() => return invalid("a batch has requests; this one is empty"),
+        Value::Array(requests) if requests.is_empty() => return invalid("a batch must not be empty"),
         Value::Array(requests) if requests.len() > MAX_BATCH => {
-            return invalid(&format!("a batch has at most {MAX_BATCH} requests; divide this one"));
+            return invalid(&format!("a batch can contain at most {MAX_BATCH} requests; split it"));
         }
         Value::Array(requests) => {
             let responses: Vec<Response> = requests.iter().filter_map(answer_one).collect();

@@ -95,13 +95,17 @@ impl Judge {
         match known.standing {
             Standing::Live => {}
             Standing::Stale => {
-                let message = format!("the source that {id:?} was imported from doesn't confirm it any more");
+                let message = format!("the source of {id:?} no longer confirms it");
                 self.find(Rule::AgentCurrent, [message]);
             }
             Standing::Expired => self.find(Rule::AgentLive, [format!("the registration of {id:?} has expired")]),
         }
         if let Some(version) = known.version.as_deref().filter(|version| *version != origin.version) {
-            let message = format!("the version is {:?}, but {:?} is registered", shown(origin.version), shown(version));
+            let message = format!(
+                "the step names version {:?}, but version {:?} is registered",
+                shown(origin.version),
+                shown(version)
+            );
             self.find(Rule::AgentVersion, [message]);
         }
         let undeclared = |id: &&&str| !known.resources.contains(**id);
@@ -128,7 +132,7 @@ impl Judge {
                 let is_known = session.zip(turn).is_some_and(|(session, turn)| session.has_called(turn, execution));
                 if !is_known {
                     let message = format!(
-                        "no call of this turn has the executionId {:?}, or its result came already",
+                        "no call of this turn with the executionId {:?} is waiting for a result",
                         shown(execution)
                     );
                     self.find(Rule::ToolResult, [message]);
@@ -153,7 +157,7 @@ impl Judge {
         let Some(tool) = known.tools.find(key) else {
             let names: Vec<&str> = known.tools.iter().take(10).map(|tool| shown(&tool.id)).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let message = format!("the tool {:?} is not declared; declared are {names}", shown(key));
+            let message = format!("the tool {:?} is not declared; declared tools are {names}", shown(key));
             return self.find(Rule::ToolDeclared, [message]);
         };
         if self.modes.of(Rule::ToolArguments) != Mode::Off {
@@ -193,7 +197,7 @@ impl Judge {
                 }
                 let id = message.get("id").unwrap_or(&Value::Null);
                 if session.is_some_and(|(session, turn)| !session.has_requested(turn, id)) {
-                    let message = format!("no MCP request of this turn has the id {}", shown(&id.to_string()));
+                    let message = format!("this turn contains no MCP request with the id {}", shown(&id.to_string()));
                     self.find(Rule::ToolResult, [message]);
                 }
             }
@@ -237,9 +241,9 @@ impl Judge {
         }
         let edited = edit(wanted)?;
         let found = |place: &String, what: &str| format!("{place}: {what}");
-        self.find(Rule::MaskSecrets, edited.secrets.iter().map(|place| found(place, "there is a secret")));
+        self.find(Rule::MaskSecrets, edited.secrets.iter().map(|place| found(place, "it contains a secret")));
         let places = edited.personal_data.iter();
-        self.find(Rule::MaskPersonalData, places.map(|place| found(place, "there are personal data")));
+        self.find(Rule::MaskPersonalData, places.map(|place| found(place, "it contains personal data")));
         if !edited.has_failed_response {
             // A step without a response can only be denied.
             self.failing.clear();
@@ -292,7 +296,7 @@ fn mcp_server_fault(known: &Description, name: &str, version: &str) -> Option<St
     let versions = (server.0, String::new());
     Some(match known.mcp_servers.range(versions..).next() {
         Some((declared, _)) if declared == name => {
-            format!("the MCP server {:?} is declared, but not in version {:?}", shown(name), shown(version))
+            format!("the MCP server {:?} is declared, but with a version other than {:?}", shown(name), shown(version))
         }
         _ => format!("the MCP server {:?} is not declared", shown(name)),
     })
@@ -324,7 +328,9 @@ fn mcp_faults(message: &Map<String, Value>) -> Vec<String> {
             }
         }
         (None, Some(_), None) | (None, None, Some(_)) if message.contains_key("id") => {}
-        _ => faults.push("a request has /method, a response /id and either /result or /error".to_owned()),
+        _ => {
+            faults.push("expected /method for a request, or /id and either /result or /error for a response".to_owned())
+        }
     }
     faults
 }

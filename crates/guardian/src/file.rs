@@ -94,11 +94,14 @@ impl Policy {
         for (index, exception) in file.exceptions.iter().enumerate() {
             if exception.agent.is_none() && exception.tag.is_none() && exception.vendor.is_none() {
                 let place = format!("for {}", index + 1);
-                return Err(PolicyError { place, reason: "it names no agents; add `agent`, `tag` or `vendor`".into() });
+                return Err(PolicyError {
+                    place,
+                    reason: "it names no agents; add `agent`, `tag`, or `vendor`".into(),
+                });
             }
         }
         if file.expressions.len() > MAX_EXPRESSIONS {
-            let reason = format!("there are more than {MAX_EXPRESSIONS}; each costs time in every step");
+            let reason = format!("there are more than {MAX_EXPRESSIONS}, and each is evaluated in every step");
             return Err(PolicyError { place: "expression".into(), reason });
         }
         let mut names = HashSet::new();
@@ -107,10 +110,10 @@ impl Policy {
             let place = format!("expression {} ({})", index + 1, rule.name);
             let refuse = |reason: String| PolicyError { place, reason };
             if rule.name.is_empty() || Rule::ALL.iter().any(|known| known.name() == rule.name) {
-                return Err(refuse("`name` is empty, or that of a built-in rule; choose another".into()));
+                return Err(refuse("`name` is empty, or the name of a built-in rule; choose another name".into()));
             }
             if !names.insert(rule.name.clone()) {
-                return Err(refuse("the name is already used; choose another".into()));
+                return Err(refuse("the name is already used; choose another name".into()));
             }
             own_rules.push(CompiledRule::compile(rule).map_err(refuse)?);
         }

@@ -100,7 +100,7 @@ impl CompiledRule {
     fn fault(&self, facts: &OwnFacts) -> Result<Option<String>, String> {
         let expression = &self.expression;
         let holds = expression.holds(facts.in_time()?);
-        let holds = holds.map_err(|reason| format!("`{expression}` can't be decided: {reason}"))?;
+        let holds = holds.map_err(|reason| format!("`{expression}` can't be evaluated: {reason}"))?;
         let message = || self.rule.message.clone().unwrap_or_else(|| format!("`{expression}` holds"));
         Ok(holds.then(message))
     }
@@ -148,7 +148,7 @@ impl OwnFacts {
     /// The facts, unless the time for all own rules is over.
     fn in_time(&self) -> Result<&Facts, String> {
         if self.started.elapsed() > self.budget {
-            return Err("the own rules of the policy took too long".to_owned());
+            return Err("the custom rules of the policy took too long".to_owned());
         }
         let facts = self.facts.get_or_init(|| {
             let facts = Facts::within(self.budget).with("step", &self.step)?;

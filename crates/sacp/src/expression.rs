@@ -158,7 +158,7 @@ impl Expression {
             return Err(format!("its operators and members nest deeper than {MAX_DEPTH}"));
         }
         if shape.comprehensions > 1 {
-            return Err("only one of all, exists, exists_one, map and filter may be used".to_owned());
+            return Err("only one of all, exists, exists_one, map, and filter can be used".to_owned());
         }
         check_patterns(program.expression())?;
         // The variable of a comprehension is not a reference to the outside.
@@ -167,7 +167,7 @@ impl Expression {
         if let Some(unknown) = unknown.filter(|_| shape.comprehensions == 0) {
             let facts: Vec<String> = scope.facts.iter().map(|name| format!("`{name}`")).collect();
             return Err(format!(
-                "`{unknown}` is not known; {}s are about {}, for example {}",
+                "`{unknown}` is unknown; {}s can refer to {}, for example {}",
                 scope.noun,
                 facts.join(", "),
                 scope.example
@@ -216,7 +216,7 @@ fn compile(text: &str) -> Result<Program, String> {
         let compiling = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, || Program::compile(text).map_err(|error| error.to_string()))
-            .map_err(|error| format!("no thread to compile it on: {error}"))?;
+            .map_err(|error| format!("can't start a thread to compile it: {error}"))?;
         compiling.join().unwrap_or_else(|_| Err("the parser gave up on it".to_owned()))
     })
 }
@@ -269,7 +269,7 @@ fn check_patterns(expression: &IdedExpr) -> Result<(), String> {
         && call.func_name == "matches"
     {
         let Some(Expr::Literal(LiteralValue::String(pattern))) = call.args.last().map(|pattern| &pattern.expr) else {
-            return Err("the pattern of `matches` must be a text in the expression itself".to_owned());
+            return Err("the pattern of `matches` must be a string literal".to_owned());
         };
         let compiled = regex::RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build();
         compiled.map_err(|error| format!("the pattern {:?} of `matches`: {error}", pattern.inner()))?;

@@ -21,7 +21,7 @@ pub(super) fn repair_members(object: &mut Map<String, Value>, budget: &mut usize
             && let Some(text) = text_of(value, name == "thought")
         {
             *value = text.into();
-            repairs.push(Repair::new(format!("/{name}"), "sacp/member-type", format!("`{name}` was read as a text")));
+            repairs.push(Repair::new(format!("/{name}"), "sacp/member-type", format!("`{name}` was read as a string")));
         }
     }
     if let Some(value) = object.get_mut("data")

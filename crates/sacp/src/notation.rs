@@ -14,7 +14,7 @@ const NAMES: [&str; 5] = ["thought", "status", "data", "message", "next_step_hin
 pub(super) fn object_of(text: &str, budget: &mut usize) -> Option<(Map<String, Value>, Repair)> {
     *budget = budget.checked_sub(text.len())?;
     if text.contains("</status>") {
-        let repair = Repair::new("", "sacp/notation", "elements of XML were read as members");
+        let repair = Repair::new("", "sacp/notation", "XML elements were read as members");
         return Some((elements_of(text)?, repair));
     }
     let text = text.strip_prefix("---").unwrap_or(text).trim_start();

@@ -120,7 +120,7 @@ impl Search {
 
     fn into_violations(mut self) -> Vec<Violation> {
         if self.nearest.is_empty() {
-            let message = "the text has no JSON object; answer with one, and with nothing around it";
+            let message = "the text contains no JSON object; respond with a JSON object, and nothing else";
             self.nearest.push(Violation::new("", "sacp/no-object", message));
         }
         self.nearest
@@ -235,7 +235,7 @@ impl Search {
         let Parsed { object, deviations, cut, .. } = candidate;
         let is_complete = cut.as_ref().is_none_or(|cut| !lacks_what_decides(cut, &object));
         if !is_complete {
-            self.nearest = vec![cut_off("the text ends before `status` and `data` do")];
+            self.nearest = vec![cut_off("the text ends before `status` and `data` are complete")];
             return None;
         }
         let mut reading = self.object(object, depth)?;
@@ -245,7 +245,7 @@ impl Search {
             Some(Cut { member: None, expects_more: false }) => {
                 reading.repairs.push(repair(Deviation::MissingBrace));
             }
-            Some(_) => reading.violations.push(cut_off("the text ends before the response does")),
+            Some(_) => reading.violations.push(cut_off("the text ends before the response is complete")),
             None => {}
         }
         Some(reading)
@@ -268,7 +268,7 @@ impl Search {
             Latitude::Whole => ["thought", "data", "message"].iter().all(|name| object.contains_key(*name)),
         };
         if is_placeholder(&object) {
-            let message = "the object is an example of the format: its texts are placeholders";
+            let message = "the object is an example of the format: its strings are placeholders";
             self.nearest = vec![Violation::new("", "sacp/placeholder", message)];
             return None;
         }

@@ -250,7 +250,7 @@ impl Findings {
         if status.is_none() {
             let names = Status::ALL.map(Status::as_str).join(", ");
             let shown: String = name.chars().take(40).collect();
-            let message = format!("{shown:?} is not a status; write one of {names}");
+            let message = format!("{shown:?} is not a status; expected one of {names}");
             self.violations.push(Violation::new("/status", "sacp/status", message));
             self.is_unreadable |= lenient.is_none();
         }

@@ -208,20 +208,20 @@ fn child<'v>(value: &'v Value, step: &str) -> Result<&'v Value, String> {
             let item = step.parse().ok().and_then(|index: usize| items.get(index));
             item.ok_or_else(|| format!("{step:?} is not an index below {}", items.len()))
         }
-        _ => Err(format!("{step:?} is asked of a value that has no members")),
+        _ => Err(format!("{step:?} refers to a member of a value without members")),
     }
 }
 
-/// `"scor" is not known; did you mean "score"?`
+/// `"scor" is unknown; did you mean "score"?`
 fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let mut known: Vec<&str> = known.take(1000).collect();
     known.sort_by_key(|candidate| distance(name, candidate));
     match known.first() {
-        None => format!("{name:?} is not known; there is nothing to refer to yet"),
+        None => format!("{name:?} is unknown; there is nothing to refer to yet"),
         Some(nearest) if distance(name, nearest) <= 2.max(name.chars().count() / 3) => {
-            format!("{name:?} is not known; did you mean {nearest:?}?")
+            format!("{name:?} is unknown; did you mean {nearest:?}?")
         }
-        Some(_) => format!("{name:?} is not known; known are {}", known[..known.len().min(8)].join(", ")),
+        Some(_) => format!("{name:?} is unknown; known names are {}", known[..known.len().min(8)].join(", ")),
     }
 }
 

@@ -27,7 +27,8 @@ impl TryFrom<String> for Owner {
         if name.is_empty() || name.len() > MAX_BYTES || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
             let shown: String = name.chars().take(MAX_BYTES).collect();
             return Err(format!(
-                "{shown:?} is not an owner; write 1 to {MAX_BYTES} characters of ASCII without spaces, for example weather-team"
+                "{shown:?} is not an owner; use 1 to {MAX_BYTES} ASCII characters without spaces, for example \
+                 weather-team"
             ));
         }
         Ok(Owner(name))

@@ -127,13 +127,13 @@ fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
         Some(target) => Error::Refused {
             url: shown(&target),
             reason: format!(
-                "the card at {} names this address, which is another origin: register the agent by its card",
+                "the card at {} names this address, which has another origin; register the agent by its card",
                 shown(place)
             ),
         },
-        None => Error::Unsupported {
-            what: format!("a known interface of A2A: its card offers only {}", offered.join(", ")),
-        },
+        None => {
+            Error::Unsupported { what: format!("any known A2A interface; its card only offers {}", offered.join(", ")) }
+        }
     })
 }
 

@@ -70,7 +70,7 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
         }
         Request::Tasks { context } => session.list(&Rpc::List(context.clone())).await,
         Request::Query { task: None } | Request::Cancel { task: None } => {
-            Err(unsupported("asking about an action without the id of its task"))
+            Err(unsupported("querying an action without the id of its task"))
         }
         Request::Read | Request::Write(_) => Err(unsupported("a property")),
     }
@@ -114,7 +114,7 @@ impl Session {
 
     async fn ask(&self, method: &Rpc) -> Result<Exchange> {
         let (result, url) = self.perform_whole(method).await?;
-        let not_one = || protocol(&url, "neither a message nor a task is in it");
+        let not_one = || protocol(&url, "it contains neither a message nor a task");
         // The methods about tasks answer with the task itself.
         let answer = match method {
             Rpc::Get(_) | Rpc::Cancel(_) => read::task(&result).map(|task| Answer::Task(Box::new(task))),
@@ -159,7 +159,7 @@ impl Session {
         if let (Some(id), Some(answered)) = (id, value.get("id").filter(|answered| !answered.is_null()))
             && answered != id
         {
-            return Err(protocol(url, "it answers another request: its id is not the one that was sent"));
+            return Err(protocol(url, "its id differs from the id of the request"));
         }
         if let Some(error) = value.get("error").filter(|error| error.is_object() || error.is_string()) {
             return Err(error_of(error));
@@ -169,7 +169,7 @@ impl Session {
         }
         match value {
             Value::Object(mut members) => {
-                members.remove("result").ok_or_else(|| protocol(url, "it has neither result nor error"))
+                members.remove("result").ok_or_else(|| protocol(url, "it has neither a result nor an error"))
             }
             _ => Err(protocol(url, "it is not a JSON-RPC object")),
         }
@@ -271,8 +271,8 @@ impl Reader {
     }
 
     fn take(&mut self, result: &Value) -> Result<()> {
-        let answer =
-            read::answer(result).ok_or_else(|| protocol(&self.url, "an event is neither message, task nor update"))?;
+        let answer = read::answer(result)
+            .ok_or_else(|| protocol(&self.url, "an event is not a message, a task, or an update"))?;
         match answer {
             Answer::Message(reply) => {
                 self.session.note(&reply.continuation);
@@ -335,7 +335,7 @@ impl Reader {
     fn end(&mut self) -> Result<()> {
         match self.last.take() {
             _ if self.is_over => Ok(()),
-            None if !self.has_content => Err(protocol(&self.url, "the stream has no event")),
+            None if !self.has_content => Err(protocol(&self.url, "the stream contains no event")),
             _ => {
                 Err(Error::Interrupted { url: self.url.clone(), reason: "the stream ended before the task did".into() })
             }
@@ -357,7 +357,7 @@ impl Control for Session {
 
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
-            let Some(task) = self.known().task else { return Err(unsupported("canceling an action that has no task")) };
+            let Some(task) = self.known().task else { return Err(unsupported("canceling an action without a task")) };
             self.perform_whole(&Rpc::Cancel(task)).await.map(drop)
         })
     }
@@ -368,8 +368,7 @@ fn protocol(url: &str, reason: &str) -> Error {
 }
 
 fn error_of(error: &Value) -> Error {
-    let message =
-        error.get("message").and_then(Value::as_str).or_else(|| error.as_str()).unwrap_or("no reason is given");
+    let message = error.get("message").and_then(Value::as_str).or_else(|| error.as_str()).unwrap_or("no reason given");
     Error::Agent {
         code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
         message: message.chars().take(500).collect(),

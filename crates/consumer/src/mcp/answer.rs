@@ -131,7 +131,7 @@ fn resource(contents: ResourceContents) -> Result<Part> {
 fn bytes(media_type: &str, base64: &str) -> Result<Media> {
     let decoded = BASE64_STANDARD.decode(base64);
     let decoded =
-        decoded.map_err(|error| protocol("the server", format!("its {media_type} is not Base64: {error}")))?;
+        decoded.map_err(|error| protocol("the server", format!("its {media_type} content is not Base64: {error}")))?;
     Ok(Media::bytes(media_type, decoded))
 }
 

@@ -68,7 +68,7 @@ impl Asking {
         let invalid = |reason: String| Error::InvalidHistory { reason: format!("its MCP call: {reason}") };
         let asking: Asking = serde_json::from_str(task).map_err(|error| invalid(error.to_string()))?;
         if asking.questions.is_empty() || asking.questions.len() + asking.answers.len() > MAX_QUESTIONS {
-            return Err(invalid(format!("it must have 1 to {MAX_QUESTIONS} questions")));
+            return Err(invalid(format!("it must contain 1 to {MAX_QUESTIONS} questions")));
         }
         Ok(Some(asking))
     }

@@ -17,7 +17,7 @@ use crate::{
 /// Method of questions.
 pub(super) const METHOD: &str = "elicitation/create";
 /// Why a question can't be passed on.
-pub(super) const UNREADABLE: &str = "the question is neither a form of single values nor a URL";
+pub(super) const UNREADABLE: &str = "the question is neither a URL nor a form with single values";
 /// Maximum size of a question in bytes of JSON.
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_VIOLATIONS: usize = 20;
@@ -49,13 +49,13 @@ impl Question {
         let (message, wanted) = match params {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let schema = serde_json::to_value(requested_schema).map_err(|error| error.to_string())?;
-                DataSchema::compile(&schema).map_err(|reason| format!("its schema can't be used: {reason}"))?;
+                DataSchema::compile(&schema).map_err(|reason| format!("its schema is not usable: {reason}"))?;
                 (message, Wanted::RequestedSchema(schema))
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
                 let is_web = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
                 if !is_web {
-                    return Err("its URL is not one of HTTP".to_owned());
+                    return Err("its URL is not an http or https URL".to_owned());
                 }
                 (message, Wanted::Url(url))
             }
@@ -146,7 +146,7 @@ fn content(
     parsed: Option<Value>,
 ) -> std::result::Result<Value, Vec<Violation>> {
     let answer = answer.filter(|answer| !answer.is_null());
-    let answer = answer.ok_or_else(|| misplaced(format!("no answer is given; expected {}", summary(schema))))?;
+    let answer = answer.ok_or_else(|| misplaced(format!("no answer given; expected {}", summary(schema))))?;
     if answer.is_object() {
         return Ok(answer.clone());
     }
@@ -282,7 +282,7 @@ mod tests {
             (json!({"city": "Bonn", "days": "2"}), "is not of type"),
             (json!({"city": "Bonn"}), "required property"),
             (json!({"action": "accept"}), "required property"),
-            (Value::Null, "no answer is given"),
+            (Value::Null, "no answer given"),
         ] {
             let said = result(&asked, answer);
             assert!(said.as_str().unwrap().contains(expected), "{said}");

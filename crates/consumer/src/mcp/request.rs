@@ -11,10 +11,10 @@ use super::{
 /// The tool and its arguments, with the answers to its questions.
 pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestParams> {
     let Request::Invoke { input, parts, .. } = &call.request else {
-        return Err(Error::Unsupported { what: "anything but calling a tool of MCP".into() });
+        return Err(Error::Unsupported { what: "anything but calling an MCP tool".into() });
     };
     if !parts.is_empty() {
-        return Err(Error::Unsupported { what: "binary content as the argument of a tool of MCP".into() });
+        return Err(Error::Unsupported { what: "binary content as the argument of an MCP tool".into() });
     }
     let (name, arguments) = match call.form.text("mcp:tool") {
         Some(tool) => (tool.to_owned(), input.clone()),

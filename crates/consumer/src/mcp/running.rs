@@ -135,8 +135,11 @@ impl Running {
                 open.close().await;
                 let is_question =
                     matches!(&result, ServerResult::CustomResult(value) if value.0["resultType"] == "input_required");
-                let reason =
-                    if is_question { elicitation::UNREADABLE } else { "tools/call is answered with another result" };
+                let reason = if is_question {
+                    elicitation::UNREADABLE
+                } else {
+                    "the response to tools/call is a different kind of result"
+                };
                 return Err(protocol(&target, reason.to_owned()));
             }
             Err(ServiceError::McpError(error)) if !self.asking.has_session && needs_session(&error) => {
@@ -173,7 +176,7 @@ impl Running {
             InputRequest::Elicitation(request) => {
                 Question::new(Some(key), request.params).map_err(|reason| protocol(&target, reason))
             }
-            _ => Err(protocol(&target, "it asks for a model or for folders, which agentdex does not offer".to_owned())),
+            _ => Err(protocol(&target, "it requests a model or folders, which agentdex does not offer".to_owned())),
         });
         self.asking.ask(questions.collect::<Result<_>>()?, &target)?;
         if self.asking.has_questions() {
@@ -182,7 +185,7 @@ impl Running {
             return Ok(());
         }
         if self.delays == MAX_DELAYS {
-            return Err(protocol(&target, format!("it put the call off {MAX_DELAYS} times")));
+            return Err(protocol(&target, format!("it postponed the call {MAX_DELAYS} times")));
         }
         tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.delays.min(4))).await;
         self.delays += 1;

@@ -88,9 +88,9 @@ impl ReportSteps {
         let request = json!({"jsonrpc": "2.0", "id": Uuid::new_v4().to_string(), "method": method, "params": params});
         let denied = |reason: String| Error::Denied { by: "the guardian".into(), reason };
         let answer = self.guardian.report_step(&request).await;
-        let answer = answer.map_err(|error| denied(format!("it can't be asked: {error}")))?;
+        let answer = answer.map_err(|error| denied(format!("it can't be reached: {error}")))?;
         let result = answer.get("result").ok_or_else(|| denied(format!("it did not decide: {answer}")))?;
-        let said = || result.get("message").and_then(Value::as_str).unwrap_or("no reason is given").to_owned();
+        let said = || result.get("message").and_then(Value::as_str).unwrap_or("no reason given").to_owned();
         match result.get("decision").and_then(Value::as_str) {
             Some("allow") => Ok(None),
             Some("modify") => {
@@ -242,7 +242,7 @@ fn given((name, value): (&String, &Value)) -> Value {
 /// Puts text and data as they were modified in the place of those of a message.
 fn replace(message: &mut Message, modified: &Value) -> Result<()> {
     let modified = modified.as_array().filter(|modified| modified.len() == message.parts.len());
-    let modified = modified.ok_or_else(|| not_applicable("its parts are others"))?;
+    let modified = modified.ok_or_else(|| not_applicable("its parts differ"))?;
     for (part, modified) in message.parts.iter_mut().zip(modified) {
         let own = content(part);
         if own == *modified {
@@ -254,7 +254,7 @@ fn replace(message: &mut Message, modified: &Value) -> Result<()> {
             }
             (Part::Data { data }, _, Some(said)) => *data = said.clone(),
             (Part::Data { data }, Some(said), None) => *data = Value::String(said.to_owned()),
-            _ => return Err(not_applicable("a part that is neither text nor data is modified")),
+            _ => return Err(not_applicable("it modifies a part that is neither text nor data")),
         }
     }
     Ok(())
@@ -267,7 +267,7 @@ fn replace_inputs(input: &mut Option<Value>, variables: &Map<String, Value>, mod
         };
         match &mut *input {
             _ if variables.get(name).is_some_and(|known| text_of(known) == text_of(value)) => {}
-            _ if variables.contains_key(name) => return Err(not_applicable("a variable of the URL is modified")),
+            _ if variables.contains_key(name) => return Err(not_applicable("it modifies a URI variable")),
             Some(Value::Object(members)) => drop(members.insert(name.to_owned(), value.clone())),
             other => *other = Some(value.clone()),
         }

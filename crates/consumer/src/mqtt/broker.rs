@@ -47,7 +47,7 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
             options.set_credentials(scheme, secret.reveal());
         }
         [first, ..] => {
-            let reason = "a broker takes one user and one password; the form requires more".to_owned();
+            let reason = "a broker accepts one user and one password, but the form requires more".to_owned();
             return Err(Error::Setting { setting: format!("credentials.{}", first.scheme), reason });
         }
     }
@@ -61,10 +61,11 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
 /// Parses the address of a broker: true if the connection is secured, the host, and the port.
 fn address(href: &str) -> Result<(bool, String, u16)> {
     let wrong = |reason: &str| Error::Refused { url: shown(href), reason: reason.to_owned() };
-    let (scheme, rest) = href.split_once("://").ok_or_else(|| wrong("it names no broker; mqtt://broker:1883 does"))?;
+    let (scheme, rest) =
+        href.split_once("://").ok_or_else(|| wrong("it names no broker, such as mqtt://broker:1883"))?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return Err(wrong("it has credentials, which belong to a security definition"));
+        return Err(wrong("it contains credentials, which belong in a security definition"));
     }
     let secured = scheme.eq_ignore_ascii_case("mqtts");
     let default = if secured { 8883 } else { 1883 };

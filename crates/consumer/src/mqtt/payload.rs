@@ -23,7 +23,7 @@ pub(super) fn of(call: &Call) -> Result<(Vec<u8>, String)> {
     }
     if matches!(&call.request, Request::Invoke { parts, .. } if !parts.is_empty()) {
         return Err(Error::Unsupported {
-            what: "several binary parts, or one by its URL, in one message of MQTT".into(),
+            what: "several binary parts, or a part referenced by URL, in one MQTT message".into(),
         });
     }
     let content_type = call.form.content_type().to_owned();
@@ -90,14 +90,16 @@ impl Reader {
         }
         if media_type == "application/json" || media_type.ends_with("+json") {
             let data = serde_json::from_slice(payload);
-            return data.map(Ok).map_err(|error| wrong(format!("a message is not JSON, as it says: {error}")));
+            return data.map(Ok).map_err(|error| wrong(format!("a message is declared as JSON, but is not: {error}")));
         }
         if let Some(charset) = charset(content_type).filter(|_| media_type.starts_with("text/")) {
             return Ok(Ok(charset.decode(payload).0.into()));
         }
         if media_type.starts_with("text/") {
             let text = std::str::from_utf8(payload);
-            return text.map(|text| Ok(text.into())).map_err(|_| wrong("a message is not text, as it says".to_owned()));
+            return text
+                .map(|text| Ok(text.into()))
+                .map_err(|_| wrong("a message is declared as text, but is not".to_owned()));
         }
         Ok(Err(Media::bytes(media_type, payload)))
     }

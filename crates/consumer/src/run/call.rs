@@ -132,7 +132,7 @@ impl Caller {
 async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Agent> {
     let inline = |thing: &Value| {
         let agent = consumer.agent_of(&thing.to_string())?;
-        Ok(agent.found(Vec::new(), "its description stands in the chain".into()))
+        Ok(agent.found(Vec::new(), "its description is part of the chain".into()))
     };
     let agent = match (&node.agent, &node.thing, &node.capability) {
         (Some(id), thing, _) => match (consumer.agent(id).await, thing) {
@@ -142,7 +142,7 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
             (Ok(agent), Some(thing)) if has_template(thing) && !has_template(agent.description().value()) => {
                 inline(thing)?
             }
-            (Ok(agent), _) if !is_named => agent.found(Vec::new(), "a chain of somebody else names it".into()),
+            (Ok(agent), _) if !is_named => agent.found(Vec::new(), "it is named by another owner's chain".into()),
             (outcome, _) => outcome?,
         },
         (None, Some(thing), _) => inline(thing)?,

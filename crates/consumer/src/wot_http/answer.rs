@@ -81,7 +81,7 @@ pub(super) async fn value(answer: Incoming) -> Result<(Value, Option<Media>)> {
     let value = value.map_err(|error| Error::Protocol {
         url,
         binding: "http",
-        reason: format!("its media type is {media_type:?}, and it is not JSON: {error}"),
+        reason: format!("its media type is {media_type:?}, but it is not JSON: {error}"),
     })?;
     Ok((value, None))
 }

@@ -86,7 +86,7 @@ fn beside(form: &Form, task: &str) -> Result<String> {
     let url = base.join(task).ok().filter(|url| url.origin() == base.origin());
     url.map(String::from).ok_or_else(|| Error::Refused {
         url: crate::fetch::shown(task),
-        reason: "the agent names a place on another server for the status of the action".into(),
+        reason: "the agent names a URL on another server for the status of the action".into(),
     })
 }
 
@@ -131,7 +131,7 @@ fn filled(template: &str, variables: &Map<String, Value>) -> Result<String> {
             Some((name, literal)) => {
                 let value = variables.get(name.trim()).ok_or_else(|| Error::Setting {
                     setting: format!("variables.{}", name.trim()),
-                    reason: "it is not set, and a header of the request is made of it".into(),
+                    reason: "it is not set, but a header of the request contains it".into(),
                 })?;
                 text.push_str(&text_of(value));
                 text.push_str(literal);
@@ -161,13 +161,13 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
                 Ok(outgoing.body(media_type, bytes.clone()))
             }
             Content::Url(_) => {
-                Err(Error::Unsupported { what: "content by its URL, for a form that takes bytes".into() })
+                Err(Error::Unsupported { what: "content referenced by URL, for a form that takes bytes".into() })
             }
         },
         (_, Some(_)) => Err(Error::Unsupported { what: format!("binary content in a form of {content_type}") }),
         // Unusual, so that the description has to say it (RFC 9110, section 9.3.1).
         (Some(_), None) if matches!(outgoing.method, Method::GET | Method::HEAD) && !declares_input(call) => {
-            let what = format!("input beside the URL in a {} of {}", outgoing.method, call.form.affordance);
+            let what = format!("input outside the URL in a {} of {}", outgoing.method, call.form.affordance);
             Err(Error::Unsupported { what })
         }
         (Some(data), None) => encoded(outgoing, &call.form, data.clone(), transport),

@@ -34,7 +34,7 @@ fn event_stream(answer: Incoming) -> Result<Incoming> {
         other => Err(Error::Protocol {
             url: answer.url.clone(),
             binding: "http",
-            reason: format!("its media type is {other:?} and not text/event-stream"),
+            reason: format!("its media type is {other:?} instead of text/event-stream"),
         }),
     }
 }

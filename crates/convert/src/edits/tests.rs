@@ -596,10 +596,10 @@ fn configuration_that_another_program_wrote_again_is_that_export() {
 fn edits_that_do_not_fit_are_passed_over() {
     let base = imported(Format::AgentSpec, AGENT.as_bytes(), &options());
     for (edits, expected) in [
-        (json!("no operations"), "passed over"),
+        (json!("no operations"), "not a list of JSON Patch operations"),
         (json!([{"op": "remove", "path": "/nothing"}]), "1 of 1"),
         (json!([{"op": "add", "path": "/id", "value": "urn:example:other"}]), "1 of 1"),
-        (json!([{"op": "add", "path": "/title", "value": 1}]), "not be valid"),
+        (json!([{"op": "add", "path": "/title", "value": 1}]), "invalid"),
     ] {
         let document = AGENT.replacen("\"tags\"", &format!("\"thingDescriptionEdits\": {edits}, \"tags\""), 1);
         let import = Format::AgentSpec.import().unwrap();

@@ -293,7 +293,7 @@ mod tests {
         let mut endless = claims();
         endless.as_object_mut().unwrap().remove("exp");
         let refused = issuer.read(&issuer.sign(header(), &endless));
-        assert!(matches!(refused, Err(TokenError::Invalid(reason)) if reason.contains("for ever")));
+        assert!(matches!(refused, Err(TokenError::Invalid(reason)) if reason.contains("never expire")));
     }
 
     #[test]

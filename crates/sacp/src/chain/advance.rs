@@ -137,7 +137,7 @@ impl Chain {
     fn call(&self, part: &Part, state: &mut State, node: String, input: Value) -> Next {
         if state.calls.len() >= (part.max_steps + state.answers) as usize {
             let reason =
-                format!("the limit of {} steps is reached; raise max_steps if that is intended", part.max_steps);
+                format!("the limit of {} steps is reached; raise max_steps if more steps are intended", part.max_steps);
             return Next::Stop(Step::End(Outcome::Failed { node, reason }));
         }
         if state.calls.last().is_none_or(|(before, _)| *before != node) {
@@ -232,7 +232,7 @@ impl Part {
                 match edges.clone().find(|(edge, _)| is_of_branch(edge)) {
                     Some((edge, _)) => Next::Enter(edge.to.clone()),
                     None if edges.any(|(edge, _)| edge.branch.is_some()) => {
-                        Next::Failed(format!("no edge is that of the branch {branch:?}"))
+                        Next::Failed(format!("no edge belongs to the branch {branch:?}"))
                     }
                     None => Next::Stop(Step::End(Outcome::Done(response))),
                 }
@@ -250,7 +250,9 @@ impl Part {
                     Some((before, input)) => {
                         Next::Call(before, json!({"input": input, "instruction": response.message}))
                     }
-                    None => Next::Failed("no agent comes before the one that asks for another try".into()),
+                    None => Next::Failed(
+                        "the agent requests a retry with an instruction, but no other agent was called before".into(),
+                    ),
                 }
             }
         }
@@ -370,7 +372,7 @@ fn text_of(value: &Value) -> String {
 
 /// The input of each run: an element of each list, and the other members as they are.
 fn elements(over: &[String], input: &Value) -> Result<Vec<Value>, String> {
-    let members = input.as_object().ok_or("its input is not an object with the lists that it goes over")?;
+    let members = input.as_object().ok_or("its input is not an object that contains the lists to iterate")?;
     let mut length = None;
     for name in over {
         let list = members.get(name).and_then(Value::as_array);

@@ -28,21 +28,21 @@ pub(super) fn violations(chain: &Description) -> Vec<Violation> {
     let parts = || [chain].into_iter().chain(chain.chains.values());
     let most = parts().map(|part| part.nodes.len().max(part.edges.len()).max(part.links.len())).sum::<usize>();
     if most > MAX_PARTS {
-        check.report("", "chain/limit", format!("a chain has at most {MAX_PARTS} nodes, edges and links"));
+        check.report("", "chain/limit", format!("a chain can have at most {MAX_PARTS} nodes, edges, and links"));
         return check.violations;
     }
     check.part(chain);
     for (name, part) in &chain.chains {
         check.place = format!("/chains/{}", escaped(name));
         if !part.chains.is_empty() {
-            check.report("/chains", "chain/shape", "name all chains in the outermost `chains`".into());
+            check.report("/chains", "chain/shape", "define all chains in the outermost `chains`".into());
         }
         check.part(part);
     }
     check.place = String::new();
     let depths: &mut BTreeMap<&str, Option<usize>> = &mut BTreeMap::new();
     if depth(chain, &chain.chains, depths).is_none_or(|depth| depth > MAX_DEPTH) {
-        let message = format!("chains contain themselves, or are more than {MAX_DEPTH} within each other");
+        let message = format!("chains contain themselves, or are nested more than {MAX_DEPTH} levels deep");
         check.report("/chains", "chain/depth", message);
     }
     check.violations
@@ -93,7 +93,7 @@ impl Check<'_> {
         }
         match chain.max_steps {
             None if has_cycle => {
-                let message = "the chain has a cycle; set max_steps to the number of nodes that it may run";
+                let message = "the chain has a cycle; set max_steps to the maximum number of nodes to run";
                 self.report("/max_steps", "chain/cycle", message.into());
             }
             Some(steps) if steps == 0 || steps > MAX_STEPS => {
@@ -108,7 +108,7 @@ impl Check<'_> {
         let pointer = format!("/nodes/{}", escaped(name));
         if RESERVED.contains(&name) || name.contains(['.', '[', '{', '}']) {
             let message =
-                format!("{name:?} can't be referenced; choose a name without . [ {{ }} that isn't `input` or `given`");
+                format!("{name:?} can't be referenced; choose a name without . [ {{ }} other than `input` or `given`");
             self.report(&pointer, "chain/node-name", message);
         }
         let kinds = [
@@ -120,7 +120,7 @@ impl Check<'_> {
             node.chains.is_some(),
         ];
         if kinds.into_iter().filter(|is_given| *is_given).count() != 1 {
-            let message = "name either an `agent` or a `capability`; or else `answer`, `ask`, `chain` or `chains`";
+            let message = "a node needs exactly one of `agent`, `capability`, `answer`, `ask`, `chain`, and `chains`";
             self.report(&pointer, "chain/agent", message.into());
         }
         for unknown in node.parts().into_iter().filter(|part| !self.chains.contains_key(*part)).collect::<Vec<_>>() {
@@ -139,7 +139,8 @@ impl Check<'_> {
                 self.report(format!("{pointer}/each"), "chain/each", "`each` is for a node with a `chain`".into());
             }
             Some(each) if each.over.is_empty() || !(1..=MAX_PARALLEL).contains(&each.parallel) => {
-                let message = format!("`over` names at least one member, and `parallel` is 1 to {MAX_PARALLEL}");
+                let message =
+                    format!("`over` must name at least one member, and `parallel` must be 1 to {MAX_PARALLEL}");
                 self.report(format!("{pointer}/each"), "chain/each", message);
             }
             _ => {}
@@ -160,9 +161,12 @@ impl Check<'_> {
             for source in template.sources().into_iter().filter(|source| !is_known(source)) {
                 let message = match source {
                     ERROR => {
-                        format!("{ERROR:?} is the failure that an error edge led from, and none leads to {name:?}")
+                        format!(
+                            "{ERROR:?} is the failure of a node with an error edge, but no error edge leads to \
+                            {name:?}"
+                        )
                     }
-                    source => format!("the reference to {source:?} leads to no node"),
+                    source => format!("the reference to {source:?} names no node"),
                 };
                 self.report(format!("{pointer}/{member}"), "chain/unknown-node", message);
             }
@@ -182,7 +186,7 @@ impl Check<'_> {
             }
             let given = [edge.when.is_some(), edge.branch.is_some(), edge.on_error];
             if given.into_iter().filter(|is_given| *is_given).count() > 1 {
-                let message = "an edge has one of `when`, `branch` and `on_error`".to_owned();
+                let message = "an edge can have only one of `when`, `branch`, and `on_error`".to_owned();
                 self.report(format!("/edges/{index}"), "chain/condition", message);
             }
         }
@@ -199,7 +203,7 @@ impl Check<'_> {
             }
             let input = chain.nodes.get(&link.to).and_then(|node| node.input.as_ref());
             if input.is_some_and(|input| !input.is_object()) {
-                let message = format!("the input of {:?} has no members that links could lead to", link.to);
+                let message = format!("the input of {:?} has no members that links could set", link.to);
                 self.report(format!("/links/{index}/to"), "chain/link", message);
             }
         }

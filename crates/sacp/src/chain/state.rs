@@ -240,7 +240,7 @@ impl Chain {
 
     fn check_state(&self, state: &State) -> Result<(), String> {
         let part = self.part(state.chain.as_deref());
-        let part = part.ok_or_else(|| format!("the chain has no chain {:?} within it", state.chain))?;
+        let part = part.ok_or_else(|| format!("the chain contains no chain {:?}", state.chain))?;
         let called = state.calls.iter().map(|(node, _)| node.as_str());
         for name in called.chain(state.node()).chain(state.outputs.keys().map(String::as_str)) {
             if !part.nodes.contains_key(name) {
