@@ -87,7 +87,10 @@ fn file_is_fetched_from_its_agent_and_tracked() {
     page.serve(&json!({"name": "card", "url": "https://a.example", "skills": []}));
     let problem = import(&registry, "", url("/c.json")).problem(422, "invalid-document");
     let detail = problem["detail"].as_str().unwrap();
-    assert!(detail.starts_with("what is at the URL is an A2A agent card: POST its URL to /import/a2a; "), "{problem}");
+    assert!(
+        detail.starts_with("the document at the URL is an A2A agent card; POST its URL to /import/a2a; "),
+        "{problem}"
+    );
     assert_eq!(problem["format"], "a2a");
     assert!(detail.contains("looks like an A2A agent card"), "{problem}");
     for (other, what_to_do) in [

@@ -147,7 +147,7 @@ fn what_is_found_at_a_url_is_no_fault_of_the_request() {
     assert!(problem["detail"].as_str().unwrap().contains("not an A2A"), "{problem}");
     page.answer(Reply::json("{\"name\": "));
     let problem = import(&registry, "", &format!("{}?key=secret", page.url())).problem(422, "malformed-json");
-    let document = format!("the document from {}?… is refused: malformed JSON at line 1", page.url());
+    let document = format!("the document from {}?… was rejected: malformed JSON at line 1", page.url());
     assert!(problem["detail"].as_str().unwrap().starts_with(&document), "{problem}");
     assert_eq!(problem["url"], format!("{}?…", page.url()));
     page.answer(Reply::json(&format!("{{\"name\": {}{}}}", "[".repeat(65), "]".repeat(65))));

@@ -119,7 +119,7 @@ fn ids_must_fit_the_path_and_the_verb() {
     registry.get("/things/%FF").problem(400, "invalid-id");
     for path in ["/things/", "/things/?limit=1"] {
         let problem = registry.get(path).problem(404, "unknown-path");
-        assert!(problem["detail"].as_str().unwrap().contains("/things without a slash"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("/things, without a trailing slash"), "{problem}");
     }
 }
 

@@ -64,7 +64,7 @@ fn clients_prove_themselves_with_a_certificate() {
     let keys =
         |certificate: &str| run(&["keys", "list", "--url", server.url(), "--ca", &ca, "--client-cert", certificate]);
     assert!(keys(&ops).status.success(), "{}", stderr(&keys(&ops)));
-    assert!(stderr(&keys(&other)).contains("needs the role `admin`"), "{}", stderr(&keys(&other)));
+    assert!(stderr(&keys(&other)).contains("requires the role `admin`"), "{}", stderr(&keys(&other)));
 }
 
 #[cfg(unix)]

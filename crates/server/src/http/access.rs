@@ -165,12 +165,10 @@ async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> R
                 NotKnown::Invalid(format!("the API key is not valid: {reason}"))
             }
             Err(Unauthenticated::Invalid(reason)) => {
-                NotKnown::Invalid(format!("what is sent as `Authorization: Bearer` is not valid: {reason}"))
+                NotKnown::Invalid(format!("the token in `Authorization: Bearer` is not valid: {reason}"))
             }
         },
-        None => NotKnown::Invalid(format!(
-            "this registry takes {kinds} as `Authorization: Bearer <key>`, and no other credentials"
-        )),
+        None => NotKnown::Invalid(format!("this registry only accepts {kinds}, as `Authorization: Bearer <key>`")),
     };
     if need == Need::Nothing { Ok(None) } else { Err(refusal) }
 }
@@ -181,21 +179,22 @@ fn invalid_credentials(detail: &str, metadata: &str) -> Problem {
 }
 
 fn unavailable(reason: &str) -> Problem {
-    let detail = format!("the token can't be checked at present: {reason}");
+    let detail = format!("the token can't be verified at the moment: {reason}");
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "issuer-unavailable", detail).with_header(RETRY_AFTER, "5")
 }
 
 fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
     match refusal {
         Refusal::Unauthenticated => {
-            let detail = "this needs an API key, sent as `Authorization: Bearer <key>`";
+            let detail = "this operation requires an API key, sent as `Authorization: Bearer <key>`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
                 .with_header(WWW_AUTHENTICATE, format!("Bearer realm=\"agentdex\"{metadata}"))
         }
         Refusal::Forbidden(role) => {
             let owner =
                 caller.owner().map_or(Cow::Borrowed("the caller"), |owner| Cow::Owned(format!("{:?}", owner.as_str())));
-            let detail = format!("this needs the role `{role}`, which {owner} doesn't have with these credentials");
+            let detail =
+                format!("this operation requires the role `{role}`, which {owner} doesn't have with these credentials");
             let challenge =
                 format!("Bearer realm=\"agentdex\", error=\"insufficient_scope\", scope=\"{role}\"{metadata}");
             Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)
@@ -203,7 +202,7 @@ fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
                 .with_header(WWW_AUTHENTICATE, challenge)
         }
         Refusal::ReadOnly => {
-            Problem::new(StatusCode::FORBIDDEN, "read-only", "this server takes no changes (`--read-only`)")
+            Problem::new(StatusCode::FORBIDDEN, "read-only", "this server is read-only (`--read-only`)")
         }
     }
 }

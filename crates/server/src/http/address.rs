@@ -151,7 +151,7 @@ fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
 }
 
 fn not_utf8(id: &str) -> Error {
-    Error::InvalidId { id: id.to_owned(), reason: "it is not UTF-8 once percent-decoded".to_owned() }
+    Error::InvalidId { id: id.to_owned(), reason: "it is not valid UTF-8 after percent-decoding".to_owned() }
 }
 
 /// The path of a Thing: what `Location` says.

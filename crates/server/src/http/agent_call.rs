@@ -16,7 +16,7 @@ use crate::{
 /// The agent that the registry calls for a client, where it offers that.
 pub(super) async fn called_agent(context: &Data<Context>, request: &HttpRequest, id: String) -> Result<Agent, Problem> {
     let Some(consumer) = &context.options.conversations else {
-        let detail = "this registry calls no agents; it does where it is started with --conversations";
+        let detail = "this registry doesn't call agents unless it is started with --conversations";
         return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "conversations-not-offered", detail.to_owned()));
     };
     let registry = context.registry(request);

@@ -42,7 +42,7 @@ const INPUT: &str = "input";
     params(
         super::schemas::ThingId,
         ("name" = String, Path, description = "The name of the event"),
-        ("input" = Option<String>, Query, description = "Input of the subscription, as JSON; members that are URI variables of the event go into the URL"),
+        ("input" = Option<String>, Query, description = "Input of the subscription, as JSON; members that are URI variables of the event become part of the URL"),
     ),
     responses(
         (status = 200, description = "Server-Sent Events", body = AgentEvent, content_type = "text/event-stream"),

@@ -86,7 +86,7 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
     ),
     request_body(content((NewPropertyValue = "application/json"))),
     responses(
-        (status = 204, description = "The agent has it"),
+        (status = 204, description = "The agent accepted the value"),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         super::schemas::CallRefusals,

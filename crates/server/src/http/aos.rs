@@ -53,17 +53,17 @@ const SMALL_BODY: usize = 64 * 1024;
         `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200. \
         An agent that the caller doesn't see is not registered for it. The steps of an agent that has an owner are \
         reported by that owner, the members of its namespace, and admins; a session belongs to the owner that reports it.",
-    params(("consistent" = Option<bool>, Query, description = "Decide by every write that was acknowledged before the request")),
+    params(("consistent" = Option<bool>, Query, description = "Take into account every write acknowledged before the request")),
     request_body(content((super::schemas::AosRequest = "application/json"))),
     responses(
-        (status = 200, description = "A response, or those of a batch", body = super::schemas::AosResponse, content_type = "application/json"),
-        (status = 204, description = "There were only notifications"),
-        (status = 400, description = "A query parameter or the body isn't understood", body = super::schemas::AosResponse, content_type = "application/json"),
-        (status = 403, description = "The steps of this agent are reported by others (in a batch: an error of JSON-RPC with the code -32003)", body = super::schemas::AosResponse, content_type = "application/json"),
-        (status = 408, description = "The body did not go on", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 200, description = "A response, or the responses of a batch", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 204, description = "The request contained only notifications"),
+        (status = 400, description = "A query parameter or the body is invalid", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 403, description = "The caller may not report steps of this agent (in a batch: a JSON-RPC error with the code -32003)", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 408, description = "The body stalled", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 413, description = "The body is larger than the limit", body = super::schemas::AosResponse, content_type = "application/json"),
         (status = 415, description = "The body isn't `application/json`", body = super::schemas::AosResponse, content_type = "application/json"),
-        (status = 503, description = "Not now: the server stops, or `consistent` took too long", body = super::schemas::AosResponse, content_type = "application/json"),
+        (status = 503, description = "The server is shutting down, or `consistent` took too long", body = super::schemas::AosResponse, content_type = "application/json"),
     )
 ))]
 pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
@@ -145,11 +145,11 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
     operation_id = "list_sessions",
     summary = "List the live sessions of agents",
     params(
-        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of sessions: 100 unless given; over 1,000 is served as 1,000"),
+        ("agent" = Option<String>, Query, description = "Only entries of the agent with this id"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of sessions (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "The one with the latest step first", body = Vec<crate::registry::guardian::LiveSession>),
+        (status = 200, description = "In descending order of the latest step", body = Vec<crate::registry::guardian::LiveSession>),
         super::schemas::Refusals,
     )
 ))]
@@ -168,13 +168,13 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
     summary = "Read the steps of a session, and what was decided of them",
     params(
         ("id" = String, Path, description = "The id of the session, percent-encoded"),
-        ("since" = Option<u64>, Query, description = "The number of a step: only those after it"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of steps: 100 unless given; over 1,000 is served as 1,000"),
+        ("since" = Option<u64>, Query, description = "Only steps after the step with this number"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of steps (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "In order, as far as the trail still has them", body = Vec<Entry>),
+        (status = 200, description = "In order, as far as the trail still contains them", body = Vec<Entry>),
         super::schemas::Refusals,
-        (status = 404, description = "The trail has no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 404, description = "The trail contains no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -199,13 +199,13 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     operation_id = "list_decisions",
     summary = "Read the trail: all steps, and what was decided of them",
     params(
-        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
-        ("decision" = Option<Decision>, Query, description = "Only those with this decision"),
-        ("since" = Option<String>, Query, description = "The number of a decision, or a moment in RFC 3339: only those after it"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of decisions: 100 unless given; over 1,000 is served as 1,000"),
+        ("agent" = Option<String>, Query, description = "Only entries of the agent with this id"),
+        ("decision" = Option<Decision>, Query, description = "Only entries with this decision"),
+        ("since" = Option<String>, Query, description = "Only decisions after this number, or after this time (RFC 3339)"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of decisions (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "The oldest first; `since` the `seq` of the last one reads on", body = Vec<Entry>),
+        (status = 200, description = "Oldest first; to read on, give the `seq` of the last decision as `since`", body = Vec<Entry>),
         super::schemas::Refusals,
     )
 ))]
@@ -238,11 +238,11 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
     operation_id = "guardian_events",
     summary = "Subscribe to decisions as they are made",
     params(
-        ("agent" = Option<String>, Query, description = "Only those of the agent with this id"),
-        ("decision" = Option<Decision>, Query, description = "Only those with this decision"),
+        ("agent" = Option<String>, Query, description = "Only entries of the agent with this id"),
+        ("decision" = Option<Decision>, Query, description = "Only entries with this decision"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events: `decision` with a step of the trail, whose number is the id; `missed` where the client was too slow: `GET /aos/decisions?since=` has what is missing", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Server-Sent Events: `decision` contains a step of the trail, with the step's number as the id; `missed` if the client was too slow: `GET /aos/decisions?since=` returns the missing ones", body = String, content_type = "text/event-stream"),
         super::schemas::Refusals,
     )
 ))]

@@ -52,8 +52,8 @@ const NOTED: [(&str, &str, AuditChain); 6] = [
     operation_id = "audit",
     tag = "about",
     params(
-        ("since" = Option<u64>, Query, description = "The number of an entry: only those after it"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of entries: 100 unless given; over 1,000 is served as 1,000"),
+        ("since" = Option<u64>, Query, description = "Only entries after this number"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of entries (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
         (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),

@@ -32,7 +32,7 @@ const CHUNK: usize = 64 * 1024;
     operation_id = "take_backup",
     tag = "about",
     responses(
-        (status = 200, description = "The file; it has a checksum at its end", body = String, content_type = "application/vnd.agentdex.backup"),
+        (status = 200, description = "The backup file, which ends with a checksum", body = String, content_type = "application/vnd.agentdex.backup"),
         super::schemas::Refusals,
     )
 ))]

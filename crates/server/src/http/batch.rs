@@ -74,12 +74,12 @@ pub(super) async fn any(
     operation_id = "write_batch",
     tag = "things",
     params(
-        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
         super::schemas::AccessParameters,
     ),
     request_body(content((super::schemas::ThingDescription = "application/x-ndjson"))),
     responses(
-        (status = 200, description = "One line for each line, in its order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
+        (status = 200, description = "One result line for each line, in the same order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )
@@ -187,16 +187,16 @@ impl Tally {
 
 fn too_many_failures() -> Problem {
     let detail = format!(
-        "{MAX_FAILURES} lines in a row have failed: this line and those after it are not processed; correct them, and send \
-         them again"
+        "{MAX_FAILURES} lines in a row have failed; this line and all after it are not processed. Correct the lines, \
+         and send them again"
     );
     Problem::new(StatusCode::BAD_REQUEST, "too-many-failures", detail)
 }
 
 fn excessive_results() -> Problem {
     let detail = format!(
-        "the results exceed {FREE_EXPANSION} bytes and {MAX_EXPANSION} for each that was received: this line and those after it \
-         are not processed; send them as another batch"
+        "the results exceed {FREE_EXPANSION} bytes and {MAX_EXPANSION} bytes per received byte; this line and all \
+         after it are not processed. Send them as another batch"
     );
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-results", detail)
 }

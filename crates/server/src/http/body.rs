@@ -154,7 +154,7 @@ pub(super) fn decoded(request: &HttpRequest, payload: web::Payload) -> Result<De
         return Ok(Decoded::new(payload, false, timeout));
     }
     if !is(&["gzip", "x-gzip"]) {
-        let detail = format!("the body has the content coding {coding:?}, but must have gzip or none");
+        let detail = format!("the body has the content coding {coding:?}, but only gzip is supported");
         return Err(unsupported(detail).with_header(ACCEPT_ENCODING, "gzip"));
     }
     Ok(Decoded::new(payload, true, timeout))
@@ -195,19 +195,19 @@ pub(super) async fn read(request: &HttpRequest, payload: web::Payload, maximum: 
 pub(super) fn broken(error: &PayloadError) -> Problem {
     let detail = match error {
         PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
-            let detail = "the body did not go on for too long; send it without pauses";
+            let detail = "the body stalled for too long; send it without pauses";
             return Problem::new(StatusCode::REQUEST_TIMEOUT, "body-timeout", detail).with_header(CONNECTION, "close");
         }
         PayloadError::Overflow => {
             let detail = format!(
-                "the body expands to more than {FREE_EXPANSION} bytes and more than {MAX_EXPANSION} for each that was \
-                 received; send it in parts"
+                "the body expands to more than {FREE_EXPANSION} bytes and more than {MAX_EXPANSION} bytes per \
+                 received byte; send it in parts"
             );
             return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-compression", detail)
                 .with_header(CONNECTION, "close");
         }
         PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
-        _ => "the body ended early, or is not coded as `Content-Encoding` says",
+        _ => "the body is truncated, or doesn't match its `Content-Encoding`",
     };
     Problem::new(StatusCode::BAD_REQUEST, "broken-body", detail)
 }

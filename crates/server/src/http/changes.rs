@@ -72,12 +72,12 @@ impl Page {
     operation_id = "list_changes",
     tag = "changes",
     params(
-        ("since" = Option<String>, Query, description = "`<epoch>-<position>`: only changes after it. An answer that ends among the changes of one position has a `next`, which is given here. A number alone is answered with a warning: in a restored registry it means another change"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for a change where there is none; over 60 is served as 60"),
+        ("since" = Option<String>, Query, description = "Only changes after this position (`<epoch>-<position>`). If a response ends in the middle of a position, use its `next` here. A number without an epoch causes a warning, since it denotes another change in a restored registry"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of changes (default 100); values over 1,000 are reduced to 1,000"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for a change if there is none; values over 60 are reduced to 60"),
     ),
     responses(
-        (status = 200, description = "In ascending order. None is missing but those that the caller does not see; positions may have gaps: `previous` is the one before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Agentdex-Position", description = "The end of the log, as `<epoch>-<position>`"), ("Agentdex-Warnings" = u64, description = "1 if `since` is a number alone"), ("Warning", description = "What to write instead"), ("Link"))),
+        (status = 200, description = "In ascending order. Only changes hidden from the caller are missing. Positions can have gaps; `previous` is the position before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Agentdex-Position", description = "The end of the log, as `<epoch>-<position>`"), ("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "What to use instead"), ("Link"))),
         super::schemas::Refusals,
     )
 ))]
@@ -96,7 +96,7 @@ pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Resul
         wait_for_change(&context, &request, since, Duration::from_secs(wait)).await;
         let registry = context.registry(&request);
         if !registry.is_valid(registry.caller()) {
-            let detail = "the credentials of this request have expired or were revoked while it waited";
+            let detail = "the credentials of this request expired or were revoked while it was waiting";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, "invalid-credentials", detail));
         }
     }

@@ -42,7 +42,7 @@ pub(super) const END: &str = "/compatible";
         (status = 200, description = "The best first", body = CompatibleResult, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
-        (status = 503, description = "It takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The search takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn capabilities(
@@ -66,11 +66,11 @@ pub(super) async fn capabilities(
     tag = "search",
     params(
         super::schemas::ThingId,
-        ("near_misses" = Option<bool>, Query, description = "Include capabilities of which one thing is missing"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of capabilities in each list: 10 unless given; over 1,000 is served as 1,000"),
+        ("near_misses" = Option<bool>, Query, description = "Include capabilities for which a single value is missing"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of capabilities in each list (default 10); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "For each capability of the Thing that says what goes in or comes out", body = agentdex_api::Neighbors, headers(("Agentdex-Seq" = u64))),
+        (status = 200, description = "For each capability of the Thing that declares an input or an output", body = agentdex_api::Neighbors, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

@@ -20,7 +20,7 @@ use crate::registry::ComposeQuery;
     tag = "search",
     request_body(content((agentdex_api::ComposeQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first; `complete` is false where the time didn't suffice to compare all", body = agentdex_api::ComposeResult, headers(("Agentdex-Seq" = u64))),
+        (status = 200, description = "Best first; `complete` is false if there was not enough time to compare all chains", body = agentdex_api::ComposeResult, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

@@ -74,7 +74,7 @@ pub(super) async fn any(
     params(super::schemas::ThingId),
     request_body(content((Turn = "application/json"))),
     responses(
-        (status = 200, description = "What the agent answers", content((agentdex_api::Answered = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "Answer of the agent", content((agentdex_api::Answered = "application/json"), (String = "text/event-stream"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
@@ -114,7 +114,7 @@ fn message_of(text: Option<String>, input: Option<Value>, parts: Vec<Value>) -> 
     let further = parts.into_iter().enumerate().map(|(index, part)| part_of(index, part));
     let parts = own.map(Ok).chain(further).collect::<Result<Vec<_>, _>>()?;
     if parts.is_empty() {
-        return Err(refused("there is nothing to say; give a `message`, the `input` of an action, or `parts`"));
+        return Err(refused("the message is empty; give a `message`, the `input` of an action, or `parts`"));
     }
     Ok(Message::user(parts))
 }
@@ -124,12 +124,15 @@ fn part_of(index: usize, given: Value) -> Result<Part, Problem> {
     let kind = given["kind"].as_str().unwrap_or_default();
     let Some((kind, known)) = KINDS.into_iter().find(|(known, _)| *known == kind) else {
         let kinds = KINDS.map(|(kind, _)| kind).join(", ");
-        return Err(refused(format!("a part of the kind {:?} is not taken; taken are {kinds}", excerpt(kind))));
+        return Err(refused(format!("unknown kind of part {:?}; kinds are {kinds}", excerpt(kind))));
     };
     let members = given.as_object().into_iter().flat_map(|members| members.keys());
     if let Some(other) = members.into_iter().find(|name| *name != "kind" && !known.contains(&name.as_str())) {
         let known = known.join(", ");
-        return Err(refused(format!("a part of the kind {kind:?} has no {:?}; it may have {known}", excerpt(other))));
+        return Err(refused(format!(
+            "a part of the kind {kind:?} can't have {:?}; it can have {known}",
+            excerpt(other)
+        )));
     }
     if known == CONTENT && given.get("url").is_some() == given.get("bytes").is_some() {
         return Err(refused("give either `url` or `bytes`".to_owned()));

@@ -37,10 +37,10 @@ const JSON: [&str; 5] = [
     path = "/convert",
     operation_id = "convert",
     tag = "import",
-    params(("id" = Option<String>, Query, description = "The id of the Thing, where documents of the format may have none")),
+    params(("id" = Option<String>, Query, description = "Id of the Thing, if documents of the format can lack one")),
     request_body(content((super::schemas::AnyDocument = "application/json"), (super::schemas::AnyDocument = "application/td+json"), (super::schemas::AnyDocument = "application/yaml"))),
     responses(
-        (status = 200, description = "What was found; also if it is invalid", body = Converted),
+        (status = 200, description = "Result of the validation, even if the document is invalid", body = Converted),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

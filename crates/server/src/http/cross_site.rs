@@ -57,7 +57,7 @@ pub(super) fn check(path: &str, head: &RequestHead, hosts: &Hosts, options: &Opt
         return Ok(());
     }
     let detail = format!(
-        "pages of other origins may not read {path}; to let them, start the server with `--cors-origin {}`",
+        "pages of other origins may not read {path}; to allow it, start the server with `--cors-origin {}`",
         origin.unwrap_or("ORIGIN")
     );
     Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))

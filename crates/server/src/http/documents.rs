@@ -92,15 +92,15 @@ fn parts(bytes: Vec<u8>, boundary: String, types: &[(&str, Syntax)]) -> Result<D
         let document = Document { bytes: at_once(part.bytes())?.to_vec(), syntax };
         match name.as_str() {
             DOCUMENT if main.is_none() => main = Some(document),
-            DOCUMENT => return Err(malformed("there is more than one part `document`")),
+            DOCUMENT => return Err(malformed("there are several parts named `document`")),
             COMPONENT => components.push(document),
-            _ => return Err(malformed("a part is named neither `document` nor `component`")),
+            _ => return Err(malformed("parts must be named `document` or `component`")),
         }
         if components.len() > MAX_PARTS {
             return Err(Error::LimitExceeded { what: "number of parts", maximum: MAX_PARTS as u64 }.into());
         }
     }
-    let main = main.ok_or_else(|| malformed("there is no part `document`"))?;
+    let main = main.ok_or_else(|| malformed("the part `document` is missing"))?;
     Ok(Documents { main, components })
 }
 
@@ -130,7 +130,7 @@ fn syntax_of_type(given: &str, types: &[(&str, Syntax)]) -> Option<Syntax> {
 }
 
 fn malformed(detail: &str) -> Problem {
-    let detail = format!("the multi-part body can't be taken apart: {detail}");
+    let detail = format!("malformed multipart body: {detail}");
     Problem::new(StatusCode::BAD_REQUEST, "malformed-multipart", detail)
 }
 
@@ -169,11 +169,11 @@ mod tests {
     fn parts_that_are_not_understood_are_refused() {
         let document = || part("name=\"document\"", "", "{}");
         for (parts, words) in [
-            (vec![], "no part `document`"),
-            (vec![document(), document()], "more than one"),
-            (vec![document(), part("name=\"other\"", "", "{}")], "neither"),
+            (vec![], "the part `document` is missing"),
+            (vec![document(), document()], "several parts"),
+            (vec![document(), part("name=\"other\"", "", "{}")], "must be named"),
             (vec![part("name=\"document\"", "text/html", "{}")], "must be application/json"),
-            (vec!["--limit\r\nbroken".to_owned()], "taken apart"),
+            (vec!["--limit\r\nbroken".to_owned()], "malformed multipart"),
             ((0..102).map(|_| part("name=\"component\"", "", "{}")).collect(), "number of parts"),
         ] {
             let refusal = read(&parts).unwrap_err();

@@ -55,12 +55,12 @@ pub(super) const OF_QUERIES: [&str; 3] = ["owner", "diff", "last_event_id"];
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
-        ("all_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `format`"),
-        ("not_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `format`"),
+        ("all_format" = Option<Vec<String>>, Query, description = "Values of `format` that must all match"),
+        ("not_format" = Option<Vec<String>>, Query, description = "Values of `format` that must not match"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
+        (status = 200, description = "Server-Sent Events. If the position to resume from is no longer available, the first event is `resync`: read `/things` again. `oldest` in its data is the id from which everything in the log can be read", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
     )
 ))]
@@ -75,18 +75,18 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     operation_id = "subscribe_to_kind",
     tag = "changes",
     params(
-        ("kind" = String, Path, description = "`thing_created`, `thing_updated` or `thing_deleted`; with a query also `thing_matched`, `thing_unmatched`"),
+        ("kind" = String, Path, description = "`thing_created`, `thing_updated`, or `thing_deleted`; with a query also `thing_matched` or `thing_unmatched`"),
         super::schemas::StreamParameters,
         super::schemas::QueryOfEvents,
         super::schemas::FilterParameters,
         super::schemas::ConditionsOfFilters,
-        ("all_format" = Option<Vec<String>>, Query, description = "Values that must all hold of `format`"),
-        ("not_format" = Option<Vec<String>>, Query, description = "Values that must not hold of `format`"),
+        ("all_format" = Option<Vec<String>>, Query, description = "Values of `format` that must all match"),
+        ("not_format" = Option<Vec<String>>, Query, description = "Values of `format` that must not match"),
         ("unnamed" = Option<bool>, Query, description = "Send events without the `event` field, for clients that receive only unnamed messages, such as WoT consumers"),
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events. Where the position to resume from is no longer available, the first event is `resync`: read `/things` again; `oldest` in its data is the id to resume from for everything that the log still holds", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
+        (status = 200, description = "Server-Sent Events. If the position to resume from is no longer available, the first event is `resync`: read `/things` again. `oldest` in its data is the id from which everything in the log can be read", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
         (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -96,7 +96,7 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
     let kind = MatchKind::from_name(name).ok_or_else(|| {
         let kinds = MatchKind::ALL.map(MatchKind::as_str).join(", ");
         Problem::unknown_path(request.path())
-            .with_detail(format!("there are no events {:?}; there are {kinds}", excerpt(name)))
+            .with_detail(format!("unknown kind of event {:?}; kinds are {kinds}", excerpt(name)))
     })?;
     respond(&context, &request, &[&KNOWN[..], &["unnamed"]].concat(), Some(kind)).await
 }
@@ -214,7 +214,7 @@ async fn respond(
     }
     let is_of_queries = kind.is_some_and(|kind| ChangeKind::from_name(kind.as_str()).is_none());
     if is_of_queries && selected.query.is_none() {
-        let detail = "these events are those of a query: give `q` or a filter other than `capability`";
+        let detail = "these events require a query; give `q` or a filter other than `capability`";
         return Err(Problem::invalid_parameter("q", detail));
     }
     open(context, request, &parameters, selected)

@@ -34,17 +34,17 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let (status, metrics, memory, descriptors) = blocking(read).await?;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
-    gauge(&mut text, "agentdex_things", "Things that are registered.", status.things);
+    gauge(&mut text, "agentdex_things", "Registered Things.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
     write_followers(&mut text, &status.followers);
     gauge(
         &mut text,
         "agentdex_writable",
-        "Whether writes are taken.",
+        "Whether writes are accepted.",
         u64::from(status.closed_to_writes.is_none() && status.disk_full.is_none()),
     );
     write_places(&mut text, "connections", "HTTP connections", &context.connections);
-    write_places(&mut text, "streams", "Event streams, long polls and WebSockets", &context.streams);
+    write_places(&mut text, "streams", "event streams, long polls, and WebSockets", &context.streams);
     let of_process = [
         ("process_open_fds", "Number of open file descriptors.", descriptors),
         ("process_max_fds", "Maximum number of open file descriptors.", process::descriptor_limit()),
@@ -57,7 +57,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     }
     if let Some(memory) = memory {
         let name = "agentdex_memory_bytes";
-        head(&mut text, name, "gauge", "Resident memory: anonymous is what was allocated, file what is read of files.");
+        head(&mut text, name, "gauge", "Resident memory: `anonymous` was allocated, `file` is mapped from files.");
         let _ = writeln!(text, "{name}{{kind=\"anonymous\"}} {}", memory.anonymous);
         let _ = writeln!(text, "{name}{{kind=\"file\"}} {}", memory.file);
     }
@@ -80,18 +80,14 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
 
 fn write_tls(text: &mut String, status: &crate::tls::Status) {
     let expires = u64::try_from(status.expires.0 / 1000).unwrap_or_default();
-    let help = "When the certificate expires, in seconds since 1970.";
+    let help = "Expiry of the certificate, in seconds since 1970.";
     gauge(text, "agentdex_tls_certificate_expiry_timestamp_seconds", help, expires);
     let counters = [
-        ("agentdex_tls_reloads_total", "How often the certificate was read again and taken.", status.reloads),
-        (
-            "agentdex_tls_reload_failures_total",
-            "How often a certificate that was read again couldn't be used.",
-            status.reload_failures,
-        ),
+        ("agentdex_tls_reloads_total", "Successful reloads of the certificate.", status.reloads),
+        ("agentdex_tls_reload_failures_total", "Failed reloads of the certificate.", status.reload_failures),
         (
             "agentdex_tls_handshake_failures_total",
-            "Connections that ended before they were encrypted.",
+            "Connections that failed before the TLS handshake was complete.",
             status.handshake_failures,
         ),
     ];
@@ -108,8 +104,10 @@ fn write_followers(text: &mut String, followers: &[FollowerStatus]) {
             let _ = writeln!(text, "{name}{{follower=\"{}\"}} {}", follower.name, value(follower));
         }
     };
-    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log lacks.", &|follower| follower.lag);
-    write("agentdex_follower_ready", "gauge", "Whether a follower answers and keeps up with the log.", &|follower| {
+    write("agentdex_follower_lag", "gauge", "Changes that a follower of the log hasn't processed yet.", &|follower| {
+        follower.lag
+    });
+    write("agentdex_follower_ready", "gauge", "Whether a follower responds and keeps up with the log.", &|follower| {
         u64::from(follower.is_ready())
     });
     write("agentdex_follower_failures_total", "counter", "Failures of a follower since the start.", &|follower| {
@@ -123,10 +121,10 @@ fn write_followers(text: &mut String, followers: &[FollowerStatus]) {
 /// Writes the number of places that are taken, their maximum, and the number of clients that were refused one.
 fn write_places(text: &mut String, name: &str, what: &str, places: &Places) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    gauge(text, &format!("agentdex_http_{name}"), &format!("{what} that are open."), number(places.taken()));
+    gauge(text, &format!("agentdex_http_{name}"), &format!("Open {what}."), number(places.taken()));
     let limit = format!("agentdex_http_{name}_limit");
-    gauge(text, &limit, &format!("{what} that may be open."), number(places.maximum()));
+    gauge(text, &limit, &format!("Maximum number of {what}."), number(places.maximum()));
     let refused = format!("agentdex_http_{name}_refused_total");
-    head(text, &refused, "counter", &format!("{what} that were refused."));
+    head(text, &refused, "counter", &format!("Refused {what}."));
     let _ = writeln!(text, "{refused} {}", places.refused());
 }

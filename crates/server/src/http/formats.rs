@@ -63,7 +63,7 @@ pub(super) fn explain(error: Error, json: &[u8], expected: Format) -> Problem {
 /// Of a document in another format than expected, what it is and which endpoint takes it.
 pub(super) fn other_format(json: &[u8], expected: Format) -> Option<String> {
     let found = detect(str::from_utf8(json).ok()?).ok().filter(|found| *found != expected)?;
-    Some(format!("the document is {}: POST it to {}", found.descriptor().noun, path_of_import(found)))
+    Some(format!("the document is {}; POST it to {}", found.descriptor().noun, path_of_import(found)))
 }
 
 /// Returns the path that documents of a format are posted to; `/things` for a format without an import of its own.
@@ -120,6 +120,6 @@ pub(super) fn explain_fetched(error: Error, url: &str) -> Problem {
         Some(import) => format!("POST the document itself to {}", import.path),
         None => "POST the document itself to /things".to_owned(),
     };
-    let detail = format!("what is at the URL is {noun}: {what_to_do}; {problem}");
+    let detail = format!("the document at the URL is {noun}; {what_to_do}; {problem}");
     problem.with_detail(detail).with("format", found)
 }

@@ -32,11 +32,11 @@ pub(super) const END: &str = "/history";
     tag = "changes",
     params(
         super::schemas::ThingId,
-        ("since" = Option<String>, Query, description = "`<epoch>-<position>`: only changes after it, or all where it is one of another log. A number alone is answered with a warning"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of changes: 100 unless given; over 1,000 is served as 1,000, and fewer where they are large"),
+        ("since" = Option<String>, Query, description = "Only changes after this position (`<epoch>-<position>`), or all if it belongs to another log. A number without an epoch causes a warning"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of changes (default 100); values over 1,000 are reduced to 1,000. Fewer are returned if they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = History, headers(("Agentdex-Warnings" = u64, description = "1 if `since` is a number alone"), ("Warning", description = "What to write instead"), ("Link"))),
+        (status = 200, description = "Oldest first", body = History, headers(("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "What to use instead"), ("Link"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

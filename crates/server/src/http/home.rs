@@ -10,8 +10,8 @@ use super::{
     problem::Problem,
 };
 
-const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions) and are \
-    found by what they can do";
+const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions), and \
+    clients find them by what they can do";
 
 /// The resources of every registry.
 const LINKS: [(&str, &str); 16] = [
@@ -40,7 +40,7 @@ const LINKS: [(&str, &str); 16] = [
     operation_id = "home_page",
     tag = "about",
     responses(
-        (status = 200, description = "Name, version and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))),
+        (status = 200, description = "Name, version, and links; a page for clients that prefer `text/html`", content((About = "application/json"), (String = "text/html"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
     )

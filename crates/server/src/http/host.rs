@@ -62,7 +62,7 @@ impl Hosts {
             return Ok(());
         }
         let detail = format!(
-            "pages of {origin:?} may not send this; to let them, start the server with `--cors-origin {origin}`"
+            "pages of {origin:?} may not send this; to allow it, start the server with `--cors-origin {origin}`"
         );
         Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
     }
@@ -90,7 +90,7 @@ fn misdirected(host: &str) -> Problem {
     let shown: String = host.chars().take(256).collect();
     let name = name_of(&shown);
     let detail = format!(
-        "this server does not answer for the host {shown:?}; if it is meant to, start it with `--allowed-host {name}`"
+        "this server doesn't serve the host {shown:?}; to allow it, start the server with `--allowed-host {name}`"
     );
     Problem::new(StatusCode::MISDIRECTED_REQUEST, "host-not-allowed", detail)
 }

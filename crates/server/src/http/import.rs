@@ -57,8 +57,8 @@ impl ImportPath {
         let imported = match sent {
             Sent::Url(url) => {
                 if options.text("base").is_some() {
-                    let detail =
-                        "`base` says where a document in the body is from; one that is fetched is from its URL";
+                    let detail = "`base` is the URL of a document in the body; a fetched document has the URL it was fetched \
+                         from";
                     return Err(Problem::invalid_parameter("base", detail));
                 }
                 let id = options.text("id").map(str::to_owned);
@@ -211,7 +211,7 @@ impl Sent {
         let Some(url) = members.get("url").filter(|_| members.len() == 1) else {
             return Ok(Sent::Documents(documents));
         };
-        let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a text")) };
+        let Some(text) = url.as_str() else { return Err(invalid_url("`url` must be a string")) };
         absolute(text).map(Sent::Url)
     }
 }
@@ -298,7 +298,7 @@ mod tests {
         ] {
             assert_eq!(sent(other), format!("document of {} bytes", other.len()));
         }
-        assert_eq!(sent(r#"{"url": null}"#), "`url` must be a text");
+        assert_eq!(sent(r#"{"url": null}"#), "`url` must be a string");
         for broken in ["", "agents.example", "/card.json", "https://a.example/a b"] {
             let problem = sent(&json!({"url": broken}).to_string());
             assert!(problem.contains("is not an absolute URL"), "{problem}");

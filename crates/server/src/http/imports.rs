@@ -24,9 +24,9 @@ pub(super) const REFRESH: &str = "/refresh";
     tag = "import",
     operation_id = "list_imports",
     params(
-        ("id" = Option<String>, Query, min_length = 1, description = "Id of a Thing: only its source"),
-        ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; repeated: one of them"),
-        ("limit" = Option<u64>, Query, description = "Maximum number of results; over 1,000 is served as 1,000; without it everything is sent"),
+        ("id" = Option<String>, Query, min_length = 1, description = "Only the source of the Thing with this id"),
+        ("status" = Option<Vec<String>>, Query, description = "`current` or `stale`; can be repeated"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results; values over 1,000 are reduced to 1,000. All by default"),
         ("offset" = Option<u64>, Query, description = "Number of results to skip"),
     ),
     responses(
@@ -65,7 +65,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 /// Answers all methods of a tracked source.
 pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if path_below(&request) == "/" {
-        let detail = "the collection is /imports without a slash at the end, an import is /imports/{id}";
+        let detail = "the collection is /imports, without a trailing slash; an import is /imports/{id}";
         return Err(Problem::unknown_path(request.path()).with_detail(detail));
     }
     match request.method().as_str() {

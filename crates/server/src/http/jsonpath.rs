@@ -18,12 +18,12 @@ use crate::search::jsonpath::Query;
     operation_id = "search_by_jsonpath",
     tag = "search",
     params(
-        ("query" = String, Query, description = "The JSONPath, of at most 1 KiB; percent-encoded or not"),
+        ("query" = String, Query, description = "JSONPath of at most 1 KiB, percent-encoded or not"),
     ),
     responses(
-        (status = 200, description = "What was found, in the order of ids", body = Vec<serde_json::Value>, content_type = "application/json"),
+        (status = 200, description = "Results, in ascending order of ids", body = Vec<serde_json::Value>, content_type = "application/json"),
         super::schemas::Refusals,
-        (status = 503, description = "It takes too long or finds too much, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The query takes too long or finds too much, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn descriptions(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {

@@ -28,7 +28,7 @@ use crate::access::{CreatedKey, NewKey};
     tag = "about",
     operation_id = "list_keys",
     responses(
-        (status = 200, description = "The oldest first, those that have expired included", body = Vec<agentdex_api::access::ApiKey>),
+        (status = 200, description = "Oldest first, including expired keys", body = Vec<agentdex_api::access::ApiKey>),
         super::schemas::Refusals,
     )
 ))]
@@ -49,7 +49,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     operation_id = "create_key",
     request_body(content((agentdex_api::access::NewKey = "application/json"))),
     responses(
-        (status = 201, description = "The key", body = agentdex_api::access::CreatedKey, headers(("Location" = String, description = "What it is revoked at"))),
+        (status = 201, description = "The key", body = agentdex_api::access::CreatedKey, headers(("Location" = String, description = "URL at which to revoke the key"))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
@@ -106,7 +106,8 @@ fn check_managed(context: &Context) -> Result<(), Problem> {
     if context.options.access.authentication {
         return Ok(());
     }
-    let detail = "this server doesn't authenticate its clients, so it lets nobody manage API keys; start it with \
-        `--auth`, and create the first key with `agentdex keys create --role admin --owner NAME --data DIR` while it is stopped";
+    let detail = "API keys can't be managed, since this server doesn't authenticate its clients; start it with \
+        `--auth`, and create the first key with `agentdex keys create --role admin --owner NAME --data DIR` while it \
+        is stopped";
     Err(Problem::new(StatusCode::FORBIDDEN, "authentication-off", detail))
 }

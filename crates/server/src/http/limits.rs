@@ -124,7 +124,7 @@ impl Places {
     /// 503 where there is none.
     pub(super) fn take_for_stream(self: &Arc<Places>, request: &HttpRequest) -> Result<Place, Problem> {
         let place = self.take(request.peer_addr().map(|peer| peer.ip()));
-        place.check("event streams, long polls and WebSockets")?;
+        place.check("event streams, long polls, and WebSockets")?;
         progress::expect_client(request);
         Ok(place)
     }
@@ -164,8 +164,8 @@ impl Place {
     pub(super) fn check(&self, what: &str) -> Result<(), Problem> {
         let detail = match self.over {
             0 if !self.is_refused() => return Ok(()),
-            0 => format!("{} {what} of one client are the most at a time; try again later", self.places.per_client),
-            _ => format!("{} {what} are the most at a time; try again later", self.places.maximum),
+            0 => format!("at most {} {what} are allowed per client at a time; try again later", self.places.per_client),
+            _ => format!("at most {} {what} are allowed at a time; try again later", self.places.maximum),
         };
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-clients", detail);
         // The connection is what there are too few of.

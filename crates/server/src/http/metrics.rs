@@ -93,8 +93,8 @@ impl Metrics {
     /// Writes everything that is counted here, in the text format of Prometheus.
     pub(super) fn write(&self, text: &mut String) {
         let open = |counter: &AtomicI64| u64::try_from(counter.load(Relaxed)).unwrap_or_default();
-        gauge(text, "agentdex_event_streams", "Event streams that are open.", open(&self.event_streams));
-        gauge(text, "agentdex_long_polls", "Requests that wait for a change.", open(&self.long_polls));
+        gauge(text, "agentdex_event_streams", "Open event streams.", open(&self.event_streams));
+        gauge(text, "agentdex_long_polls", "Requests waiting for a change.", open(&self.long_polls));
         self.write_requests(text);
         self.write_latencies(text);
     }

@@ -46,7 +46,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     request_body(content((agentdex_api::Membership = "application/json"))),
     responses(
         (status = 201, description = "It is claimed", body = agentdex_api::ClaimedNamespace),
-        (status = 200, description = "Its members are these", body = agentdex_api::ClaimedNamespace),
+        (status = 200, description = "The namespace was changed", body = agentdex_api::ClaimedNamespace),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
@@ -76,7 +76,7 @@ pub(super) async fn claim(
     operation_id = "give_up_namespace",
     params(("name" = String, Path, description = "Its name", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     responses(
-        (status = 204, description = "It is given up"),
+        (status = 204, description = "The namespace was given up"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such namespace", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -89,7 +89,7 @@ pub(super) async fn give_up(context: Data<Context>, request: HttpRequest) -> Res
     if blocking(move || registry.give_up_namespace(&name)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }
-    let detail = format!("there is no namespace {:?} that you are a member of", excerpt(&shown));
+    let detail = format!("you are not a member of a namespace {:?}", excerpt(&shown));
     Err(Problem::new(StatusCode::NOT_FOUND, "no-such-namespace", detail))
 }
 

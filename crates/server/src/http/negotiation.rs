@@ -26,7 +26,7 @@ struct Range<'a> {
 /// 406 with what is offered, where the client accepts none of it.
 pub(super) fn negotiate<'o>(request: &HttpRequest, offered: &[&'o str]) -> Result<&'o str, Problem> {
     preferred(request, offered).ok_or_else(|| {
-        let detail = format!("`Accept` excludes all that is offered here: {}", offered.join(", "));
+        let detail = format!("`Accept` excludes all available media types: {}", offered.join(", "));
         Problem::new(StatusCode::NOT_ACCEPTABLE, "not-acceptable", detail)
             .with("offered", offered)
             .with_header(VARY, "accept")

@@ -54,7 +54,7 @@ fn secured(context: &Context) -> crate::Result<Bytes> {
         schemes[OIDC] = json!({
             "type": "openIdConnect",
             "openIdConnectUrl": format!("{issuer}/.well-known/openid-configuration"),
-            "description": "A token of the issuer, sent as an API key is.",
+            "description": "An access token of the issuer, sent like an API key.",
         });
     }
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);

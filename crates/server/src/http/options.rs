@@ -86,7 +86,9 @@ impl Options {
         match self.cors_origins.iter().find(|origin| !is_origin(origin)) {
             Some(other) => Err(Error::InvalidSetting {
                 origin: "CORS origins".to_owned(),
-                message: format!("{other:?} is not an origin; write https://example.org, with a port if need be, or *"),
+                message: format!(
+                    "{other:?} is not an origin, such as https://example.org or https://example.org:8443, or *"
+                ),
             }),
             None => Ok(()),
         }
@@ -121,7 +123,7 @@ fn check_names(names: &[String]) -> Result<()> {
         Some(other) => Err(Error::InvalidSetting {
             origin: "allowed hosts".to_owned(),
             message: format!(
-                "{other:?} is not the name of a host; write it without scheme and port, for example registry.example.org, or * for every name"
+                "{other:?} is not a host name; give it without scheme and port, for example registry.example.org, or * for all names"
             ),
         }),
         None => Ok(()),

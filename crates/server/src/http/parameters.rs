@@ -88,7 +88,7 @@ impl Parameters {
     pub(super) fn version(&self, name: &str) -> Result<Option<&str>, Problem> {
         match self.text(name) {
             Some(version) if version.trim().is_empty() => {
-                let detail = format!("`{name}` is empty: name a version, or leave the parameter out");
+                let detail = format!("`{name}` is empty; give a version, or omit the parameter");
                 Err(Problem::invalid_parameter(name, detail))
             }
             version => Ok(version),
@@ -130,7 +130,7 @@ impl Parameters {
         let whole = if text.len() == "2026-01-31".len() { format!("{text}T00:00:00Z") } else { signed };
         Timestamp::parse_rfc3339(&whole).map(Some).ok_or_else(|| {
             let detail = format!(
-                "`{name}` is {:?}, but must be a date-time as RFC 3339 writes it (2026-01-31T08:00:00Z) or a date",
+                "`{name}` is {:?}, but must be a date-time in RFC 3339 format (2026-01-31T08:00:00Z) or a date",
                 excerpt(text)
             );
             Problem::invalid_parameter(name, detail)
@@ -227,8 +227,8 @@ fn unknown(name: &str, known: &[&str]) -> Problem {
     let others: Vec<&str> = known.iter().copied().filter(|name| !is_left_out(name)).collect();
     let rest = if others.len() < known.len() { " and the filters that `known` lists" } else { "" };
     let detail = match known {
-        [] => format!("there is no parameter `{shown}`: none is known here"),
-        _ => format!("there is no parameter `{shown}`; known here: {}{rest}", others.join(", ")),
+        [] => format!("unknown parameter `{shown}`; this operation has no parameters"),
+        _ => format!("unknown parameter `{shown}`; known parameters are {}{rest}", others.join(", ")),
     };
     Problem::invalid_parameter(name, detail).with("known", known)
 }
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn unknown_parameters_are_refused_with_the_known_ones() {
-        assert_eq!(refusal("limits=3"), "there is no parameter `limits`; known here: limit, tag");
+        assert_eq!(refusal("limits=3"), "unknown parameter `limits`; known parameters are limit, tag");
         assert_eq!(refusal("limit=3&limit=4"), "`limit` is given more than once");
         assert_eq!(refusal("tag=%FF"), "\"%FF\" in the query is not UTF-8");
     }

@@ -49,7 +49,7 @@ impl Problem {
 
     /// 404 for a path that nothing is served under.
     pub(super) fn unknown_path(path: &str) -> Problem {
-        let detail = format!("there is nothing at {}; GET / lists what there is", excerpt(path));
+        let detail = format!("there is no resource at {}; GET / lists the resources", excerpt(path));
         Problem::new(StatusCode::NOT_FOUND, "unknown-path", detail)
     }
 
@@ -82,7 +82,7 @@ impl Problem {
         if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
             problem.status = StatusCode::UNPROCESSABLE_ENTITY;
             let url = fetch::shown(url);
-            problem.detail = format!("the document from {url} is refused: {}", problem.detail);
+            problem.detail = format!("the document from {url} was rejected: {}", problem.detail);
             problem = problem.with("url", url);
         }
         problem
@@ -185,10 +185,10 @@ impl From<Error> for Problem {
             StatusCode::INTERNAL_SERVER_ERROR => "the registry failed; its log says why".to_owned(),
             _ => match &error {
                 Error::DiskFull { .. } => {
-                    "the disk of the registry is full: nothing was written; reads go on, and writes are taken again once there is room"
+                    "the disk of the registry is full; nothing was written. Reads continue, and writes are accepted again once there is space"
                         .to_owned()
                 }
-                Error::WritesClosed { .. } => "the registry takes no writes until it is restarted".to_owned(),
+                Error::WritesClosed { .. } => "the registry accepts no writes until it is restarted".to_owned(),
                 Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
                 Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
                 Error::MissingId => {

@@ -71,10 +71,10 @@ impl Progress {
         let is_over =
             |since: &Cell<Option<Instant>>, timeout| since.get().is_some_and(|since| since.elapsed() > timeout);
         if is_over(&self.blocked_since, write_timeout) {
-            return Some("the client takes nothing of the response");
+            return Some("the client doesn't read the response");
         }
         // The head of the first request has a timer of its own, that of later ones has none.
-        is_over(&self.idle_since, idle_timeout).then_some("no request came to its end")
+        is_over(&self.idle_since, idle_timeout).then_some("no complete request was received")
     }
 }
 

@@ -20,15 +20,15 @@ pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
     operation_id = "describe_protected_resource",
     tag = "about",
     responses(
-        (status = 200, description = "The authorization server, and the scopes that give a role", body = ProtectedResource),
-        (status = 404, description = "No tokens are taken", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The authorization server, and the scopes that grant a role", body = ProtectedResource),
+        (status = 404, description = "Tokens are not accepted", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
     )
 ))]
 pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
     let Some(issuer) = context.issuer().filter(|_| context.options.access.authentication) else {
-        let detail = "this server takes no tokens of an authorization server (--oidc-issuer)";
+        let detail = "this server doesn't accept tokens of an authorization server (--oidc-issuer)";
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
     };
     let base = base_url(&request, &context.options, PATH);

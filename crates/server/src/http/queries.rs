@@ -30,7 +30,7 @@ const OWNER: &str = "owner";
     tag = "changes",
     operation_id = "list_queries",
     responses(
-        (status = 200, description = "In the order of their names", body = Vec<agentdex_api::NamedQuery>),
+        (status = 200, description = "In ascending order of their names", body = Vec<agentdex_api::NamedQuery>),
         super::schemas::Refusals,
     )
 ))]
@@ -75,20 +75,20 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     tag = "changes",
     operation_id = "save_query",
     params(
-        ("name" = String, Path, description = "1 to 128 letters, digits and `-` `_` `.` `~`, with no `.` in front"),
+        ("name" = String, Path, description = "1 to 128 letters, digits, and `-` `_` `.` `~`; must not start with `.`"),
         super::schemas::QueryOwner,
         super::schemas::QueryAccess,
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only if there is no such query yet"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only if the query doesn't exist yet"),
     ),
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
         (status = 201, description = "It is new", body = agentdex_api::NamedQuery),
-        (status = 200, description = "It took the place of another one, or was saved already", body = agentdex_api::NamedQuery),
+        (status = 200, description = "It replaced another query, or was already saved", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
-        (status = 412, description = "There is such a query, and `If-None-Match` is `*`", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 404, description = "The caller sees no query of this owner", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The query exists, and `If-None-Match` is `*`", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 404, description = "The caller can't see any query of this owner", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn save(
@@ -153,7 +153,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events: `thing_created`, `thing_updated`, `thing_deleted` of Things that match, `thing_matched` and `thing_unmatched` where that changed; `resync` where the position to resume from is no longer available", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
+        (status = 200, description = "Server-Sent Events: `thing_created`, `thing_updated`, and `thing_deleted` for Things that match; `thing_matched` and `thing_unmatched` when that changes; `resync` if the position to resume from is no longer available", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
     )

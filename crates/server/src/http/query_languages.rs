@@ -24,8 +24,8 @@ pub(super) const NOT_OFFERED: &str = "xpath";
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let language = request.match_info().get("language").unwrap_or_default();
     let detail = format!(
-        "this registry does not offer {language} queries; GET /search?q= finds Things by words, GET /search/jsonpath?query= by \
-         their structure, and where it is switched on GET /search/sparql?query= by SPARQL"
+        "this registry doesn't offer {language} queries; GET /search?q= finds Things by words, GET \
+         /search/jsonpath?query= by structure, and GET /search/sparql?query= with SPARQL, if enabled"
     );
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "query-language-not-offered", detail))
 }

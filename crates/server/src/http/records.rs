@@ -31,7 +31,7 @@ const LINE_FACTOR: usize = 8;
     path = "/records",
     operation_id = "list_records",
     tag = "about",
-    params(("after" = Option<String>, Query, description = "The id after which the list begins")),
+    params(("after" = Option<String>, Query, description = "Only records after this id")),
     responses(
         (status = 200, description = "The records", body = FullRecord, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
@@ -79,10 +79,10 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
     path = "/records",
     operation_id = "write_records",
     tag = "about",
-    params(("dry_run" = Option<bool>, Query, description = "Check everything and write nothing")),
+    params(("dry_run" = Option<bool>, Query, description = "Check everything without writing anything")),
     request_body(content((FullRecord = "application/x-ndjson"))),
     responses(
-        (status = 200, description = "One line for each line, in its order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
+        (status = 200, description = "One result line for each line, in the same order", body = agentdex_api::BatchResult, content_type = "application/x-ndjson"),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

@@ -40,7 +40,7 @@ pub(super) async fn any(
         ("name" = String, Path, description = "The name of the action"),
     ),
     responses(
-        (status = 200, description = "To be appended to a system prompt; names the data that the action declares", body = String, content_type = "text/plain"),
+        (status = 200, description = "Text to append to a system prompt; it names the data that the action declares", body = String, content_type = "text/plain"),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )
@@ -63,9 +63,9 @@ pub(super) async fn instructions(context: Data<Context>, request: HttpRequest) -
         super::schemas::ThingId,
         ("name" = String, Path, description = "The name of the action"),
     ),
-    request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "What the agent wrote, with whatever stands around it"),
+    request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "Text written by the agent, including anything around the response"),
     responses(
-        (status = 200, description = "What was read; also if it is wrong", body = agentdex_api::SacpReading),
+        (status = 200, description = "Result of the check, even if the answer is wrong", body = agentdex_api::SacpReading),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         super::schemas::ThingRefusals,

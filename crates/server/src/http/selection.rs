@@ -80,7 +80,7 @@ impl Selection {
         if offset.is_some_and(|offset| offset > MAX_DEPTH) {
             let problem = Problem::from(Error::LimitExceeded { what: "offset", maximum: MAX_DEPTH as u64 });
             let detail = format!(
-                "`offset` is at most {MAX_DEPTH}; to read on, follow the `next` links, which have no such limit"
+                "`offset` can be at most {MAX_DEPTH}; to read on, follow the `next` links, which have no such limit"
             );
             return Err(problem.with_detail(detail));
         }
@@ -114,14 +114,17 @@ impl Selection {
             return Ok(None);
         }
         if self.after.is_some() {
-            return Err(Problem::invalid_parameter("after", "`after` is for the order of ascending ids; use `offset`"));
+            return Err(Problem::invalid_parameter(
+                "after",
+                "`after` requires the order of ascending ids; use `offset`",
+            ));
         }
         match self.limit.map(|limit| self.offset + limit).filter(|end| *end <= MAX_DEPTH) {
             Some(depth) => Ok(Some(Sorting { field, descending, depth })),
             None => {
                 let detail = format!(
-                    "only ascending ids can be listed without end: another order needs a `limit`, and `offset` and \
-                     `limit` together at most {MAX_DEPTH}"
+                    "only the order of ascending ids has no limit; any other order requires a `limit`, and `offset` \
+                     plus `limit` can be at most {MAX_DEPTH}"
                 );
                 Err(Problem::invalid_parameter("sort_by", detail))
             }

@@ -36,15 +36,15 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
     operation_id = "query_sparql",
     tag = "search",
     params(
-        ("query" = String, Query, description = "The query, of at most 8 KiB", example = json!(EXAMPLE)),
-        ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
+        ("query" = String, Query, description = "Query of at most 8 KiB", example = json!(EXAMPLE)),
+        ("consistent" = Option<bool>, Query, description = "Wait until all writes acknowledged so far are indexed"),
     ),
     responses(
         (status = 200, description = "Results of SELECT and ASK, or the statements of CONSTRUCT and DESCRIBE", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The query exceeds a limit, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -60,7 +60,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
     operation_id = "query_sparql_by_post",
     tag = "search",
     params(
-        ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is found"),
+        ("consistent" = Option<bool>, Query, description = "Wait until all writes acknowledged so far are indexed"),
     ),
     request_body(content((String = "application/sparql-query", example = json!(EXAMPLE)), (super::schemas::SparqlForm = "application/x-www-form-urlencoded"))),
     responses(
@@ -69,7 +69,7 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
         super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
         (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 503, description = "It exceeds a bound, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The query exceeds a limit, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn post(

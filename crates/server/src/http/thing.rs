@@ -41,7 +41,7 @@ pub(super) async fn any(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     if path_below(&request) == "/" {
-        let detail = "the collection is /things without a slash at the end, a Thing is /things/{id}";
+        let detail = "the collection is /things, without a trailing slash; a Thing is /things/{id}";
         return Err(Problem::unknown_path(request.path()).with_detail(detail));
     }
     match request.method().as_str() {
@@ -61,11 +61,11 @@ pub(super) async fn any(
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("version" = Option<String>, Query, description = "A version, an npm-style range of versions, or `latest`: the description in that version, without edits; its ETag is that version's"),
+        ("version" = Option<String>, Query, description = "A version, an npm-style version range, or `latest`: returns the description of that version, without edits, and with the ETag of that version"),
         super::schemas::ConditionParameters,
     ),
     responses(
-        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that are ignored, since they are unknown or invalid"))),
+        (status = 200, description = "The description with `registration`, or its statements as RDF", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"), (String = "application/n-quads"), (String = "text/turtle")), headers(("ETag"), ("Agentdex-Warnings" = u64, description = "As RDF: number of contexts that were ignored because they are unknown or invalid"))),
         (status = 304, description = "Not modified"),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
@@ -104,22 +104,22 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("version" = Option<String>, Query, description = "Store it as this version, beside others of the same Thing; the highest is served. Conditions are about this version"),
-        ("replace" = Option<bool>, Query, description = "Drop all else that there is of the Thing: its original, other versions, edits, tracking"),
-        ("if_exists" = Option<String>, Query, description = "`related`: refuse (409 `unrelated`) to replace what it has neither title, description, capability nor address in common with; `replace` unless given"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
+        ("version" = Option<String>, Query, description = "Store it as this version, in addition to other versions of the Thing; the highest is served. Conditions apply to this version"),
+        ("replace" = Option<bool>, Query, description = "Drop everything else stored for the Thing: its original, other versions, edits, and tracking"),
+        ("if_exists" = Option<String>, Query, description = "`related`: refuse (409 `unrelated`) to replace a Thing that has no title, description, capability, or address in common with this one; `replace` (the default): replace it"),
         super::schemas::AccessParameters,
         super::schemas::ConditionParameters,
-        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204; `return=effect`: with the effect and the warnings"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: respond with the description instead of 204; `return=effect`: with the effect and the warnings"),
     ),
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
         (status = 201, description = "Registered", body = agentdex_api::Created, headers(("Location"), ("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
         (status = 204, description = "Replaced", headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
+        (status = 200, description = "Result in the form requested by `Prefer`, or the result of a dry run", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
-        (status = 409, description = "`unrelated`: with `if_exists=related`, it has nothing in common with what is there; `part-of-document`: a part of documents has their access; `version-not-served`: the access would publish the version that is served in place of the lower one that is put", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 409, description = "`unrelated`: with `if_exists=related`, it has nothing in common with the existing Thing; `part-of-document`: a part inherits the access of its documents; `version-not-served`: the access would also publish the served version, which is higher than this one", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 412, description = "`If-Match` or `If-None-Match` does not hold", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::BodyRefusals,
     )
@@ -161,14 +161,14 @@ pub(super) async fn put(
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
         super::schemas::ConditionParameters,
-        ("Prefer" = Option<String>, Header, description = "`return=representation`: answer with the description instead of 204; `return=effect`: with the effect and the warnings"),
+        ("Prefer" = Option<String>, Header, description = "`return=representation`: respond with the description instead of 204; `return=effect`: with the effect and the warnings"),
     ),
     request_body(content((super::schemas::MergePatch = "application/merge-patch+json"), (super::schemas::MergePatch = "application/json"))),
     responses(
         (status = 204, description = "Changed", headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64), ("ETag"))),
-        (status = 200, description = "Done, as `Prefer` asks; or what a dry run would do", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
+        (status = 200, description = "Result in the form requested by `Prefer`, or the result of a dry run", content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::RepresentationOrDryRun = "application/json")), headers(("Agentdex-Effect"), ("Agentdex-Warnings" = u64))),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,
@@ -201,14 +201,14 @@ pub(super) async fn patch(
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("version" = Option<String>, Query, description = "Remove this version alone, and the Thing with its last one. Conditions are about this version"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
+        ("version" = Option<String>, Query, description = "Remove only this version; removing the last version removes the Thing. Conditions apply to this version"),
         super::schemas::ConditionParameters,
     ),
     responses(
-        (status = 204, description = "Removed, and with it the Things of parts of its document that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
-        (status = 200, description = "What was done, where `Prefer: return=representation` or `return=effect` asks for it; or what a dry run would do", body = agentdex_api::DryRun),
-        (status = 409, description = "`part-of-document`: versions of a part of documents are theirs; `hidden-versions`: what would be left are versions that the owner of the Thing may not read", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 204, description = "Removed, together with the Things of parts that no other document declares", headers(("Agentdex-Effect" = String, description = "`removed`"), ("Agentdex-Warnings" = u64, description = "1 if parts were removed too"))),
+        (status = 200, description = "Result, if requested by `Prefer: return=representation` or `return=effect`; or the result of a dry run", body = agentdex_api::DryRun),
+        (status = 409, description = "`part-of-document`: versions of a part belong to its documents; `hidden-versions`: only versions that the owner of the Thing may not read would remain", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

@@ -35,7 +35,7 @@ pub(super) async fn any(
     tag = "things",
     params(super::schemas::ThingId),
     responses(
-        (status = 200, description = "Its owner, visibility and namespace", body = agentdex_api::access::Access, headers(("ETag"))),
+        (status = 200, description = "Owner, visibility, and namespace of the Thing", body = agentdex_api::access::Access, headers(("ETag"))),
         super::schemas::Refusals,
         (status = 404, description = "There is no such Thing, or it has expired", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
@@ -64,16 +64,16 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     tag = "things",
     params(
         super::schemas::ThingId,
-        ("dry_run" = Option<bool>, Query, description = "Check everything and write nothing"),
-        ("versions" = Option<String>, Query, description = "`all`: the access is also that of the versions that aren't served, and of an original that edits lie over; `served` unless given"),
+        ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
+        ("versions" = Option<String>, Query, description = "`all`: the access also applies to versions that aren't served, and to an original under edits; `served` (the default)"),
         super::schemas::ConditionParameters,
-        ("Prefer" = Option<String>, Header, description = "`return=effect`: answer with the effect and the warnings instead of 204"),
+        ("Prefer" = Option<String>, Header, description = "`return=effect`: respond with the effect and the warnings instead of 204"),
     ),
     request_body(content((agentdex_api::access::AccessRequest = "application/json"))),
     responses(
-        (status = 204, description = "It is so now", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("Agentdex-Warnings" = u64), ("ETag"))),
-        (status = 200, description = "What was done, as `Prefer` asks; or what a dry run would do", body = agentdex_api::DryRun),
-        (status = 409, description = "`part-of-document`: it is a part of documents, and has their access", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 204, description = "The access was changed", headers(("Agentdex-Effect" = String, description = "`updated` or `unchanged`"), ("Agentdex-Warnings" = u64), ("ETag"))),
+        (status = 200, description = "Result, if requested by `Prefer`; or the result of a dry run", body = agentdex_api::DryRun),
+        (status = 409, description = "`part-of-document`: a part inherits the access of its documents", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ThingRefusals,

@@ -20,7 +20,7 @@ use crate::{convert::Format, td::Violation};
     tag = "things",
     request_body(content((super::schemas::ThingDescription = "application/td+json"), (super::schemas::ThingDescription = "application/ld+json"), (super::schemas::ThingDescription = "application/json"))),
     responses(
-        (status = 200, description = "What was found; also if it is invalid", body = ValidationReport),
+        (status = 200, description = "Result of the validation, even if the document is invalid", body = ValidationReport),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
     )

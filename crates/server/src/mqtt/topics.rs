@@ -48,15 +48,15 @@ impl Topics {
         let wrong = if prefix.split('/').any(str::is_empty) {
             "has an empty level"
         } else if prefix.contains(['+', '#', '\0']) {
-            "contains one of + # and NUL"
+            "contains +, #, or NUL"
         } else if prefix.starts_with('$') {
-            "starts with $, which is the broker's own"
+            "starts with $, which is reserved for the broker"
         } else if prefix.len() > MAX_PREFIX_BYTES {
             "is longer than 1024 bytes"
         } else {
             return Ok(Topics { prefix: prefix.into() });
         };
-        let message = format!("{prefix:?} {wrong}; expected something like `agentdex` or `example/agents`");
+        let message = format!("{prefix:?} {wrong}; use a prefix such as `agentdex` or `example/agents`");
         Err(Error::InvalidSetting { origin: "the prefix of the MQTT topics".into(), message })
     }
 

@@ -27,7 +27,7 @@ const FINGERPRINT_DIGITS: usize = 32;
 pub(super) fn principal(certificate: &CertificateDer<'_>, roles: &RoleMapping) -> Result<Principal, String> {
     let (_, read) = X509Certificate::from_der(certificate).map_err(|error| format!("it can't be read: {error}"))?;
     let names = names(&read);
-    let name = names.first().ok_or("it has no DNS name, URI or common name")?;
+    let name = names.first().ok_or("it contains no DNS name, URI, or common name")?;
     let owner = name.parse::<Owner>()?;
     let role = roles.role_of(names.iter().copied()).ok_or_else(|| format!("no role is configured for {owner}"))?;
     let digits = HEXLOWER.encode(digest(&SHA256, certificate).as_ref());

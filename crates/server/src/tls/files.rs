@@ -53,11 +53,11 @@ pub(super) fn load(options: &Options) -> Result<Loaded> {
     let provider = Arc::new(ring::default_provider());
     let (certificate, key) = (&options.certificate, &options.key);
     let chain = certificates(certificate).map_err(|reason| invalid("tls_cert", certificate, reason))?;
-    let expires = chain.first().ok_or_else(|| "it has no certificate in PEM".to_owned()).and_then(expires);
+    let expires = chain.first().ok_or_else(|| "it contains no certificate in PEM format".to_owned()).and_then(expires);
     let expires = expires.map_err(|reason| invalid("tls_cert", certificate, reason))?;
     let text = read(key).map_err(|reason| invalid("tls_key", key, reason))?;
     let key_der = PrivateKeyDer::from_pem_slice(&text)
-        .map_err(|error| invalid("tls_key", key, format!("it has no private key in PEM: {error}")))?;
+        .map_err(|error| invalid("tls_key", key, format!("it contains no private key in PEM format: {error}")))?;
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| invalid("tls_cert", certificate, error.to_string()))?;
@@ -98,7 +98,7 @@ fn certificates(path: &Path) -> std::result::Result<Vec<CertificateDer<'static>>
     let text = read(path)?;
     let certificates = CertificateDer::pem_slice_iter(&text).collect::<std::result::Result<Vec<_>, _>>();
     let certificates = certificates.map_err(|error| error.to_string())?;
-    if certificates.is_empty() { Err("it has no certificate in PEM".into()) } else { Ok(certificates) }
+    if certificates.is_empty() { Err("it contains no certificate in PEM format".into()) } else { Ok(certificates) }
 }
 
 fn expires(certificate: &CertificateDer<'_>) -> std::result::Result<Timestamp, String> {

@@ -56,9 +56,9 @@ const HEADERS: [(&str, &str); 7] = [
     ("ETag", "The entity tag"),
     ("Location", "Its path"),
     ("Agentdex-Effect", "`created`, `updated`, `original-updated`, `versions-updated` or `unchanged`"),
-    ("Agentdex-Warnings", "Number of fixes and oddities"),
-    ("Agentdex-Seq", "Log position that the answer shows"),
-    ("Last-Event-ID", "The position that the stream starts after; absent where the stream starts with `resync`"),
+    ("Agentdex-Warnings", "Number of warnings about the document"),
+    ("Agentdex-Seq", "Log position that the response reflects"),
+    ("Last-Event-ID", "Position after which the stream starts; absent if the stream starts with `resync`"),
 ];
 
 fn describe_headers(operation: &mut Operation) {
@@ -154,8 +154,8 @@ fn list(items: RefOr<Schema>) -> RefOr<Schema> {
 fn add_method_not_allowed(operation: &mut Operation) {
     let allow = HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String)));
     let response = ResponseBuilder::new()
-        .description("The path does not have this method")
+        .description("The path doesn't support this method")
         .content("application/problem+json", Content::new(Some(Ref::from_schema_name("Problem"))))
-        .header("Allow", allow.description(Some("The methods that the path has")).build());
+        .header("Allow", allow.description(Some("Methods that the path supports")).build());
     operation.responses.responses.insert("405".to_owned(), response.build().into());
 }

@@ -47,36 +47,36 @@ fn common_parameters() -> Vec<Value> {
     let if_exists = ["related", "replace", "refuse"];
     vec![
         json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
-            "description": "`related`, which it is unless given: the Thing of the document is replaced if it has its title, description, a capability or an address in common with the new one, else 409 `unrelated`; `replace`: it is replaced; `refuse`: 409 if one of the Things is there. Things of parts that are there by themselves, or declared by documents of others, stay as they are"}),
+            "description": "`related` (the default): replaces the document's Thing if it has its title, description, a capability, or an address in common with the new one, otherwise 409 `unrelated`; `replace`: always replaces it; `refuse`: 409 if one of the Things exists. Existing Things of parts that were registered on their own, or declared by documents of other owners, stay unchanged"}),
         json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
-            "description": "`true`: the document replaces all that its Thing has: what came from another format, other versions, and edits; the warning `declarations-ended` says so. Else 409 `lossy-import` where it would end an original in another format, or where its Thing lacks an affordance, form, security definition, or other member of the one that is there"}),
+            "description": "`true`: the document replaces everything stored for its Thing, including originals in other formats, other versions, and edits; the warning `declarations-ended` reports it. Otherwise 409 `lossy-import` if it would drop an original in another format, or if the new Thing lacks an affordance, form, security definition, or other member of the existing one"}),
         json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 1},
-            "description": "Let the Things expire this many seconds after their last renewal. What is tracked lives at least 60 s, and is renewed while it is tracked, also while its source fails"}),
+            "description": "Remove the Things this many seconds after their last renewal. The minimum for tracked Things is 60, and tracking renews them even while the source is unavailable"}),
         json!({"name": "dry_run", "in": "query", "required": false, "schema": {"type": "boolean"},
-            "description": "Check everything, write nothing and track nothing"}),
+            "description": "Check everything without writing or tracking anything"}),
         json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
-            "description": "Who sees the Things"}),
+            "description": "Who can see the Things"}),
         json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
-            "description": "The namespace that they are in, one that the caller is a member of; empty: in none"}),
+            "description": "Namespace of the Things, of which the caller must be a member; empty for none"}),
         json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
-            "description": "`all`: the access is also that of the versions that aren't served, and of originals that edits lie over"}),
+            "description": "`all`: the access also applies to versions that aren't served, and to originals under edits"}),
     ]
 }
 
 /// The import of whatever is at a URL.
 fn import_of_url() -> Value {
     let id = json!({"name": "id", "in": "query", "required": false, "schema": {"type": "string"},
-        "description": "The id of the Thing, instead of one that is made of the document"});
+        "description": "Id of the Thing, instead of one derived from the document"});
     let parameters: Vec<Value> = std::iter::once(id).chain(common_parameters()).collect();
     let mut responses = imported();
     refusals::<FetchRefusals>(&mut responses);
     json!({
         "tags": ["import"],
         "operationId": "import_url",
-        "summary": "Register the agent at a URL, in whatever format its description is",
-        "description": "The registry fetches the URL, else the well-known places of all formats below it, else asks the \
-            URL as an MCP server, else the well-known places at the root of its site. The document is polled from time to \
-            time for changes, but for a Thing Description, which is registered as it is now.",
+        "summary": "Register the agent at a URL, whatever the format of its description",
+        "description": "The registry tries, in this order: the URL itself, the well-known locations of all formats \
+            below it, the URL as an MCP server, and the well-known locations at the root of its site. It then polls \
+            the document for changes, except for a Thing Description, which is registered once.",
         "parameters": parameters,
         "requestBody": {"required": true, "content": {"application/json": {"schema": reference("DocumentUrl")}}},
         "responses": responses,
@@ -111,15 +111,15 @@ fn imported() -> Value {
     let imported = json!({"application/json": {"schema": reference("Imported")}});
     let mut responses = json!({
         "201": {
-            "description": "Registered, some of it new",
+            "description": "Registered, with new Things",
             "headers": {
-                "Location": header("The path of the Thing, if it is one alone", "string"),
-                "ETag": header("The entity tag of the Thing, if it is one alone", "string"),
-                "Agentdex-Warnings": header("How much is odd or didn't survive", "integer"),
+                "Location": header("Path of the Thing, if there is only one", "string"),
+                "ETag": header("Entity tag of the Thing, if there is only one", "string"),
+                "Agentdex-Warnings": header("Number of warnings, including content that was not converted", "integer"),
             },
             "content": imported,
         },
-        "200": {"description": "Registered, nothing new; or what a dry run would do", "content": imported},
+        "200": {"description": "Registered, without new Things; or the result of a dry run", "content": imported},
     });
     refusals::<Refusals>(&mut responses);
     refusals::<WriteRefusals>(&mut responses);
@@ -158,8 +158,8 @@ impl ImportPath {
                 places.join(" and ")
             ),
         };
-        let url = "The document comes in the body, or the body is `{\"url\": …}`: then the registry fetches it, and \
-                   polls it from time to time for changes.";
+        let url = "The body is the document, or `{\"url\": …}`: then the registry fetches the document, and polls it \
+            for changes.";
         format!("{url}{places} {}", self.import.description).trim_end().to_owned()
     }
 
@@ -203,21 +203,21 @@ impl ExportPath {
     fn operation(&self) -> Value {
         let mut parameters = vec![json!({
             "name": "id", "in": "path", "required": true, "schema": {"type": "string"},
-            "description": "The id, percent-encoded: an absolute URI, or a name that is made one",
+            "description": "Percent-encoded id: an absolute URI, or a name that is converted to one",
         })];
         if !self.export.versions.is_empty() {
             parameters.push(json!({
                 "name": "version", "in": "query", "required": false, "schema": {"type": "string", "enum": self.export.versions},
-                "description": "Without it the document is given as it was imported, and anything else in the first of these versions",
+                "description": "By default, imported documents are returned in their own version, and all others in the first of these versions",
             }));
         }
         parameters.push(json!({
             "name": "edits", "in": "query", "required": false, "schema": {"type": "boolean"},
-            "description": "`false`: the document as it was imported, without what was edited by hand since",
+            "description": "`false`: the imported document, without later edits",
         }));
         parameters.push(json!({
             "name": "thing_version", "in": "query", "required": false, "schema": {"type": "string", "pattern": VERSION},
-            "description": "A version of the Thing, an npm-style range of versions, or `latest`, in place of the one that is served",
+            "description": "A version of the Thing, an npm-style version range, or `latest`, instead of the served version",
         }));
         for (name, relation) in [("If-Match", "one"), ("If-None-Match", "none")] {
             let description = format!("Only if the current entity tag is {relation} of these");
@@ -226,14 +226,14 @@ impl ExportPath {
         }
         let mut headers = json!({"ETag": header("The entity tag of the document", "string")});
         if self.export.max_age.is_some() {
-            headers["Cache-Control"] = header("How long it needn't be asked for again", "string");
+            headers["Cache-Control"] = header("How long the document can be cached", "string");
         }
         parameters.push(json!({
             "name": "Prefer", "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "`return=effect`: answer with the document, of the media type that `Accept` chooses, as a text, and with the warnings, in JSON",
+            "description": "`return=effect`: respond in JSON, with the warnings, and with the document as a string, of the media type that `Accept` selects",
         }));
         headers["Agentdex-Warnings"] =
-            header("Of what was made or converted: how much the document can't say", "integer");
+            header("For generated or converted documents: number of things that the document can't express", "integer");
         let schema = match IMPORTS.iter().find(|import| import.format == self.format) {
             Some(import) => reference(&import.schema().0),
             None => json!({}),
@@ -250,7 +250,7 @@ impl ExportPath {
             "200": {"description": self.export.description, "headers": headers, "content": content},
             "304": {"description": "Not modified"},
             "409": {
-                "description": "The description has nothing that such a document could be made of",
+                "description": "The description contains nothing from which such a document can be generated",
                 "content": {"application/problem+json": {"schema": reference("Problem")}},
             },
         });

@@ -30,8 +30,8 @@ use super::{
     ),
     components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
     tags(
-        (name = "things", description = "Register, read, change and remove descriptions"),
-        (name = "import", description = "Import and export in other formats, and the URLs that are tracked"),
+        (name = "things", description = "Register, read, change, and remove descriptions"),
+        (name = "import", description = "Import and export in other formats, and tracked URLs"),
         (name = "search", description = "Find agents by what they can do"),
         (name = "changes", description = "The change log, and events"),
         (name = "about", description = "The registry itself"),

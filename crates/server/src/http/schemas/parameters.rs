@@ -55,14 +55,14 @@ impl IntoParams for ConditionsOfFilters {
                     .name(field.parameter(condition))
                     .parameter_in(ParameterIn::Query)
                     .required(Required::False)
-                    .description(Some(format!("{says} `{}`", field.name())))
+                    .description(Some(format!("Values of `{}` {says}", field.name())))
                     .schema(Some(ArrayBuilder::new().items(text())))
                     .build()
             };
             fields.map(named).collect::<Vec<_>>()
         };
-        let all = of(Condition::AllOf, "Values that must all hold of");
-        all.into_iter().chain(of(Condition::NoneOf, "Values that must not hold of")).collect()
+        let all = of(Condition::AllOf, "that must all match");
+        all.into_iter().chain(of(Condition::NoneOf, "that must not match")).collect()
     }
 }
 

@@ -138,7 +138,7 @@ where
     async fn take_encrypted(&self, tls: &ServerTls, stream: TcpStream, peer: SocketAddr, place: Place) {
         let deadline = Instant::now() + self.head_timeout;
         if let Ok(Ok(true)) = timeout_at(deadline, is_plain(&stream)).await {
-            let detail = "this port speaks TLS: use https://";
+            let detail = "this port requires TLS; use https://";
             let problem = Problem::new(StatusCode::BAD_REQUEST, "tls-expected", detail);
             return refuse(stream, &problem, &[]).await;
         }

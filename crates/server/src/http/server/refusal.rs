@@ -19,7 +19,7 @@ pub(super) fn response(problem: &Problem, headers: &[(&str, &str)]) -> String {
 
 /// The problem of a client whose request doesn't come.
 pub(super) fn timed_out(head_timeout: Duration) -> Problem {
-    let detail = format!("no request came within {head_timeout:?}");
+    let detail = format!("no request was received within {head_timeout:?}");
     Problem::new(StatusCode::REQUEST_TIMEOUT, "request-timeout", detail)
 }
 
@@ -29,13 +29,13 @@ pub(super) fn of_head(response: &[u8], head_timeout: Duration) -> Option<Problem
     let status = StatusCode::from_bytes(status).ok()?;
     Some(match status {
         StatusCode::BAD_REQUEST => {
-            let detail = "the request line or a header is not valid HTTP/1.1 (RFC 9112); in URLs, spaces, quotes, <, > and \
-                          characters other than ASCII are percent-encoded, as `curl --get --data-urlencode 'q=Straße'` does";
+            let detail = "the request line or a header is not valid HTTP/1.1 (RFC 9112); in URLs, percent-encode \
+                spaces, quotes, <, >, and non-ASCII characters, as `curl --get --data-urlencode 'q=Straße'` does";
             Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail)
         }
         StatusCode::REQUEST_TIMEOUT => timed_out(head_timeout),
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
-            let detail = "the URL and the headers of the request have more than 128 KiB together";
+            let detail = "the URL and the headers of the request exceed 128 KiB in total";
             Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head-too-large", detail)
         }
         _ => return None,

@@ -162,7 +162,7 @@ impl Worker {
             .on_connect_ext(Connection::register);
         let service: h1::H1Service<Connection, _, _> = service.h1(observed);
         let handler = service.new_service(()).await;
-        let handler = handler.map_err(|()| io::Error::other("the application can't be made"))?;
+        let handler = handler.map_err(|()| io::Error::other("the application can't be created"))?;
         Ok(Application { handler: Rc::new(handler), context: self.context.clone() })
     }
 }

@@ -24,20 +24,16 @@ impl MetricSource for Context {
         let Counters { connections, refused, messages, sent_bytes, received_bytes } = &*self.counters;
         let open = number(connections.load(Relaxed));
         vec![
-            metric("agentdex_mqtt_connections", "MQTT connections that are open.", open),
-            metric(
-                "agentdex_mqtt_connections_refused_total",
-                "MQTT connections that were refused.",
-                refused.load(Relaxed),
-            ),
+            metric("agentdex_mqtt_connections", "Open MQTT connections.", open),
+            metric("agentdex_mqtt_connections_refused_total", "Refused MQTT connections.", refused.load(Relaxed)),
             metric(
                 "agentdex_mqtt_sessions",
-                "MQTT sessions, of clients that are away included.",
+                "MQTT sessions, including those of disconnected clients.",
                 number(self.sessions.len()),
             ),
             metric(
                 "agentdex_mqtt_messages_sent_total",
-                "MQTT messages sent, repetitions included.",
+                "MQTT messages sent, including repetitions.",
                 messages.load(Relaxed),
             ),
             metric("agentdex_mqtt_sent_bytes_total", "Bytes sent to MQTT clients.", sent_bytes.load(Relaxed)),

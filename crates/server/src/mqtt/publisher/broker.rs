@@ -49,7 +49,7 @@ impl Broker {
             return Err(invalid("names no host"));
         }
         if !matches!(uri.path().as_str(), "" | "/") || uri.query().is_some() {
-            return Err(invalid("has a path or query, which have no meaning for a broker"));
+            return Err(invalid("has a path or a query, which a broker doesn't use"));
         }
         let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from);
         let credentials = authority.userinfo().map(|userinfo| {

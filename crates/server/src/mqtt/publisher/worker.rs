@@ -59,7 +59,7 @@ impl MetricSource for Shared {
         let Counters { published, quarantined } = &*self.counters;
         let connected = u64::from(self.is_connected.load(Ordering::Relaxed));
         vec![
-            metric("agentdex_mqtt_broker_connected", "Whether the MQTT broker is reached.", connected),
+            metric("agentdex_mqtt_broker_connected", "Whether the MQTT broker is connected.", connected),
             metric(
                 "agentdex_mqtt_broker_published_total",
                 "Messages acknowledged by the MQTT broker.",
@@ -67,7 +67,7 @@ impl MetricSource for Shared {
             ),
             metric(
                 "agentdex_mqtt_broker_quarantined_total",
-                "Messages that the MQTT broker refuses for good.",
+                "Messages that the MQTT broker permanently refuses.",
                 quarantined.load(Ordering::Relaxed),
             ),
         ]
@@ -282,7 +282,7 @@ impl Worker {
 
     /// The log no longer has what the broker missed: the state has to do, and an event says so.
     async fn start_over(&self, link: &mut Link, resume: Seq) -> Result<Seq, Ended> {
-        tracing::warn!(broker = self.broker.address(), "changes that the log no longer holds weren't published");
+        tracing::warn!(broker = self.broker.address(), "changes that are no longer in the log weren't published");
         self.resync_now(link).await?;
         self.publish_loss(link, resume).await?;
         link.pass(LanePosition::Log(resume));
@@ -401,7 +401,7 @@ impl Worker {
         let doing = format!("bringing the MQTT broker {} up to date", self.broker.address());
         let connecting = timeout(CONNECT_TIMEOUT, self.connect(options)).await;
         let resynced = match connecting {
-            Err(_) => return Err(Error::Broker { doing, source: "the broker doesn't answer".into() }),
+            Err(_) => return Err(Error::Broker { doing, source: "the broker doesn't respond".into() }),
             Ok(Err(ended)) => Err(ended),
             Ok(Ok((mut link, _))) => {
                 let resynced = resync(&mut link, &self.feed).await;
