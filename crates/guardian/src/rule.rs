@@ -37,29 +37,29 @@ rules! {
     AgentRegistered = "agent-registered", Enforce;
     /// The agent has not expired.
     AgentLive = "agent-live", Enforce;
-    /// The source that the agent was imported from still confirms it.
+    /// The source from which the agent was imported still confirms it.
     AgentCurrent = "agent-current", Warn;
-    /// The agent has the version that is registered.
+    /// The version of the agent is the registered version.
     AgentVersion = "agent-version", Warn;
-    /// The tool that is called is one that the agent declares; also by `tools/call` of MCP.
+    /// The agent declares the called tool, including calls by `tools/call` of MCP.
     ToolDeclared = "tool-declared", Enforce;
-    /// The arguments of the call are those that the tool declares: their names, types, and that none is missing.
+    /// The arguments of the call match the declaration of the tool: names, types, and required arguments.
     ToolArguments = "tool-arguments", Enforce;
-    /// A result is that of a call of the same turn.
+    /// A result belongs to a call of the same turn.
     ToolResult = "tool-result", Enforce;
     /// Retrieved knowledge and cited files are from resources that the agent declares.
     SourceDeclared = "source-declared", Warn;
-    /// The resources that the agent has, or reads by MCP, are those that it declares.
+    /// The agent declares the resources that it has, or reads by MCP.
     ResourceDeclared = "resource-declared", Warn;
-    /// The MCP servers that the agent uses are those that it declares.
+    /// The agent declares the MCP servers that it uses.
     McpServerDeclared = "mcp-server-declared", Warn;
-    /// Messages of A2A are well formed for their method.
+    /// A2A messages are well formed for their method.
     A2aMessage = "a2a-message", Enforce;
-    /// Messages of MCP are well formed.
+    /// MCP messages are well formed.
     McpMessage = "mcp-message", Enforce;
-    /// There are no secrets in what is exchanged; they are masked.
+    /// Exchanged content contains no secrets; they are masked.
     MaskSecrets = "mask-secrets", Warn;
-    /// There are no personal data in what is exchanged; they are masked.
+    /// Exchanged content contains no personal data; it is masked.
     MaskPersonalData = "mask-personal-data", Off;
 }
 

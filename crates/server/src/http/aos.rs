@@ -47,7 +47,7 @@ const SMALL_BODY: usize = 64 * 1024;
     path = "/aos",
     tag = "guardian",
     operation_id = "guard",
-    summary = "Decide of a step of an agent (Agent Observability Standard 0.1.0)",
+    summary = "Decide about a step of an agent (Agent Observability Standard 0.1.0)",
     description = "JSON-RPC 2.0, also batches and notifications: `steps/agentTrigger`, `steps/knowledgeRetrieval`, \
         `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, `steps/toolCallRequest`, \
         `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200. \
@@ -165,7 +165,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
     path = "/aos/sessions/{id}",
     tag = "guardian",
     operation_id = "retrieve_session",
-    summary = "Read the steps of a session, and what was decided of them",
+    summary = "Read the steps of a session, with the decisions about them",
     params(
         ("id" = String, Path, description = "The id of the session, percent-encoded"),
         ("since" = Option<u64>, Query, description = "Only steps after the step with this number"),
@@ -197,7 +197,7 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     path = "/aos/decisions",
     tag = "guardian",
     operation_id = "list_decisions",
-    summary = "Read the trail: all steps, and what was decided of them",
+    summary = "Read the trail: all steps, with the decisions about them",
     params(
         ("agent" = Option<String>, Query, description = "Only entries of the agent with this id"),
         ("decision" = Option<Decision>, Query, description = "Only entries with this decision"),

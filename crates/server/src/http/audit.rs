@@ -40,7 +40,7 @@ const NOTED: [(&str, &str, AuditChain); 6] = [
     ("GET", "/records", AuditChain::Administration),
 ];
 
-/// Read who changed what, and what was denied
+/// Read the audit trail: who changed what, and which requests were denied
 ///
 /// Needs the role `admin`. Changes of Things, keys and namespaces are written with the change, all else within a moment;
 /// where clients aren't authenticated there is nothing. Each of the chains `changes`, `decisions`, `denials` and

@@ -64,7 +64,7 @@ pub(super) async fn any(
     }
 }
 
-/// Register many descriptions, one a line
+/// Register many descriptions, one per line
 ///
 /// A batch ends after 1,000 failed lines in a row, and once its results, or the lines of a compressed body, exceed both 64 MiB
 /// and 32 times the bytes received; the last result has a problem that says so.

@@ -25,7 +25,7 @@ use crate::{
 /// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/compatible";
 
-/// Find capabilities that can use the data that there is and give the data that is wanted
+/// Find capabilities that accept the available data and return the desired data
 ///
 /// Parts of data correspond by name or title, regardless of case and punctuation, or by a name that means the same.
 /// One goes into another if its values satisfy the other's schema: types, `enum`, bounds, lengths, formats, units, items
@@ -58,7 +58,7 @@ pub(super) async fn capabilities(
     Ok(HttpResponse::Ok().insert_header((SEQ, seq.0)).json(CompatibleResult { total, hits, seq }))
 }
 
-/// Find capabilities that can take what those of a Thing give, or give what they need
+/// Find capabilities that accept the output of a Thing's capabilities, or provide their input
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/compatible",

@@ -8,7 +8,7 @@ use actix_web::{
 use super::{blocking::blocking, compatible::json_body, context::Context, problem::Problem, things::SEQ};
 use crate::registry::ComposeQuery;
 
-/// Find chains of capabilities that lead from the data that there is to the data that is wanted
+/// Find chains of capabilities that lead from the available data to the desired data
 ///
 /// The data that a step needs is there from the beginning or given by a step before it. The chains that fit best come
 /// first, then those that are more relevant for `query`, then those of fewer steps. Each chain is also an Agent Spec Flow, which

@@ -55,7 +55,7 @@ pub(super) async fn any(
     }
 }
 
-/// Say something to an agent, through the registry
+/// Send a message to an agent, through the registry
 ///
 /// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
 /// has the whole conversation, which goes along with the next message. That an agent ends the work without success is an

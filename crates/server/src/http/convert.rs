@@ -29,7 +29,7 @@ const JSON: [&str; 5] = [
     "application/mcp-server-card+json",
 ];
 
-/// Detect the format of a document, and show the descriptions that it becomes, without registering them
+/// Detect the format of a document, and convert it to descriptions without registering them
 ///
 /// The parameters of an import count here too, where the format that is detected has them.
 #[cfg_attr(debug_assertions, utoipa::path(

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::registry::FollowerStatus;
 
-/// Give numbers to Prometheus
+/// Read metrics for Prometheus
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/metrics",

@@ -9,7 +9,7 @@ use agentdex_api::{Follower, Live, Ready};
 
 use super::{access, blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 
-/// Say whether the process is alive
+/// Check whether the process is alive
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/health/live",
@@ -25,7 +25,7 @@ pub(super) async fn live(request: HttpRequest) -> Result<HttpResponse, Problem> 
     Ok(HttpResponse::Ok().json(Live { status: "live".into() }))
 }
 
-/// Say whether search answers and writes are taken
+/// Check whether searches and writes are possible
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/health/ready",

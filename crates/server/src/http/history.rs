@@ -24,7 +24,7 @@ const AT_ONCE: usize = 16;
 /// Path suffix after the id of a Thing.
 pub(super) const END: &str = "/history";
 
-/// List the changes of a Thing that the log still holds
+/// List the changes of a Thing that are still in the log
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/history",

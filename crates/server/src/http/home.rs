@@ -33,7 +33,7 @@ const LINKS: [(&str, &str); 16] = [
     ("decisions", "/aos/decisions"),
 ];
 
-/// Say what this is, with links; for browsers, the web page
+/// Describe the registry, with links; for browsers, the web page
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/",

@@ -32,7 +32,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     Ok(HttpResponse::Ok().json(context.registry(&request).claimed_namespaces()))
 }
 
-/// Claim a namespace, or say who its members are
+/// Claim a namespace, or set its members
 ///
 /// The first to claim it owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
 /// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
@@ -66,7 +66,7 @@ pub(super) async fn claim(
     Ok(response.json(namespace))
 }
 
-/// Give a namespace up
+/// Give up a namespace
 ///
 /// For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.
 #[cfg_attr(debug_assertions, utoipa::path(

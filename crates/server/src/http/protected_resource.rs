@@ -13,7 +13,7 @@ use super::{
 /// Path of the metadata.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// Say whose tokens are taken (RFC 9728)
+/// Name the issuer of accepted tokens (RFC 9728)
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/.well-known/oauth-protected-resource",

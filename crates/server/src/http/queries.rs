@@ -23,7 +23,7 @@ use crate::{
 /// The parameter that says whose query is meant.
 const OWNER: &str = "owner";
 
-/// List the saved queries that the caller sees
+/// List the saved queries that the caller can see
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries",
@@ -60,7 +60,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     Ok(HttpResponse::Ok().json(query))
 }
 
-/// Save a query, in place of the caller's own of that name
+/// Save a query, replacing the caller's query of the same name
 ///
 /// A new query is private, unless `visibility` says otherwise; without authentication everybody sees it. One that is there
 /// keeps its visibility. For an admin who has none of that name, the one without an owner is replaced, if there is one.
@@ -140,7 +140,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Subscribe to what changes mean for a saved query
+/// Subscribe to the events of a saved query
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries/{name}/events",

@@ -7,7 +7,7 @@ use super::problem::Problem;
 /// The query language that is not offered.
 pub(super) const NOT_OFFERED: &str = "xpath";
 
-/// Query languages of WoT Discovery that are not offered
+/// Respond to query languages of WoT Discovery that are not offered
 #[cfg_attr(debug_assertions, utoipa::path(
     method(get, post),
     path = "/search/{language}",

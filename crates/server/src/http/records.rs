@@ -20,7 +20,7 @@ const CHUNK: usize = 64 * 1024;
 /// and escapes it.
 const LINE_FACTOR: usize = 8;
 
-/// List Things with all that is stored of each
+/// List Things with everything stored for each
 ///
 /// One a line, in ascending order of id: the description, when it was created, whose it is and who sees it, when it
 /// expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. A
@@ -69,7 +69,7 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
     })
 }
 
-/// Take Things with all that was stored of each elsewhere
+/// Register Things with everything that another registry stored for each
 ///
 /// One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is there is
 /// replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that whatever

@@ -29,7 +29,7 @@ pub(super) async fn any(
     }
 }
 
-/// Give the instructions that make an agent answer in SACP
+/// Read instructions that make an agent answer in SACP
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/actions/{name}/sacp",
@@ -53,7 +53,7 @@ pub(super) async fn instructions(context: Data<Context>, request: HttpRequest) -
     Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(sacp::instructions(Some(&contract))))
 }
 
-/// Say what is wrong with an answer in SACP, by what the action declares
+/// Check an answer in SACP against the declaration of the action
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/actions/{name}/sacp",

@@ -94,7 +94,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     }
 }
 
-/// Register a description under its id, or replace what is served
+/// Register a description under its id, or replace the served one
 ///
 /// No other version changes. Of what was imported this is an edit: the original stays, and the edit holds when it is imported again.
 #[cfg_attr(debug_assertions, utoipa::path(

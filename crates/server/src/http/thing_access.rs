@@ -27,7 +27,7 @@ pub(super) async fn any(
     }
 }
 
-/// Say whose a Thing is, and who sees it
+/// Read the owner and visibility of a Thing
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/access",
@@ -51,7 +51,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     Ok(response.json(thing.access()))
 }
 
-/// Change who sees a Thing, its namespace, or its owner
+/// Change the visibility, namespace, or owner of a Thing
 ///
 /// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
 /// who no longer do, it is deleted. The Things of parts of its document that have its owner get its access with it.

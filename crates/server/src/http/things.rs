@@ -36,7 +36,7 @@ const KNOWN: [&str; 10] =
     ["limit", "offset", "after", "format", "view", "sort_by", "sort_order", "q", "consistent", "source_format"];
 const KINDS: [&str; 2] = ["application/ld+json", "application/json"];
 
-/// Register a description that has no id
+/// Register a description without an id
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things",

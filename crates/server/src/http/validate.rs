@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{convert::Format, td::Violation};
 
-/// Say what is wrong with a description, without registering it
+/// Validate a description without registering it
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/validate",

@@ -3,16 +3,16 @@
 //! | topic | retained | payload |
 //! |---|---|---|
 //! | `{prefix}/events/{kind}/{id}` | no | the change as a CloudEvent |
-//! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed, read `things` again |
+//! | `{prefix}/events/resync/{registry}` | no | the CloudEvent `io.agentdex.resync`: changes were missed; read `things` again |
 //! | `{prefix}/capabilities/{capability}/{kind}/{id}` | no | the same event as under `events`, once for each capability key |
-//! | `{prefix}/queries/{query}/{kind}/{id}` | no | the same event, for each saved query that it concerns and that the reader sees; `{query}` is `<owner>/<name>` in one level (`weather-team%2Fstorms`), or `<name>` where it has no owner; here `{kind}` is also `thing_matched` or `thing_unmatched` |
-//! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as `GET /aos/decisions` has it; `{agent}` is `unknown` where the step doesn't say |
-//! | `{prefix}/things/{id}` | yes | the Thing Description as `GET /things/{id}` has it; empty once it is gone |
+//! | `{prefix}/queries/{query}/{kind}/{id}` | no | the same event, for each saved query that it concerns and that the reader can see; `{query}` is `<owner>/<name>` as a single level (`weather-team%2Fstorms`), or `<name>` for a query without an owner; `{kind}` can also be `thing_matched` or `thing_unmatched` |
+//! | `{prefix}/guardian/{agent}/{decision}` | no | a decision of the guardian, as in `GET /aos/decisions`; `{agent}` is `unknown` if the step doesn't name the agent |
+//! | `{prefix}/things/{id}` | yes | the Thing Description, as in `GET /things/{id}`; empty once it is removed |
 //!
-//! The resync event has as many levels as the others, so that whoever subscribes to
-//! `{prefix}/events/+/+` receives it; `{registry}` is the `source` of all events. The built-in endpoint
-//! sends it to each session that missed changes, whatever it subscribed to: a subscriber of `things`
-//! alone has to know as well that descriptions may be gone. It also means that events of saved queries were missed.
+//! The resync event has as many levels as the others, so that subscribers to `{prefix}/events/+/+` receive it;
+//! `{registry}` is the `source` of all events. The built-in endpoint sends it to each session that missed changes,
+//! whatever its subscriptions: even a subscriber to only `things` must know that descriptions may have been removed.
+//! It also means that events of saved queries were missed.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
