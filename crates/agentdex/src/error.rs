@@ -247,7 +247,7 @@ pub enum Error {
         /// True if this process has it open.
         by_this_process: bool,
     },
-    /// The store is older than it was: acknowledged writes are missing.
+    /// The store is older than its last recorded state: acknowledged writes are missing.
     #[error(
         "{}: the store is older than its last recorded state: it ends at position {found}, expected {expected}; {} \
          missing",
@@ -458,7 +458,7 @@ pub enum Error {
         /// Host of the URL.
         host: String,
     },
-    /// The Thing has no tracked source: it wasn't imported by URL, or was changed by hand since.
+    /// The Thing has no tracked source: it wasn't imported from a URL, or was edited since.
     #[error("no source of {id:?} is tracked: it was not imported from a URL, or was edited since")]
     NotTracked {
         /// Id of the Thing.

@@ -93,7 +93,7 @@ impl<T: HasId> ById<T> {
         self.values.get_mut(number)
     }
 
-    /// Takes in a value. No other may have its id.
+    /// Inserts a value. No other value may have the same id.
     pub fn insert(&mut self, value: T) -> Number {
         let hash = self.hasher.hash_one(value.id());
         let number = self.values.insert(value);
@@ -114,7 +114,7 @@ impl<T: HasId> ById<T> {
 }
 
 impl ByHash {
-    /// Adds a number, unless `most` have its hash already.
+    /// Adds a number, unless `most` numbers already have its hash.
     pub fn insert(&mut self, hash: u64, number: Number, most: usize) {
         if self.of(hash).take(most).count() < most {
             self.0.insert_unique(hash, (packed(hash), number), |(hash, _)| unpacked(*hash));

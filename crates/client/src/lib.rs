@@ -310,7 +310,8 @@ impl RegistryClient {
         Ok(removed.warnings)
     }
 
-    /// Removes a version of a Thing. Removing its last version removes the Thing, as the effect tells.
+    /// Removes a version of a Thing. Removing its last version removes the Thing; the effect shows
+    /// which happened.
     ///
     /// # Errors
     /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

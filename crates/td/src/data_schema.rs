@@ -21,7 +21,8 @@ pub struct DataSchema {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. A JSON Schema that is kept beside it and can't be used is ignored.
+    /// Compiles a data schema. If it contains the JSON Schema that it was converted from, but that
+    /// schema is unusable, it is ignored.
     ///
     /// # Errors
     /// The reason why it can't be used.

@@ -81,7 +81,7 @@ pub const MAX_AFFORDANCES: usize = 1000;
 /// Maximum size of a document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
-/// Functions that the other crates of agentdex share; no part of the public interface.
+/// Functions shared by the crates of agentdex; not part of the public interface.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::{
@@ -99,7 +99,7 @@ pub mod internal {
     };
 }
 
-/// JSON-LD contexts of the terms that conversions write, as `agentdex-convert` exports them.
+/// JSON-LD contexts of the terms that conversions use, as exported by `agentdex-convert`.
 #[doc(hidden)]
 pub mod contexts {
     /// Terms used by conversions of A2A agent cards.

@@ -172,7 +172,7 @@ pub struct Written {
     pub id: String,
     /// Effect on the Thing; in a dry run, the effect that the write would have.
     pub effect: Effect,
-    /// Position of the last change of the Thing; in a dry run, of its present last change.
+    /// Position of the last change of the Thing; in a dry run, of its current last change.
     pub seq: Seq,
     /// Applied fixes, other warnings about the document, and side effects of the write.
     pub warnings: Vec<Violation>,

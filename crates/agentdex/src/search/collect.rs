@@ -37,13 +37,13 @@ pub(super) struct Page {
     pub limit: usize,
     /// True if all matches must be visited, for example to count facets or to sort.
     pub wants_all: bool,
-    /// The order of the page, unless that is relevance; all matches are wanted then.
+    /// Order of the page, or `None` for relevance. For any other order, all matches are visited.
     pub sorting: Option<Sorting>,
 }
 
 impl Page {
-    /// Returns the number of best documents to find: those of the page and all before it, or none for an empty page or one in
-    /// another order.
+    /// Returns the number of best documents to find: those of the page and all before it. Zero for an empty page, and
+    /// for a page that is not ordered by relevance.
     pub fn depth(self) -> usize {
         if self.limit == 0 || self.sorting.is_some() { 0 } else { self.offset + self.limit }
     }

@@ -16,7 +16,7 @@ use crate::{Error, Result, change::Position};
 /// Maximum number of Things found by meaning alone.
 pub const MOST_NEAREST: usize = 0;
 
-/// The hint of a search that finds nothing by its words.
+/// Hint for searches that find nothing by words.
 pub const WITHOUT_MEANING: &str =
     "searched by words only, not by meaning: this build lacks the crate feature `semantic`";
 
@@ -64,7 +64,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum share of the BM25 score kept by a Thing with a different meaning.
+    /// Returns the minimum share of its BM25 score that a Thing with a different meaning keeps.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }
@@ -74,7 +74,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the best cosine below which a search has low confidence.
+    /// Returns the minimum of the best cosine for a search to be confident.
     pub fn low_confidence(&self) -> f32 {
         match *self {}
     }

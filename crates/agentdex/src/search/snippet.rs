@@ -39,7 +39,7 @@ impl Highlights {
         text::prose_beginning_with(language, begin)
     }
 
-    /// True if no word was looked for.
+    /// True if the query has no words.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.prefixes.is_empty()
     }
@@ -67,7 +67,7 @@ impl<'a> Marker<'a> {
         self.analyzers.entry(language).or_insert_with(|| self.highlights.analyzer_in(language))
     }
 
-    /// The capabilities that match best, with their snippets.
+    /// Returns the best matching capabilities, with their snippets.
     pub fn capability_hits(&mut self, summary: &Summary<'_>) -> Vec<CapabilityHit> {
         let highlights = self.highlights;
         let analyzer = self.analyzer(summary);
@@ -84,7 +84,8 @@ impl<'a> Marker<'a> {
             .collect()
     }
 
-    /// Title and description with the words of the query; `None` where neither has one.
+    /// Returns the title and description with the words of the query marked, or `None` if neither
+    /// contains any.
     pub fn highlight(&mut self, summary: &Summary<'_>) -> Option<Highlight> {
         let highlights = self.highlights;
         let analyzer = self.analyzer(summary);

@@ -38,7 +38,7 @@ pub(super) enum Key {
 }
 
 impl Sorting {
-    /// The order that is asked for; `None` for relevance.
+    /// Returns the requested order, or `None` for relevance.
     pub fn of(sort_by: SortBy, sort_order: SortOrder) -> Option<Sorting> {
         let key = match sort_by {
             SortBy::Relevance => return None,

@@ -34,7 +34,7 @@ pub(super) struct Summary<'a> {
     pub description: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability<'a>>,
-    /// The tag of the language that title and description are in, unless they are in English.
+    /// Language tag of the title and description, or `None` for English.
     #[serde(borrow, rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "v", default, skip_serializing_if = "Vec::is_empty")]
@@ -55,11 +55,11 @@ pub(super) struct Summary<'a> {
 pub(super) struct Facts<'a> {
     pub capabilities: &'a [td::Capability<'a>],
     pub access: &'a Access,
-    /// The protocols of its forms and of its format.
+    /// Protocols of the forms and of the format.
     pub protocols: Vec<&'a str>,
     pub vendors: Vec<&'a str>,
     pub moments: Option<Moments>,
-    /// The tag of the language of texts without one.
+    /// Language tag of texts that don't declare a language.
     pub language: Option<&'a str>,
 }
 

@@ -380,8 +380,8 @@ impl Store {
         self.view.is_unwitnessed
     }
 
-    /// Compares the texts and originals of records with their digests, from an id on, for a limited time. Records
-    /// that differ are no longer served. Returns the id at which to continue, or `None` at the end.
+    /// Compares the texts and originals of records with their digests, starting at an id, for a limited time.
+    /// Records that differ are no longer served. Returns the id at which to continue, or `None` at the end.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -455,7 +455,8 @@ impl Store {
         self.view.log.history(id, since, limit, &*self.view)
     }
 
-    /// Returns the lives of an id in the log, or `None` if the Thing was public in all retained changes.
+    /// Returns the lives of an id, as far as they are in the log ([`Lives`]), or `None` if the Thing was
+    /// public in all retained changes.
     ///
     /// # Errors
     /// [`crate::Error::Store`]

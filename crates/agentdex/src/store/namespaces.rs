@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceRecord {
-    /// Name. At most one namespace with a given name is not given up.
+    /// Name. Of several namespaces with the same name, all but one were given up.
     pub name: Namespace,
     /// Owner, or `None` for a namespace known to an earlier version only by its name.
     pub owner: Option<Owner>,

@@ -148,8 +148,8 @@ impl View {
         })
     }
 
-    /// Compares the texts and originals of records with their digests, from an id on, for a limited time, and reports
-    /// differences. Returns the id at which to continue, or `None` at the end.
+    /// Compares the texts and originals of records with their digests, starting at an id, for a limited time, and
+    /// reports differences. Returns the id at which to continue, or `None` at the end.
     pub fn compare_texts(&self, from: &str, time: Duration) -> Result<Option<String>> {
         let started = Instant::now();
         let db = self.tree.db()?;

@@ -345,8 +345,8 @@ pub enum Remark {
     PartRemoved(String, Seq),
     /// A part of a document already existed and belongs to another document or to itself. It is left unchanged.
     PartExists(String),
-    /// A document no longer has a part: the part was registered by itself, was removed, or belongs to another
-    /// document now.
+    /// A document no longer has a part: it was registered on its own, was removed, or now belongs to another
+    /// document.
     PartLeft {
         /// Id of the part.
         id: String,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct Affordance {
     pub name: String,
     pub members: Map<String, Value>,
-    /// True if a form names its method, whose prefix is declared then.
+    /// True if a form names its method. The prefix of that member is then declared.
     pub names_method: bool,
 }
 

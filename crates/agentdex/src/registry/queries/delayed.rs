@@ -58,7 +58,8 @@ impl Delayed {
         }
     }
 
-    /// Gives the next holder its turn: its queries that are furthest behind, and their position.
+    /// Starts the turn of the next holder. Returns the holder's queries that are furthest behind,
+    /// with their position.
     pub fn next_turn(&mut self) -> Option<(Seq, Vec<QueryNo>)> {
         let after = match &self.last {
             Some(last) => self.by_holder.range((Bound::Excluded(last), Bound::Unbounded)).next(),

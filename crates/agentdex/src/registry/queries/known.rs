@@ -131,7 +131,8 @@ impl Known {
         self.since.insert(query, self.position);
     }
 
-    /// Events of these queries up to the current position may be missing: their readers have to read the state again.
+    /// Records that events of these queries up to the current position may be missing, so that their readers read the
+    /// state again.
     pub fn lose(&mut self, queries: &[QueryNo]) {
         if !queries.is_empty() {
             self.journal.add(self.position, Content::Lost(queries.into()));
@@ -145,7 +146,7 @@ impl Known {
         self.delayed.remove(query, holder);
     }
 
-    /// Gives the next holder of delayed queries its turn.
+    /// Starts the turn of the next holder of delayed queries.
     pub fn next_turn(&mut self) -> Option<(Seq, Vec<QueryNo>)> {
         self.delayed.next_turn()
     }
@@ -160,7 +161,7 @@ impl Known {
         }
     }
 
-    /// Queries were compared with the change at this position, as many as had their turn.
+    /// Records that the queries whose turn it was were compared with the change at this position.
     pub fn end_turn(&mut self, seq: Seq) {
         if !self.noted.is_empty() {
             self.journal.add(seq, Content::Events(std::mem::take(&mut self.noted).into()));
@@ -200,7 +201,7 @@ impl Known {
         }
     }
 
-    /// Goes on from a position: there is no query that came before.
+    /// Continues at a position, since no query was added before it.
     pub fn skip_to(&mut self, position: Seq) {
         self.position = self.position.max(position);
         self.delayed = Delayed::default();
@@ -218,7 +219,7 @@ impl Known {
         self.journal.forget_all();
     }
 
-    /// Lets queries keep up again whose next change the log no longer has.
+    /// Resumes delayed queries whose next change is no longer in the log.
     pub fn skip_delayed(&mut self, queries: &[QueryNo], holder: &Holder) {
         for query in queries {
             if let Some(since) = self.since.get_mut(query) {

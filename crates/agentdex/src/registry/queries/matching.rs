@@ -141,7 +141,7 @@ impl Matching {
         self.known().starting_at(number).is_some()
     }
 
-    /// Takes a query out.
+    /// Removes a query.
     pub fn remove(&mut self, number: QueryNo) {
         self.index.remove(number);
         if let Some(holder) = self.holders.remove(&number) {
@@ -171,7 +171,7 @@ impl Matching {
         Ok(candidates.iter().map(|candidate| (candidate.number, kind)).collect())
     }
 
-    /// Compares queries with the next change up to `end`; whether there are more.
+    /// Compares queries with the next change up to `end`. Returns true if there are more.
     pub fn read_on(&mut self, store: &Store, end: Seq) -> Result<bool> {
         if self.index.is_empty() {
             self.known().skip_to(end);
@@ -194,7 +194,8 @@ impl Matching {
         Ok(read.entry.seq() < end)
     }
 
-    /// Compares delayed queries of the holder whose turn it is with their next change; false if no query is delayed.
+    /// Compares delayed queries of the next holder in turn with their next change. Returns false if no query is
+    /// delayed.
     pub fn catch_up(&mut self, store: &Store) -> Result<bool> {
         let Some((position, queries)) = self.known().next_turn() else { return Ok(false) };
         let holder = queries.first().and_then(|first| self.holders.get(first)).cloned().unwrap_or_default();

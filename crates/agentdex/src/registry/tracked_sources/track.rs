@@ -30,8 +30,8 @@ const MIN_TTL: u64 = 60;
 
 impl Registry {
     /// Fetches the document at a URL, imports it, and polls the URL from then on. For the URL of an agent, well-known
-    /// places are tried, and an MCP server without a card is asked for its description. If the request names no
-    /// format, the places of all formats are tried; a Thing Description is then put, but not polled.
+    /// locations are tried, and an MCP server without a card is asked for its description. If the request names no
+    /// format, the locations of all formats are tried; a Thing Description is then registered, but not polled.
     ///
     /// If the URL is already tracked for a Thing that the caller may change, that Thing is updated, whatever id the
     /// document results in. If the request names another id, the URL is tracked for that Thing instead.

@@ -50,7 +50,7 @@ pub(super) struct Supply {
     /// Number of the supplying port.
     pub from: usize,
     pub by: By,
-    /// Share by which the names correspond.
+    /// Degree to which the names correspond.
     pub quality: f32,
     pub certainty: Certainty,
     pub is_converted: bool,

@@ -46,9 +46,9 @@ pub(in crate::search) struct Compiled {
     pub highlights: Highlights,
     /// Corrections of words that occur in no description.
     pub corrections: Vec<Corrected>,
-    /// Versions of capabilities that are asked for: the highest come first.
+    /// Requested versions of capabilities. Hits with the highest versions come first.
     pub versions: Option<Versions>,
-    /// True if words that no description has were not corrected, since the model knows them.
+    /// True if words that occur in no description were not corrected, because the model knows them.
     pub has_known: bool,
     /// Distinct telling words.
     pub telling: Vec<Telling>,

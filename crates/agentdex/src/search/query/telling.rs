@@ -20,7 +20,7 @@ pub(in crate::search) struct Telling {
 }
 
 impl Telling {
-    /// True if both are looked for in the same way.
+    /// True if both are searched in the same way.
     pub fn is_same_word(&self, other: &Telling) -> bool {
         self.stem == other.stem && self.forms == other.forms && self.is_whole == other.is_whole
     }

@@ -10,7 +10,7 @@ pub(in crate::search) struct Token {
     /// Word as written in the query.
     pub written: String,
     pub position: usize,
-    /// Number of parts of a name that it has together; 1 for a part.
+    /// Number of parts of a compound name that the token joins; 1 for a single part.
     pub parts: usize,
 }
 

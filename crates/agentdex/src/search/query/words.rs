@@ -256,7 +256,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes the words looked for so far. Common words are among them only if there are no others.
+    /// Takes the words searched so far. Common words are included only if there are no others.
     pub fn take_highlights(&mut self) -> Highlights {
         let mut highlights = std::mem::take(&mut self.highlights);
         if highlights.terms.is_empty() && highlights.prefixes.is_empty() {

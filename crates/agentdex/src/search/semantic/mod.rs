@@ -31,7 +31,7 @@ pub mod table;
 mod texts;
 mod vectors;
 
-/// The hint of a search that finds nothing by its words, in a registry without a model.
+/// Hint for searches that find nothing by words, in a registry without a model.
 pub const WITHOUT_MEANING: &str = "searched by words only, not by meaning: this registry has no vectors";
 
 pub use self::{

@@ -74,9 +74,9 @@ impl Model {
         }
     }
 
-    /// Returns the minimum share of the BM25 score kept by a Thing with a different meaning, to which the cosine is
-    /// added. For the table, one half is the best of the shares from 0.3 to 0.7 on the labeled requests; for
-    /// encoders, only a share of 1 has been measured.
+    /// Returns the minimum share of its BM25 score that a Thing with a different meaning keeps, before the cosine
+    /// is added. For the table, 0.5 is the best share between 0.3 and 0.7 on the labeled requests. For encoders,
+    /// only a share of 1 has been measured.
     pub fn least_share_of_words(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.5,
@@ -92,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Returns the best cosine below which a search has low confidence in its matches.
+    /// Returns the minimum of the best cosine for a search to be confident in its matches.
     pub fn low_confidence(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.30,

@@ -97,7 +97,7 @@ impl WordPieces {
         Ok(WordPieces { first, further, is_lower_case, unknown, start, end })
     }
 
-    /// Returns the largest number of a piece plus one.
+    /// Returns the largest piece number plus one.
     pub fn len(&self) -> usize {
         self.first.values().chain(self.further.values()).max().map_or(0, |largest| largest + 1)
     }
