@@ -202,8 +202,8 @@ fn directory_that_other_users_have_rights_in_is_warned_of() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for (given, words) in [
-        (0o777, Some("has the mode 0777, so that other users may replace what is in it")),
-        (0o750, Some("has the mode 0750, so that other users may list what is in it")),
+        (0o777, Some("has the mode 0777, so other users can replace its files")),
+        (0o750, Some("has the mode 0750, so other users can list its files")),
         (0o700, None),
     ] {
         let directory = tempfile::tempdir().unwrap();

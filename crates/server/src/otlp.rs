@@ -77,7 +77,7 @@ impl Exporter {
                         batch.push(entry);
                     }
                     Err(RecvError::Lagged(missed)) => {
-                        tracing::warn!(missed, "decisions came faster than the collector took their spans");
+                        tracing::warn!(missed, "spans of decisions were dropped: the collector was too slow");
                     }
                     Err(RecvError::Closed) => is_ending = true,
                 },
@@ -101,7 +101,7 @@ impl Exporter {
                 Ok(response) if response.status().is_success() => return,
                 Ok(response) => {
                     let status = response.status();
-                    (format!("it answers {status}"), status.is_server_error() || status.as_u16() == 429)
+                    (format!("it responds with {status}"), status.is_server_error() || status.as_u16() == 429)
                 }
                 Err(error) => (error.without_url().to_string(), true),
             };

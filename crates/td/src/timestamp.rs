@@ -62,7 +62,7 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        Timestamp::parse_rfc3339(&text).ok_or_else(|| serde::de::Error::custom("no RFC 3339 date-time"))
+        Timestamp::parse_rfc3339(&text).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 date-time"))
     }
 }
 

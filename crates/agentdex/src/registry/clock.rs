@@ -160,7 +160,7 @@ impl Comparing {
             Ok(Some(next)) => self.next = Some(next),
             Ok(None) => (self.time, self.due) = (COMPARED_A_TICK, Instant::now() + COMPARED_EVERY),
             Err(error) => {
-                tracing::warn!(%error, "texts could not be compared with what was written");
+                tracing::warn!(%error, "stored texts could not be verified");
                 self.due = Instant::now() + COMPARED_EVERY;
             }
         }
@@ -172,11 +172,11 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
     match (store.check_space(), &said) {
         (Err(_), Some(before)) if before.elapsed() < SAID_EVERY => {}
         (Err(error), _) => {
-            tracing::warn!(%error, "no writes are taken");
+            tracing::warn!(%error, "writes are refused: the disk is full");
             *said = Some(Instant::now());
         }
         (Ok(()), Some(_)) => {
-            tracing::info!("the disk has room again, and writes are taken");
+            tracing::info!("the disk has space again, and writes are accepted");
             *said = None;
         }
         (Ok(()), None) => {}

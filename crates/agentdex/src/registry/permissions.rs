@@ -9,10 +9,10 @@ pub(super) fn warn_of_other_users(directory: &Path) {
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
         let may = match (mode & 0o055 != 0, mode & 0o022 != 0) {
             (false, false) => return,
-            (_, true) => "replace what is in it",
-            (true, false) => "list what is in it",
+            (_, true) => "replace its files",
+            (true, false) => "list its files",
         };
         let path = directory.display();
-        tracing::warn!("the data directory {path} has the mode {mode:04o}, so that other users may {may}: chmod 700");
+        tracing::warn!("the data directory {path} has the mode {mode:04o}, so other users can {may}; run chmod 700");
     }
 }

@@ -499,7 +499,7 @@ impl Registry {
                 false => Err(Error::NoSuchQuery { name: name.clone() }),
             };
             match self.save(query_name, query, AccessRequest::default(), check) {
-                Ok(_) => tracing::info!(name, "the threshold of a saved query of an older version is computed again"),
+                Ok(_) => tracing::info!(name, "recomputing the threshold of a saved query from an older version"),
                 Err(Error::NoSuchQuery { .. }) => {}
                 Err(error @ (Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. })) => return Err(error),
                 Err(error) => {

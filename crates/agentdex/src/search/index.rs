@@ -49,7 +49,7 @@ impl Index {
             }
             Ok(Err(error)) if is_outside(&error) => Err(index_error("opening")(error)),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the search index can't be read and is built again");
+                tracing::warn!(%error, "the search index can't be read; rebuilding it");
                 Ok(None)
             }
             Ok(Ok(None)) | Err(_) => Ok(None),

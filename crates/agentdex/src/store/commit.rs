@@ -139,7 +139,7 @@ impl Committer {
         self.witness.end();
         let mut work = self.work();
         if let Err(error) = work.close(&self.view) {
-            tracing::warn!(error, "the end of the store isn't witnessed");
+            tracing::warn!(error, "the witness of the store can't be written");
         }
         self.view.tree.close();
     }

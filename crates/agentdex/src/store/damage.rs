@@ -61,8 +61,8 @@ impl Damage {
         tracing::error!(
             id,
             reason,
-            "a record is damaged and not served; `agentdex check` lists all faults, `agentdex restore` makes a directory from a \
-             backup, `agentdex salvage` one of what can be read"
+            "a record is damaged, and is not served; `agentdex check` lists all faults, `agentdex restore` restores \
+             a backup, and `agentdex salvage` recovers what is readable"
         );
         if reported.ids.len() < MOST_REPORTED {
             reported.ids.insert(id.to_owned());
@@ -91,8 +91,8 @@ impl Damage {
         tracing::error!(
             what = %gap,
             reason,
-            "a page of the store is damaged: what was on it isn't served; `agentdex check` lists all faults, \
-             `agentdex salvage` makes a directory of what can be read"
+            "a page of the store is damaged, and its content is not served; `agentdex check` lists all faults, and \
+             `agentdex salvage` recovers what is readable"
         );
         if reported.gaps.len() < MOST_REPORTED {
             reported.gaps.insert(gap.0, gap.1);

@@ -84,7 +84,7 @@ pub(super) fn open(directory: &Path, options: Options) -> Result<Opened> {
         Err(_) => undo.put_back(),
     };
     if let Err(error) = undone {
-        tracing::warn!(%error, "what was kept of the store while it was opened can't be dealt with");
+        tracing::warn!(%error, "files saved before the recovery of the store can't be restored or removed");
     }
     drop(opening);
     loaded
@@ -141,7 +141,8 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
     if is_unwitnessed {
         tracing::warn!(
             ?seen,
-            "the witness of the store is gone: whether the store is as far as it was can't be told. It is written again"
+            "the witness of the store is missing, so it is unknown whether the store is complete; a new witness is \
+             written"
         );
     }
     let view = View {

@@ -63,7 +63,7 @@ impl Undo {
         if kept.is_err()
             && let Err(error) = clean(directory)
         {
-            tracing::warn!(%error, "what was kept of the store can't be removed");
+            tracing::warn!(%error, "files saved before the recovery of the store can't be removed");
         }
         kept
     }

@@ -42,7 +42,7 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
             .and_then(|()| CopiedDirectory::of_store(directory, tried.clone()).map_err(io::Error::other));
         let found = copied.and_then(|copy| way.take(copy.path())?.forget().map(|()| is_whole(copy.path())));
         found.unwrap_or_else(|error| {
-            tracing::warn!(%error, "a copy of the store can't be made to see how far it is whole");
+            tracing::warn!(%error, "the store can't be copied to find its last complete commit");
             false
         })
     });
@@ -50,10 +50,10 @@ pub(super) fn prepare(directory: &Path, seen: &Seen, is_whole: impl Fn(&Path) ->
         None => Ok(undo),
         Some(way) => {
             if way.puts_back {
-                tracing::info!("large pages are put back that were removed before their successors were on disk");
+                tracing::info!("restoring large pages that were removed before their successors were on disk");
             }
             if way.end.is_some() {
-                tracing::info!("the last commit wasn't written whole, and is left out: it wasn't acknowledged");
+                tracing::info!("the last commit is incomplete, and is left out; it was not acknowledged");
             }
             way.take(directory)
         }

@@ -84,7 +84,7 @@ impl Tree {
         let started = Instant::now();
         while let Err(shared) = Arc::try_unwrap(open) {
             if started.elapsed() > CLOSE_PATIENCE {
-                tracing::warn!("the store is still being read: its directory is released once that is done");
+                tracing::warn!("the store is still being read; its directory is released afterwards");
                 return;
             }
             open = shared;

@@ -69,7 +69,7 @@ pub(super) fn upgrade(directory: &Path, old: sled::Db, options: &Options) -> Res
     if let Some(free) = Space::of(directory).free().filter(|free| *free < needed) {
         return Err(Error::DiskFull { path: directory.to_owned(), free, needed });
     }
-    tracing::info!(from = FROM, to = FORMAT_VERSION, "upgrading the store, which no older version reads afterwards");
+    tracing::info!(from = FROM, to = FORMAT_VERSION, "upgrading the store; older versions can't read it afterwards");
     remove(&directory.join(MADE)).map_err(failed)?;
     let new = open_tree_in(directory, MADE, options)?;
     Upgrade::new(&old)?.write(&new)?;
@@ -85,7 +85,7 @@ pub(super) fn upgrade(directory: &Path, old: sled::Db, options: &Options) -> Res
 pub(super) fn clean(directory: &Path) {
     for folder in [MADE, BEFORE] {
         if let Err(error) = remove(&directory.join(folder)) {
-            tracing::warn!(%error, folder, "what an upgrade left can't be removed");
+            tracing::warn!(%error, folder, "leftovers of an upgrade can't be removed");
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn upgrade(directory: &Path, db: &sled::Db) -> Result<()> {
         tracing::info!(
             from = FROM,
             to = FORMAT_VERSION,
-            "upgrading the store, which no older version reads afterwards"
+            "upgrading the store; older versions can't read it afterwards"
         );
     }
     let begun = begun.unwrap_or(UpgradeState { commit: state.commit, sum: state.sum, is_done: false });

@@ -71,7 +71,7 @@ pub(super) async fn answer(context: Data<Context>, request: HttpRequest, payload
         Ok(reply) => reply,
         Err(problem) => {
             if let Some(error) = problem.internal() {
-                tracing::error!(%error, "a request of AOS failed");
+                tracing::error!(%error, "an AOS request failed");
             }
             let kind = if problem.status().is_server_error() { ErrorKind::Internal } else { ErrorKind::InvalidRequest };
             let mut response = HttpResponse::build(problem.status());

@@ -56,7 +56,7 @@ fn names<'a>(certificate: &'a X509Certificate<'_>) -> Vec<&'a str> {
 /// The holder of a certificate, or nobody where it can't be told who that is.
 pub(super) fn holder(certificate: &CertificateDer<'_>, roles: &RoleMapping) -> Option<Arc<Principal>> {
     let principal = principal(certificate, roles);
-    principal.map(Arc::new).inspect_err(|reason| tracing::info!(reason, "a client certificate stands for nobody")).ok()
+    principal.map(Arc::new).inspect_err(|reason| tracing::info!(reason, "a client certificate was not accepted")).ok()
 }
 
 #[cfg(test)]

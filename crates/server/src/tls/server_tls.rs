@@ -136,13 +136,13 @@ impl ServerTls {
         });
         match checked {
             Ok(new) => {
-                tracing::info!("TLS: {} was read again, valid until {}", options.certificate.display(), new.expires);
+                tracing::info!("TLS: reloaded {}, valid until {}", options.certificate.display(), new.expires);
                 *loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
                 reloads.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, "TLS: the new files can't be used, the certificate before stays in use");
+                tracing::error!(%error, "TLS: the new files can't be used; the previous certificate stays in use");
                 reload_failures.fetch_add(1, Ordering::Relaxed);
                 Err(error)
             }

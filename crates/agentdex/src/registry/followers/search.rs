@@ -250,7 +250,7 @@ impl SearchFollower {
         if self.rebuilt_whole.is_some_and(|at| at.elapsed() < REBUILT_AT_MOST_EVERY) {
             return Ok(Inspected::Whole);
         }
-        tracing::warn!("a search has failed on an index whose files are whole: it is built again");
+        tracing::warn!("a search failed although the files of the index are intact; rebuilding the index");
         self.rebuilt_whole = Some(Instant::now());
         Ok(Inspected::Damaged)
     }

@@ -40,7 +40,7 @@ impl Guardian<'_> {
     pub fn answer(&self, body: &Value) -> Option<Reply> {
         let perform = |call: &Call, request: &Map<String, Value>, started| {
             self.perform(call, request, started).unwrap_or_else(|error| {
-                tracing::error!(%error, "the guardian can't decide of a step");
+                tracing::error!(%error, "the guardian can't decide about a step");
                 Err(RpcError::of(ErrorKind::Internal, "the decision failed; try again later"))
             })
         };

@@ -104,7 +104,7 @@ impl State {
         if let Err(error) = self.trail.append(&mut entry) {
             // Reported once a thousand times: a full disk fails for every step.
             if self.counts.lost.fetch_add(1, Relaxed).is_multiple_of(1000) {
-                tracing::error!(%error, "the guardian's trail can't be written: decisions are not recorded");
+                tracing::error!(%error, "the guardian's trail can't be written; decisions are not recorded");
             }
         }
         if let Some(ocsf) = &self.ocsf {

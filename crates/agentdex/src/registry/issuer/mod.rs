@@ -168,7 +168,7 @@ impl Issuer {
             Err(reason) => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
                 if is_first_failure {
-                    tracing::warn!(issuer, reason, "the keys of the issuer of tokens can't be fetched; trying again");
+                    tracing::warn!(issuer, reason, "the keys of the token issuer can't be fetched; retrying");
                 }
                 let pause = if has_keys { shortest } else { FIRST_RETRY.min(shortest) };
                 (None, Some(reason.into()), (pause, pause))
@@ -177,7 +177,7 @@ impl Issuer {
         let fetches = self.known.borrow().fetches + 1;
         self.known.send_modify(|known| {
             if failure.is_none() && known.failure.is_some() {
-                tracing::info!(issuer, "the keys of the issuer of tokens were fetched");
+                tracing::info!(issuer, "the keys of the token issuer were fetched");
             }
             known.fetches = fetches;
             known.failure = failure;

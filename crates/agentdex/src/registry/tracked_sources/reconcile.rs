@@ -104,7 +104,7 @@ impl Registry {
             let clear = |loaded: Loaded| self.writes_for_patch(&loaded, loaded.status_patch(SourceStatus::Current));
             let cleared = self.load_tracked_source(id).and_then(|loaded| loaded.map_or(Ok(Vec::new()), clear));
             let mut writes = cleared.unwrap_or_else(|error| {
-                tracing::warn!(id, %error, "the status of a stale source stays in the description");
+                tracing::warn!(id, %error, "the stale status can't be removed from a description");
                 Vec::new()
             });
             let (precondition, operation) = (Precondition::Present, Operation::Metadata(None));
@@ -172,7 +172,7 @@ impl Registry {
     fn writes_for_failure(&self, loaded: &Loaded) -> Vec<Write> {
         let patched = self.writes_for_patch(loaded, loaded.status_patch(loaded.source.status));
         patched.unwrap_or_else(|error| {
-            tracing::warn!(id = loaded.source.id, %error, "the description can't state that its source is stale");
+            tracing::warn!(id = loaded.source.id, %error, "the stale status can't be added to a description");
             Vec::new()
         })
     }

@@ -63,7 +63,7 @@ pub(super) async fn serve<E: Debug>(
             return;
         }
         if let Some(reason) = progress.stalled(limits.write_timeout, keep_alive + limits.head_timeout) {
-            tracing::debug!(%peer, reason, "a connection is cut");
+            tracing::debug!(%peer, reason, "a connection was aborted");
             return;
         }
     }

@@ -122,7 +122,7 @@ where
 {
     async fn take(self: Rc<Self>, stream: TcpStream, peer: SocketAddr, place: Place) {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%peer, %error, "a connection can't be set to send at once");
+            tracing::debug!(%peer, %error, "TCP_NODELAY can't be set on a connection");
         }
         if let Some(tls) = &self.tls {
             return self.take_encrypted(tls, stream, peer, place).await;
@@ -145,7 +145,7 @@ where
         let patience = deadline.saturating_duration_since(Instant::now());
         let (stream, client) = match tls.accept(Movable::Here(stream), Protocol::Http, patience).await {
             Ok(accepted) => accepted,
-            Err(error) => return tracing::debug!(%peer, %error, "a connection isn't encrypted and ends"),
+            Err(error) => return tracing::debug!(%peer, %error, "a TLS handshake failed"),
         };
         let socket = Socket::Encrypted(Box::new(stream));
         let mut opened = Opened { socket, first: Vec::new(), client };

@@ -297,7 +297,7 @@ where
             );
             self.link.engine.keep_alive_expired();
         } else if self.waiting_since.is_some_and(|since| since + stall_timeout <= now) {
-            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber takes nothing and is disconnected");
+            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber doesn't read, and is disconnected");
             self.link.engine.disconnect(DisconnectReason::Stalled);
         } else if self.is_unsaved() && self.saved_at + SAVE_INTERVAL <= now {
             self.save();

@@ -296,7 +296,7 @@ impl Delivery {
 
     /// The log no longer holds what the session needs: the current state takes its place.
     fn lose(&mut self, session: &mut Session, resume: Seq) {
-        tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that the log no longer holds");
+        tracing::warn!(client_id = session.client_id, "an MQTT session missed changes that are no longer in the log");
         self.plain.move_to(LanePosition::Log(resume));
         self.queries.move_to(self.index.feed.end(Lane::Queries));
         self.moves += 1;

@@ -281,7 +281,7 @@ impl Group {
                 }
                 Next::Lost { resume, .. } => {
                     let group = &*self.text;
-                    tracing::warn!(group, "a group of MQTT subscribers missed changes that the log no longer holds");
+                    tracing::warn!(group, "a group of MQTT subscribers missed changes that are no longer in the log");
                     (progress.position, progress.begun) = (resume, progress.begun.max(resume));
                     continue;
                 }

@@ -242,7 +242,7 @@ impl EndpointHandle {
 
     fn attach_tcp(&self, stream: TcpStream, peer: SocketAddr) {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%peer, %error, "an MQTT connection can't be set to send at once");
+            tracing::debug!(%peer, %error, "TCP_NODELAY can't be set on an MQTT connection");
         }
         let origin = Origin { peer: peer.to_string(), address: Some(peer.ip()), holder: None };
         if let Some(tls) = self.context.options.tls.clone() {
@@ -263,7 +263,7 @@ impl EndpointHandle {
             match accepted {
                 Ok((stream, holder)) => serve(context, stream, Origin { holder, ..origin }, admitted).await,
                 Err(error) => {
-                    tracing::debug!(peer = origin.peer, %error, "an MQTT connection isn't encrypted and ends")
+                    tracing::debug!(peer = origin.peer, %error, "a TLS handshake of an MQTT connection failed")
                 }
             }
             drop(place);

@@ -291,7 +291,7 @@ fn load(index: &SubscriptionIndex) -> Result<Slots> {
             None => read(&bytes).map(|state| sessions.insert(name.clone(), session(&name, state))).is_some(),
         };
         if !is_known {
-            tracing::warn!(name, "a part of a stored MQTT session can't be read and is removed");
+            tracing::warn!(name, "a part of a stored MQTT session can't be read, and is removed");
             registry.remove_session(&name)?;
         }
     }

@@ -142,7 +142,10 @@ impl Link {
             if let Event::Incoming(Packet::ConnAck(connack)) = link.next_event().await? {
                 link.limits = Limits::of(&connack, learned_bytes);
                 if !link.limits.has_retained {
-                    tracing::warn!("the MQTT broker retains nothing: late subscribers don't get the current state");
+                    tracing::warn!(
+                        "the MQTT broker doesn't retain messages, so new subscribers don't receive the \
+                        current state"
+                    );
                 }
                 return Ok((link, connack.session_present));
             }
@@ -196,7 +199,7 @@ impl Link {
 
     fn quarantine(&self, topic: &str, bytes: usize, reason: &str) {
         self.counters.quarantined.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(topic, bytes, reason, "a message that the MQTT broker refuses is not published");
+        tracing::error!(topic, bytes, reason, "a message was not published: the MQTT broker refuses it");
     }
 
     fn note_completed(&mut self) {

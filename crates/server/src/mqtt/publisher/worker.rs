@@ -149,7 +149,7 @@ impl Worker {
                 Ended::Stopped => return,
                 Ended::Lost(error) => tracing::warn!(broker = address, %error, "the MQTT broker can't be reached"),
                 Ended::Refused(reason) => {
-                    tracing::warn!(broker = address, ?reason, "the MQTT broker can't take messages at the moment");
+                    tracing::warn!(broker = address, ?reason, "the MQTT broker can't accept messages at the moment");
                 }
                 Ended::Failed(error) => {
                     tracing::error!(broker = address, %error, "publishing to the MQTT broker failed");
@@ -412,7 +412,7 @@ impl Worker {
         resynced.map_err(|ended| match ended {
             Ended::Failed(error) => error,
             Ended::Lost(error) => Error::Broker { doing, source: error },
-            Ended::Refused(reason) => Error::Broker { doing, source: format!("it answers {reason:?}").into() },
+            Ended::Refused(reason) => Error::Broker { doing, source: format!("it responds with {reason:?}").into() },
             Ended::Stopped => Error::ShuttingDown,
         })
     }
