@@ -20,8 +20,8 @@ use agentdex_consumer::{Agent, Dialogue, Event, Media, Message, Part};
 
 const HELP: &str = "\
 /attach FILE  sends a file with the next message
-/history      prints what was said as JSON
-/quit         ends, as Ctrl-D does; Ctrl-C stops an answer";
+/history      prints the conversation as JSON
+/quit         ends the chat, like Ctrl-D; Ctrl-C cancels a reply";
 const COMMANDS: &[&str] = &["/attach", "/help", "/history", "/quit"];
 /// The file that the lines of a terminal are stored in.
 const HISTORY: &str = "chat_history";

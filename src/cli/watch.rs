@@ -79,7 +79,7 @@ pub(super) async fn follow(
     // What never answered is more likely a wrong address than a registry that restarts.
     events.connect().await?;
     if io::stderr().is_terminal() {
-        complain(&format!("watching {}; Ctrl-C ends", client.url()));
+        complain(&format!("watching {}; press Ctrl-C to stop", client.url()));
     }
     let mut titles = Titles::default();
     let mut interrupted = false;

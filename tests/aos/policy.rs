@@ -149,7 +149,7 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
             known(),
             "`x` is not one of its arguments",
         ),
-        (Rule::ToolArguments, call("stop", json!({"x": 1})), known(), "it takes none"),
+        (Rule::ToolArguments, call("stop", json!({"x": 1})), known(), "it has no arguments"),
         (
             Rule::ToolArguments,
             mcp(json!({

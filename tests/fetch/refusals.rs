@@ -81,7 +81,7 @@ fn names_are_judged_by_all_they_stand_for() {
         let answers = Answers::of(&[answer]);
         let fetcher = Fetcher::with_resolver(Options::default(), answers.clone()).unwrap();
         let reason = refusal(&fetcher, &url);
-        assert!(reason.starts_with(&format!("agents.example stands for {kind}")), "{reason}");
+        assert!(reason.starts_with(&format!("agents.example resolves to {kind}")), "{reason}");
         // What a name stands for inside is not told to those outside.
         assert!(!reason.contains("10.0.0.1") && !reason.contains("169.254"), "{reason}");
         assert_eq!(answers.asked(), 1);

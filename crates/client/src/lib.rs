@@ -306,7 +306,7 @@ impl RegistryClient {
         let request = self.request(Method::DELETE, &thing_path(id), &[]);
         let answer = text(self.send(request.header("prefer", "return=representation")).await?).await?;
         // A registry that tells nothing answers nothing.
-        let removed = if answer.is_empty() { Removed::default() } else { read(&answer, "what was removed")? };
+        let removed = if answer.is_empty() { Removed::default() } else { read(&answer, "the result of a removal")? };
         Ok(removed.warnings)
     }
 
@@ -558,7 +558,7 @@ async fn written(response: Response, id: Option<&str>) -> Result<Written> {
         .map(|segment| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned());
     let id = assigned.or_else(|| id.map(str::to_owned));
     let expected = "a Location header with the id that was assigned";
-    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "there is none".into() })?;
+    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "it is missing".into() })?;
     let effect = header("agentdex-effect").and_then(Effect::from_name);
     let by_status = if response.status() == StatusCode::CREATED { Effect::Created } else { Effect::Updated };
     let effect = effect.unwrap_or(by_status);

@@ -119,7 +119,7 @@ impl Binding for Mqtt {
                     connection.close().await;
                     Ok(Exchange::reply(Reply::default()))
                 }
-                _ => Err(Error::Unsupported { what: "this over MQTT".into() }),
+                _ => Err(Error::Unsupported { what: "this operation over MQTT".into() }),
             }
         })
     }

@@ -67,7 +67,7 @@ fn lacking(members: &Map<String, Value>) -> String {
     let formats = Format::ALL.iter().map(|format| format.descriptor());
     let known: Vec<String> =
         formats.map(|format| format!("{} ({}) by {}", format.noun, format.name, format.recognized_by)).collect();
-    format!("known are {}", known.join("; "))
+    format!("known formats are {}", known.join("; "))
 }
 
 fn unclear(message: String) -> Error {

@@ -136,7 +136,7 @@ impl Value<'_> {
     fn nested<E: serde::de::Error>(&mut self) -> Result<Value<'_>, E> {
         if self.depth == MAX_NESTING {
             self.json.exceeded = Some(Limit::Nesting);
-            return Err(E::custom("nested too deep"));
+            return Err(E::custom("nested too deeply"));
         }
         Ok(Value { json: self.json, depth: self.depth + 1 })
     }

@@ -106,7 +106,7 @@ impl Target {
         if allowed.has_host(&self.host, self.port) {
             return Ok(());
         }
-        let verb = if self.address().is_some() { "is" } else { "stands for" };
+        let verb = if self.address().is_some() { "is" } else { "resolves to" };
         for address in addresses {
             if let Some(kind) = refused_kind(*address).filter(|_| !allowed.has_address(*address, self.port)) {
                 return Err(format!("{} {verb} {kind}; {}", self.host, self.remedy()));

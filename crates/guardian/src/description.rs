@@ -256,7 +256,11 @@ impl Arguments {
 
     fn known(&self) -> String {
         let names: Vec<&str> = self.list.iter().take(10).map(|argument| shown(&argument.name)).collect();
-        if names.is_empty() { "; it takes none".to_owned() } else { format!("; it takes {}", names.join(", ")) }
+        if names.is_empty() {
+            "; it has no arguments".to_owned()
+        } else {
+            format!("; its arguments are {}", names.join(", "))
+        }
     }
 }
 

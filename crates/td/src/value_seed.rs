@@ -27,7 +27,7 @@ impl ValueSeed<'_> {
     fn enter<E: Error>(&self) -> Result<Self, E> {
         if self.depth == MAX_NESTING {
             self.findings.too_deep.set(true);
-            return Err(E::custom("nested too deep"));
+            return Err(E::custom("nested too deeply"));
         }
         Ok(ValueSeed { depth: self.depth + 1, findings: self.findings })
     }

@@ -33,7 +33,7 @@ pub(super) fn print(addresses: &Addresses, agents: u64) {
     let end = if *is_default && !is_named_elsewhere { String::new() } else { format!(" --url http://{http}") };
     let program = program();
     let mut lines = vec![
-        format!("agentdex demo · {agents} agents, 3 of them answer · nothing is kept · Ctrl-C ends it"),
+        format!("agentdex demo · {agents} agents, 3 of them answer · nothing is kept · Ctrl-C to stop"),
         String::new(),
         format!("  Page  http://{http}    API  http://{http}/docs{mqtt}"),
         String::new(),

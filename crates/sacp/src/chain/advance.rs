@@ -319,7 +319,7 @@ impl Prepared {
                     let names = response.data.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
                     let has = if names.is_empty() { "no data".to_owned() } else { names };
                     let what = if self.node.answer.is_some() { "input" } else { "answer" };
-                    return Response::failure(format!("the {what} has no {name:?}, but {has}"));
+                    return Response::failure(format!("the {what} has no {name:?}; it has {has}"));
                 }
             }
         }

@@ -50,7 +50,7 @@ pub(super) async fn any(
         ("variables" = Option<String>, Query, description = "URI variables of the property: a JSON object"),
     ),
     responses(
-        (status = 200, description = "Its value", body = PropertyValue),
+        (status = 200, description = "The value of the property", body = PropertyValue),
         super::schemas::Refusals,
         super::schemas::CallRefusals,
     )

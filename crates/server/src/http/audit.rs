@@ -56,7 +56,7 @@ const NOTED: [(&str, &str, AuditChain); 6] = [
         ("limit" = Option<u64>, Query, description = "Maximum number of entries (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "The oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),
+        (status = 200, description = "The entries, oldest first", content((agentdex_api::Audited = "application/json"), (agentdex_api::AuditEntry = "application/x-ndjson")), headers(("Link"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
     )

@@ -39,7 +39,7 @@ pub(super) const END: &str = "/compatible";
     tag = "search",
     request_body(content((agentdex_api::CompatibleQuery = "application/json"))),
     responses(
-        (status = 200, description = "The best first", body = CompatibleResult, headers(("Agentdex-Seq" = u64))),
+        (status = 200, description = "The best matches first", body = CompatibleResult, headers(("Agentdex-Seq" = u64))),
         super::schemas::Refusals,
         super::schemas::BodyRefusals,
         (status = 503, description = "The search takes too long, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),

@@ -108,7 +108,7 @@ fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, Proble
     match step.now_or_never() {
         Some(Ok(done)) => Ok(done),
         Some(Err(error)) => Err(malformed(&error.to_string())),
-        None => Err(malformed("it ends early")),
+        None => Err(malformed("it is truncated")),
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) async fn all(context: Data<Context>, request: HttpRequest) -> Result<
     responses(
         (status = 200, description = "Server-Sent Events. If the position to resume from is no longer available, the first event is `resync`: read `/things` again. `oldest` in its data is the id from which everything in the log can be read", body = String, content_type = "text/event-stream", headers(("Last-Event-ID"))),
         super::schemas::Refusals,
-        (status = 404, description = "No such kind", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 404, description = "There is no such kind of event", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {

@@ -16,7 +16,7 @@ use super::{access, blocking::blocking, context::Context, parameters::Parameters
     operation_id = "check_liveness",
     tag = "about",
     responses(
-        (status = 200, description = "It is", body = Live),
+        (status = 200, description = "The process is alive", body = Live),
         super::schemas::Refusals,
     )
 ))]

@@ -109,7 +109,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 204, description = "No longer tracked"),
+        (status = 204, description = "The source is no longer tracked"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::ImportRefusals,

@@ -82,7 +82,7 @@ pub(super) async fn create(
     operation_id = "revoke_key",
     params(("id" = String, Path, description = "The id of the key: its digits between the underscores")),
     responses(
-        (status = 204, description = "It is revoked"),
+        (status = 204, description = "The key was revoked"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such key", body = super::schemas::Problem, content_type = "application/problem+json"),

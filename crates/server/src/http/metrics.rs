@@ -105,7 +105,7 @@ impl Metrics {
 
     fn write_requests(&self, text: &mut String) {
         let requests = "agentdex_http_requests_total";
-        head(text, requests, "counter", "Requests answered.");
+        head(text, requests, "counter", "Answered requests.");
         for route in self.routes().iter() {
             let path = route.path;
             for (method, classes) in METHODS.iter().zip(&route.requests) {

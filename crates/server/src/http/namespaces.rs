@@ -23,7 +23,7 @@ use crate::access::Namespace;
     tag = "about",
     operation_id = "list_namespaces",
     responses(
-        (status = 200, description = "By name", body = Vec<agentdex_api::ClaimedNamespace>),
+        (status = 200, description = "The namespaces, sorted by name", body = Vec<agentdex_api::ClaimedNamespace>),
         super::schemas::Refusals,
     )
 ))]
@@ -45,7 +45,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     params(("name" = String, Path, description = "Lower-case letters, digits, and single `-` and `.` in between", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     request_body(content((agentdex_api::Membership = "application/json"))),
     responses(
-        (status = 201, description = "It is claimed", body = agentdex_api::ClaimedNamespace),
+        (status = 201, description = "The namespace was claimed", body = agentdex_api::ClaimedNamespace),
         (status = 200, description = "The namespace was changed", body = agentdex_api::ClaimedNamespace),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
@@ -74,7 +74,7 @@ pub(super) async fn claim(
     path = "/namespaces/{name}",
     tag = "about",
     operation_id = "give_up_namespace",
-    params(("name" = String, Path, description = "Its name", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
+    params(("name" = String, Path, description = "The name of the namespace", min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")),
     responses(
         (status = 204, description = "The namespace was given up"),
         super::schemas::Refusals,

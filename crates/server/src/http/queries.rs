@@ -47,7 +47,7 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "retrieve_query",
-    params(("name" = String, Path, description = "Its name"), super::schemas::QueryOwner),
+    params(("name" = String, Path, description = "The name of the query"), super::schemas::QueryOwner),
     responses(
         (status = 200, description = "The query", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
@@ -82,8 +82,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     ),
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
-        (status = 201, description = "It is new", body = agentdex_api::NamedQuery),
-        (status = 200, description = "It replaced another query, or was already saved", body = agentdex_api::NamedQuery),
+        (status = 201, description = "The query was created", body = agentdex_api::NamedQuery),
+        (status = 200, description = "The query replaced another, or was already saved", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,
@@ -123,9 +123,9 @@ pub(super) async fn save(
     path = "/queries/{name}",
     tag = "changes",
     operation_id = "remove_query",
-    params(("name" = String, Path, description = "Its name"), super::schemas::QueryOwner),
+    params(("name" = String, Path, description = "The name of the query"), super::schemas::QueryOwner),
     responses(
-        (status = 204, description = "Removed"),
+        (status = 204, description = "The query was removed"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         (status = 404, description = "There is no such query", body = super::schemas::Problem, content_type = "application/problem+json"),
@@ -147,7 +147,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
     tag = "changes",
     operation_id = "query_events",
     params(
-        ("name" = String, Path, description = "Its name"),
+        ("name" = String, Path, description = "The name of the query"),
         super::schemas::QueryOwner,
         super::schemas::StreamParameters,
         ("Last-Event-ID" = Option<String>, Header, description = "Resume after the event with this id"),

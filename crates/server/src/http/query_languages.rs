@@ -18,7 +18,7 @@ pub(super) const NOT_OFFERED: &str = "xpath";
     ),
     responses(
         (status = 404, description = "Not a query language of WoT Discovery", body = super::schemas::Problem, content_type = "application/problem+json"),
-        (status = 501, description = "Not offered", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 501, description = "The query language is not supported", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
 pub(super) async fn not_offered(request: HttpRequest) -> Result<HttpResponse, Problem> {

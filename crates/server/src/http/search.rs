@@ -69,7 +69,7 @@ const KNOWN: [&str; 15] = [
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is in the index"),
     ),
     responses(
-        (status = 200, description = "The best first", body = agentdex_api::Answer, headers(("Agentdex-Seq" = u64), ("Link" = String, description = "`next`; `last` if `offset` is beyond the end"))),
+        (status = 200, description = "The best matches first", body = agentdex_api::Answer, headers(("Agentdex-Seq" = u64), ("Link" = String, description = "`next`; `last` if `offset` is beyond the end"))),
         super::schemas::Refusals,
     )
 ))]

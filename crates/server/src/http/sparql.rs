@@ -43,7 +43,7 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
         (status = 200, description = "Results of SELECT and ASK, or the statements of CONSTRUCT and DESCRIBE", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
-        (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 501, description = "SPARQL is not enabled", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "The query exceeds a limit, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]
@@ -64,11 +64,11 @@ pub(super) async fn get(context: Data<Context>, request: HttpRequest) -> Result<
     ),
     request_body(content((String = "application/sparql-query", example = json!(EXAMPLE)), (super::schemas::SparqlForm = "application/x-www-form-urlencoded"))),
     responses(
-        (status = 200, description = "As GET", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
+        (status = 200, description = "The same as for GET", content((serde_json::Value = "application/sparql-results+json"), (String = "application/sparql-results+xml"), (String = "text/csv"), (String = "text/tab-separated-values"), (serde_json::Value = "application/ld+json"), (String = "application/n-triples"), (String = "text/turtle"), (String = "application/n-quads"))),
         super::schemas::Refusals,
         super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
-        (status = 501, description = "Not switched on", body = super::schemas::Problem, content_type = "application/problem+json"),
+        (status = 501, description = "SPARQL is not enabled", body = super::schemas::Problem, content_type = "application/problem+json"),
         (status = 503, description = "The query exceeds a limit, or the server is at its limits", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]

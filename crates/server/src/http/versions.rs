@@ -21,7 +21,7 @@ pub(super) const END: &str = "/versions";
     tag = "things",
     params(super::schemas::ThingId),
     responses(
-        (status = 200, description = "At most 20", body = Vec<Version>),
+        (status = 200, description = "The versions, at most 20", body = Vec<Version>),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

@@ -347,7 +347,7 @@ mod tests {
             (
                 list(json!({"type": "object", "properties": {}})),
                 list(place("number")),
-                "/properties/where/items/properties/lat `where`: there is no such member; it takes number",
+                "/properties/where/items/properties/lat `where`: the member is missing; it must be number",
             ),
         ];
         for (from, to, expected) in cases {

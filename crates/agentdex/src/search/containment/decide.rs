@@ -574,7 +574,7 @@ impl<'s> Comparison<'s> {
                         let is_loose = others.is_none();
                         let taker = self.taker;
                         let lacking = self.cannot(|| {
-                            let reason = format!("there is no such member; it takes {}", taker.describe_at(wanted, 0));
+                            let reason = format!("the member is missing; it must be {}", taker.describe_at(wanted, 0));
                             Note::new(reason, "may be absent".to_owned())
                         });
                         Outcome { is_loose, ..lacking }
@@ -610,7 +610,7 @@ impl<'s> Comparison<'s> {
             let step = || Step::Member(member.name.clone());
             outcome.and(match (is_closed, member.is_required) {
                 (true, true) => self
-                    .cannot(|| Note::new("there may be no such member".to_owned(), "isn't allowed".to_owned()))
+                    .cannot(|| Note::new("the member isn't allowed".to_owned(), "isn't allowed".to_owned()))
                     .within(step),
                 (true, false) => self.may_fail(|| "isn't allowed".to_owned()).within(step),
                 (false, true) => self.pair(member.at, wanted).within(step),

@@ -65,7 +65,7 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
     for (number, step) in steps.iter().enumerate() {
         nodes.push(
             node(&id, number, step, &effort)
-                .ok_or_else(|| refusal(format!("{} has no {:?}", id_of(step.thing), step.capability)))?,
+                .ok_or_else(|| refusal(format!("{} has no capability {:?}", id_of(step.thing), step.capability)))?,
         );
     }
     let inputs = steps.iter().flat_map(|step| &step.inputs);

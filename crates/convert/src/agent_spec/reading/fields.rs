@@ -164,7 +164,7 @@ impl Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::Type(expected) => write!(f, "takes {expected}"),
+            Misfit::Type(expected) => write!(f, "must be {expected}"),
             Misfit::Choice([only]) => write!(f, "can only be `{only}`"),
             Misfit::Choice(choices) => write!(f, "must be one of `{}`", choices.join("`, `")),
             Misfit::Bound(Bound::Positive) => f.write_str("must be greater than 0"),

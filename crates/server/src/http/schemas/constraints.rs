@@ -54,7 +54,7 @@ fn constrain(path: &str, operation: &mut Operation) {
 const HEADERS: [(&str, &str); 7] = [
     ("Link", "`next`"),
     ("ETag", "The entity tag"),
-    ("Location", "Its path"),
+    ("Location", "The path of the new resource"),
     ("Agentdex-Effect", "`created`, `updated`, `original-updated`, `versions-updated` or `unchanged`"),
     ("Agentdex-Warnings", "Number of warnings about the document"),
     ("Agentdex-Seq", "Log position that the response reflects"),
