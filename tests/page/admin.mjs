@@ -19,7 +19,7 @@ await run({
     await shows(page, ".who", "weather-team");
     assert.equal(await link(page), false);
     await page.goto(`${url}/#/admin`);
-    await shows(page, "main", "These are for the role admin.");
+    await shows(page, "main", "These settings require the role admin.");
     await page.close();
   },
 

@@ -93,16 +93,16 @@ await run({
     await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), keys.register);
     await page.goto(`${keys.locked}/#/agent/${encodeURIComponent(id)}?open=history`);
     await page.waitForSelector("#sight");
-    assert.deepEqual(await all(page, "#sight option"), ["everybody who may read", "its owner"]);
+    assert.deepEqual(await all(page, "#sight option"), ["everyone who can read", "its owner"]);
     await send(keys.register, "PUT", "/namespaces/weather", { members: [] });
     await page.reload();
     await page.waitForSelector("#sight");
-    assert.deepEqual(await all(page, "#sight option"), ["everybody who may read", "the members of weather", "its owner"]);
+    assert.deepEqual(await all(page, "#sight option"), ["everyone who can read", "the members of weather", "its owner"]);
     await page.select("#sight", "namespace weather");
-    await shows(page, ".operations", "From now on it is seen by the members of weather.");
+    await shows(page, ".operations", "It is now visible to the members of weather.");
     await page.reload();
     await shows(page, ".history li", "the members of weather");
-    await shows(page, ".history li .diff del", "everybody who may read");
+    await shows(page, ".history li .diff del", "everyone who can read");
     await page.close();
   },
 });

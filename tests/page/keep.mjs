@@ -53,7 +53,7 @@ await run({
     await write(b, { ...td, title: "Bob Translator" });
     await outcome(b, "Changes");
     await go(b);
-    await outcome(b, "Your changes are in other places");
+    await outcome(b, "Your changes are in different places");
     assert.equal((await things(id)).description, "Alice wrote this.", "the second write was taken");
     assert.equal((await things(id)).title, td.title);
     await shows(b, ".outcome .diff ins", "Alice wrote this.");
@@ -98,7 +98,7 @@ await run({
     await call("DELETE", `/things/${id}`);
     await shows(page, ".stale", "It has been removed");
     await click(page, ".stale button");
-    await outcome(page, "It was removed meanwhile");
+    await outcome(page, "It was removed in the meantime");
     await click(page, ".outcome button");
     await outcome(page, "Creates");
     await go(page);
@@ -168,7 +168,7 @@ await run({
     await outcome(page, "Creates My first agent");
     await call("PUT", "/things/urn:example:race", { ...mine, id: "urn:example:race", title: "Faster" });
     await go(page);
-    await outcome(page, "somebody else was faster");
+    await outcome(page, "somebody else made changes first");
     await outcome(page, "Replaces Faster");
     assert.equal((await things("urn:example:race")).title, "Faster");
     await page.close();
@@ -177,7 +177,7 @@ await run({
   async "editing an imported agent says what becomes of its document and its source"() {
     const { ids: [id] } = await (await call("POST", "/import/a2a", { url: `${site}/card.json` }, "application/json")).json();
     const [page, td] = await edit(id);
-    await shows(page, ".note", "an edit over that document: it holds when the document changes");
+    await shows(page, ".note", "kept on top of that document: they still apply when the document changes");
     await shows(page, ".note", "an A2A agent card");
     await shows(page, ".note", "/card.json");
     await write(page, { ...td, title: "By hand" });
@@ -186,7 +186,7 @@ await run({
     assert.equal((await (await call("GET", "/imports")).json()).length, 1, "looking at it changed it");
     // So it is where a description replaces it.
     const other = await add(agent(id, "Over it"));
-    await outcome(other, "an edit over that document");
+    await outcome(other, "kept on top of that document");
     await call("DELETE", `/things/${id}`);
     await other.close();
     await page.close();
@@ -249,12 +249,12 @@ await run({
     await outcome(page, "Changes nothing");
     await click(page, "#option-nested");
     await click(page, "#option-nested");
-    await outcome(page, "Removes, since this import makes no agent of it: lee");
+    await outcome(page, "Removes, because this import no longer contains it: lee");
     await outcome(page, "if the document still contains these parts, import it with the same options");
     await click(page, "#option-nested");
     await until(page, () => document.querySelector(".outcome").textContent.includes("Changes nothing") && !document.querySelector(".outcome").textContent.includes("Removes"));
     await click(page, "#option-nested");
-    await outcome(page, "Removes, since this import makes no agent of it: lee");
+    await outcome(page, "Removes, because this import no longer contains it: lee");
     assert.equal((await things("urn:agentspec:local:lee")).title, "lee");
     await go(page);
     await click(page, "dialog[open] button[value=yes]");
@@ -290,7 +290,7 @@ await run({
     await page.goBack();
     await until(page, () => document.querySelector("#document")?.value.includes('"Drafted"'));
     await shows(page, ".stale", "It has been changed since you opened it");
-    await page.evaluate(() => [...document.querySelectorAll(".note button")].find((one) => one.textContent === "Throw it away").click());
+    await page.evaluate(() => [...document.querySelectorAll(".note button")].find((one) => one.textContent === "Discard it").click());
     await until(page, () => document.querySelector("#document").value.includes("Somebody else's."));
     assert.ok(!(await editor(page)).includes("Drafted"));
     await page.close();

@@ -32,7 +32,7 @@ await run({
     await shows(page, ".operations", "Remove…");
     await shows(page, ".operations", "Registered by weather-team");
     await page.select("#sight", "private");
-    await shows(page, ".operations", "From now on it is seen by its owner.");
+    await shows(page, ".operations", "It is now visible to its owner.");
     const as = (key) => fetch(`${url}/things/urn:example:agents:greeter`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
     assert.deepEqual([await as(keys.register), await as(keys.read)], [200, 404]);
     await page.select("#sight", "public");

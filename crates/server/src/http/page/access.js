@@ -73,7 +73,7 @@ async function become(text, stays) {
 function stayChoice({ adminStaysSignedIn } = {}) {
 	const input = h("input", { id: "stay", type: "checkbox", "aria-describedby": "stay-help" });
 	return [input, e("p.field", e("span.option", input, h("label", { for: "stay" }, "Keep me signed in on this device")),
-		h("span.hint", { id: "stay-help" }, "Unless you choose this, you are signed out when you close this tab. Don't choose it where others use the browser.", adminStaysSignedIn ? "" : " With the role admin you are signed out in any case."))];
+		h("span.hint", { id: "stay-help" }, "Unless you choose this, you are signed out when you close this tab. Don't choose it where others use the browser.", adminStaysSignedIn ? "" : " With the role admin, you are signed out in any case."))];
 }
 
 export async function signIn() {
@@ -85,7 +85,7 @@ export async function signIn() {
 	dialog.append(h("form", { onsubmit: (event) => { event.preventDefault(); attempt(input, stay, said); } },
 		h("h2", { id: "sign-in" }, "Sign in"),
 		e("p.field", h("label", { for: "key" }, "API key"), input), choice,
-		h("p.dim", {}, "Whoever runs the registry makes keys with ", e("code", "agentdex keys create"), "."), said,
+		h("p.dim", {}, "The operator of the registry creates keys with ", e("code", "agentdex keys create"), "."), said,
 		e(".bar", h("button.primary", {}, "Sign in"), access?.signIn ? h("button", { type: "button", onclick: () => leave(access.signIn, stay.checked) }, `Sign in at ${new URL(access.signIn.issuer).host}`) : "", h("button", { type: "button", onclick: () => dialog.close() }, "Not now"))));
 	dialog.addEventListener("close", () => dialog.remove());
 	document.body.append(dialog);
@@ -124,13 +124,13 @@ async function comeBack(returned) {
 	history.replaceState(null, "", page() + hash);
 	try {
 		if (!state || state !== returned.get("state")) throw new Error("This is not the answer to a sign-in of this tab.");
-		if (!returned.get("code")) throw new Error(`The issuer refused it: ${returned.get("error_description") ?? returned.get("error")}`);
+		if (!returned.get("code")) throw new Error(`The issuer refused to sign you in: ${returned.get("error_description") ?? returned.get("error")}`);
 		const { signIn: { clientId, tokenEndpoint } } = (await self()).access;
 		const body = new URLSearchParams({ grant_type: "authorization_code", code: returned.get("code"), redirect_uri: page(), client_id: clientId, code_verifier: verifier });
 		const token = await (await fetch(tokenEndpoint, { method: "POST", body })).json();
-		if (!token.access_token) throw new Error(`The issuer gave no token: ${token.error_description ?? token.error}`);
+		if (!token.access_token) throw new Error(`The issuer returned no token: ${token.error_description ?? token.error}`);
 		const access = await become(token.access_token, stays);
-		if (!access.owner) throw new Error("The registry doesn't take the token of the issuer.");
+		if (!access.owner) throw new Error("The registry doesn't accept the token of the issuer.");
 		announce(`Signed in as ${access.owner}`);
 	} catch (error) {
 		await draw();

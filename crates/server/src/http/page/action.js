@@ -27,7 +27,7 @@ export function inputSchema(action, td) {
 export async function actionForm({ td, id, name, action, offered, left }) {
 	const declared = takesMessages(action) ? undefined : inputSchema(action, td);
 	// An agent that declares no input takes a message.
-	const schema = declared ?? { title: "Message", description: "Text, or JSON. It may be left empty." };
+	const schema = declared ?? { title: "Message", description: "Text or JSON; can be left empty." };
 	const title = typeof action.title === "string" && action.title ? action.title : name;
 	const draft = await draftOf(`call ${id} ${name}`);
 	const fields = e("div");
@@ -110,7 +110,7 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 	const button = h("button.primary", {}, "Call");
 	const cancel = h("button", { type: "button", hidden: true, onclick: () => calling?.abort() }, "Cancel");
 	left.addEventListener("abort", () => calling?.abort());
-	const why = needsConfirmation(action) ? "This action asks its user for confirmation, so it is called from the command line." : "This registry doesn't call agents for you. Fill the form in, and copy the command.";
+	const why = needsConfirmation(action) ? "This action asks its user for confirmation, so it is called from the command line." : "This registry doesn't call agents for you. Fill in the form, and copy the command.";
 	const mayCall = offered && !needsConfirmation(action);
 	const shown = fold("Commands", () => (showCommands(), commands), !mayCall);
 	const element = h("form.action", { novalidate: true, "aria-label": `Call ${title}`, onsubmit: (event) => {

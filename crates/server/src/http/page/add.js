@@ -59,7 +59,7 @@ class AddView extends HTMLElement {
 				h("section", { "aria-label": "Document" },
 					this.details.element,
 					h("label", { for: "document" }, "Its document"),
-					h("p.dim", { id: "document-help" }, "Paste it, drop a file, or ", h("label.filepick", { for: "file" }, "choose one"), file, ". A W3C Thing Description, an A2A agent card, Open Agent Spec, an MCP server.json, LMOS capabilities or an AOS agent; JSON or YAML."),
+					h("p.dim", { id: "document-help" }, "Paste it, drop a file, or ", h("label.filepick", { for: "file" }, "choose one"), file, ". A W3C Thing Description, an A2A agent card, Open Agent Spec, an MCP server.json, LMOS capabilities, or an AOS agent; JSON or YAML."),
 					e("p.bar", h("button.quiet", { type: "button", onclick: () => this.begin() }, "Start from an example"), h("label", { for: "example" }, "of"), this.example),
 					editor,
 					this.ownId, this.more),
@@ -115,8 +115,8 @@ class AddView extends HTMLElement {
 		this.button.hidden = !this.allowed;
 		if (this.allowed) return;
 		const mayOthers = await may("register");
-		const why = access.readOnly ? "This registry takes no changes. What is pasted here is checked, no more."
-			: mayOthers ? [e("strong.t", this.edited), " belongs to ", owner ? e("strong.t", owner) : "the admins", ": nobody else but admins may change it."]
+		const why = access.readOnly ? "This registry is read-only. What you paste here is only checked."
+			: mayOthers ? [e("strong.t", this.edited), " belongs to ", owner ? e("strong.t", owner) : "the admins", ": only owners and admins can change an agent."]
 				: [access.owner ? [e("strong.t", access.owner), " may read and check documents, but not register them"] : "Registering needs an API key", ": one with the role ", e("code", "register"), "."];
 		refill(this.notes, h("div", { class: "note", role: "note" }, why, " ", access.readOnly ? "" : h("button.quiet", { type: "button", onclick: signIn }, access.owner ? "Sign in with another key" : "Sign in")));
 	}
@@ -146,7 +146,7 @@ class AddView extends HTMLElement {
 		[this.text.value, this.own.value, this.url.value, this.options] = [text, own, url, options];
 		if (base) Object.assign(this, { base, tag, version });
 		this.notes.append(h("p", { class: "note", role: "status" }, "This is what you typed here before; it isn't registered yet. ",
-			h("button.quiet", { type: "button", onclick: () => this.discard() }, "Throw it away")));
+			h("button.quiet", { type: "button", onclick: () => this.discard() }, "Discard it")));
 		this.typed(0);
 		if (this.edited) this.compare();
 	}
@@ -310,8 +310,8 @@ class AddView extends HTMLElement {
 	offerToReplace({ document }, replace) {
 		const round = this.round;
 		const lost = () => losses(document, this.formats);
-		const asked = async () => (await ask(e("div", lost()), "Replace it", "Keep what is there", "danger")) && this.round === round && replace();
-		refill(this.outcome, h(".note", { role: "note" }, lost()), h("button.danger", { type: "button", onclick: asked }, "Replace it all the same…"));
+		const asked = async () => (await ask(e("div", lost()), "Replace it", "Keep the current version", "danger")) && this.round === round && replace();
+		refill(this.outcome, h(".note", { role: "note" }, lost()), h("button.danger", { type: "button", onclick: asked }, "Replace it anyway…"));
 	}
 
 	/** Says so if the agent is no longer what it was when its editing began. */
@@ -362,7 +362,7 @@ class AddView extends HTMLElement {
 		const round = (this.round = {});
 		clearTimeout(this.later);
 		this.settle();
-		refill(this.report, e("p.dim", "The registry fetches it…"));
+		refill(this.report, e("p.dim", "The registry is fetching it…"));
 		refill(this.preview);
 		const tracked = this.formats.filter((format) => format.tracked);
 		let format = tracked.find(({ name }) => name === "a2a") ?? tracked[0];
@@ -395,7 +395,7 @@ class AddView extends HTMLElement {
 		const { target, effects, things, there } = this.source;
 		const lost = effects.filter(({ id, effect }) => (effect === "updated" || effect === "removed") && id !== this.edited);
 		const titleOf = ({ id }) => e("strong.t", there.get(id)?.td.title ?? id);
-		if (lost.length && !(await ask(e("p", "Replace ", lost.length > 1 ? plural(lost.length, "agent") : titleOf(lost[0]), "? What is registered now is taken out of the registry."), lost.length > 1 ? "Replace them" : "Replace it", "Keep what is there", "danger"))) return;
+		if (lost.length && !(await ask(e("p", "Replace ", lost.length > 1 ? plural(lost.length, "agent") : titleOf(lost[0]), "? The current content is removed from the registry."), lost.length > 1 ? "Replace them" : "Replace it", "Keep the current version", "danger"))) return;
 		this.button.disabled = this.saving = true;
 		const tag = target.id === this.edited ? this.tag : there.get(target.id)?.tag;
 		try {
@@ -407,7 +407,7 @@ class AddView extends HTMLElement {
 			if (error.status !== 412 && error.document?.code !== "already-exists") return refill(this.outcome, failure(error));
 			if (target.id === this.edited) return await this.merge();
 			await (target.body.url ? this.fetched() : this.check());
-			this.outcome.prepend(e("p.note", "Nothing was written: somebody else was faster. Now it would do this:"));
+			this.outcome.prepend(e("p.note", "Nothing was written, because somebody else made changes first. Registering would now do this:"));
 		} finally {
 			this.saving = false;
 		}

@@ -16,7 +16,7 @@ class AdminView extends HTMLElement {
 		if (this.isBegun) return;
 		this.isBegun = true;
 		refill(this, e("h1", "Administration"));
-		if (!(await may("admin").catch(() => true))) this.append(e("p.note", "These are for the role admin."));
+		if (!(await may("admin").catch(() => true))) this.append(e("p.note", "These settings require the role admin."));
 		const part = (title, ...content) => {
 			const body = e("div");
 			this.append(e("section", e("h2", title), content, body));
@@ -25,10 +25,10 @@ class AdminView extends HTMLElement {
 		this.keys = part("API keys", this.keyForm());
 		this.namespaces = part("Namespaces", e("p.dim", "The agents in a namespace can be kept to its members."), this.namespaceForm());
 		this.audit = part("Audit trail", e("p.dim", "Who changed what, and what was denied."));
-		this.backups = part("Backup", e("p.dim", "All that is stored, as one file that ", e("code", "agentdex restore"), " makes a data directory of. It has everything that is hidden, and the hashes of keys: keep it safe."));
+		this.backups = part("Backup", e("p.dim", "Everything that is stored, in one file, which ", e("code", "agentdex restore"), " turns into a data directory. It includes everything that is hidden and the hashes of keys: keep it safe."));
 		const { access } = await self();
 		if (access.authentication) this.listKeys();
-		else refill(this.keys.parentElement, e("h2", "API keys"), e("p.dim", "This registry asks nobody for a key. It does where it is started with ", e("code", "--auth"), "."));
+		else refill(this.keys.parentElement, e("h2", "API keys"), e("p.dim", "This registry doesn't use API keys. To require them, start it with ", e("code", "--auth"), "."));
 		this.listNamespaces();
 		this.showAudit();
 		this.offerBackup();
@@ -84,7 +84,7 @@ class AdminView extends HTMLElement {
 	}
 
 	async giveUp(name) {
-		if (!(await ask(e("p", "Give up the namespace ", e("strong.t", name), "? What its members alone could see is then seen by the owners of the agents and admins."), "Give it up", "Keep it", "danger"))) return;
+		if (!(await ask(e("p", "Give up the namespace ", e("strong.t", name), "? Agents that only its members can see will then be visible only to their owners and admins."), "Give it up", "Keep it", "danger"))) return;
 		await this.attempt(() => send("DELETE", `namespaces/${enc(name)}`), this.claimed, () => this.listNamespaces());
 	}
 
@@ -121,13 +121,13 @@ class AdminView extends HTMLElement {
 			const end = Math.min(last ?? latest, latest);
 			const { entries } = await get(`audit?since=${Math.max(0, end - ENTRIES)}&limit=${ENTRIES}`);
 			const shown = entries.filter(({ number }) => number <= end).reverse();
-			if (!latest || !shown.length && end >= latest) return e("p.dim", "There are no entries. Where clients aren't authenticated, nothing is written.");
+			if (!latest || !shown.length && end >= latest) return e("p.dim", "There are no entries. Nothing is recorded unless clients are authenticated.");
 			const to = (name, number, off) => h("button", { type: "button", disabled: off, onclick: () => this.showAudit(number) }, name);
 			return [this.table("Audit trail", ["When", "Who", "What", "Of what", "From"], shown.map((one) => [
 				moment(one.at), one.owner ? e("span.t", one.owner) : "nobody known", [WORDS[one.action] ?? one.action, one.status ? dim(` ${one.status}`) : "", details(one)],
 				/^thing_/.test(one.action) ? who(one.target) : e("span.t", one.target), [one.address ? e("span.t", one.address) : "", one.key ? dim(` key ${one.key}`) : ""]])),
 				h("nav.pager", { "aria-label": "Pages of the audit trail" }, to("Newer", end + ENTRIES, end >= latest), to("Older", end - ENTRIES, end <= ENTRIES),
-					dim(shown.length ? `entries ${count(shown.at(-1).number)} to ${count(shown[0].number)} of ${count(latest)}` : "no entries here are kept any more"))];
+					dim(shown.length ? `entries ${count(shown.at(-1).number)} to ${count(shown[0].number)} of ${count(latest)}` : "the entries here are no longer kept"))];
 		});
 	}
 

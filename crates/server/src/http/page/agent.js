@@ -63,7 +63,7 @@ class AgentView extends HTMLElement {
 		this.left = new AbortController();
 		const left = this.left.signal;
 		this.stale = h("p.note", { role: "status", hidden: true }, "Its description has changed. ",
-			h("button.quiet", { onclick: () => this.load() }, "Show it as it is now"));
+			h("button.quiet", { onclick: () => this.load() }, "Show the current version"));
 		const part = (name, title, load) => attributed(fold(title, load), name);
 		const calls = Promise.all([self(), may("register")]).then(([{ links }, may]) => Boolean(may && links.conversation), () => false);
 		const talk = e(".talk");
@@ -104,8 +104,8 @@ class AgentView extends HTMLElement {
 	async sight(place, { owner, visibility, namespace }, mine, id, attempt) {
 		const { access } = await self();
 		if (!access.authentication) return;
-		const words = (visibility, namespace) => ({ public: "everybody who may read", namespace: `the members of ${namespace ?? "a namespace"}`, private: "its owner" })[visibility];
-		if (!mine) return refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), dim(` · seen by ${words(visibility, namespace)}`)));
+		const words = (visibility, namespace) => ({ public: "everyone who can read", namespace: `the members of ${namespace ?? "a namespace"}`, private: "its owner" })[visibility];
+		if (!mine) return refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), dim(` · visible to ${words(visibility, namespace)}`)));
 		// Only the namespaces of whoever looks at the page can be chosen, and the one that it is in.
 		const known = await get("namespaces").then((all) => all.map(({ name }) => name), () => []);
 		const names = [...new Set([namespace, ...known].filter(Boolean))].slice(0, 200);
@@ -121,9 +121,9 @@ class AgentView extends HTMLElement {
 			if (!hidden.length) return;
 			if (await ask(hidden.map(({ message }) => e("p.t", message)), "Publish these too", "Keep them hidden")) await change("?versions=all");
 		};
-		const select = h("select", { id: "sight", onchange: (event) => attempt(show, () => `From now on it is seen by ${words(...choices[select.selectedIndex])}.`)(event) },
+		const select = h("select", { id: "sight", onchange: (event) => attempt(show, () => `It is now visible to ${words(...choices[select.selectedIndex])}.`)(event) },
 			choices.map(([value, name]) => h("option", { value: name ? `namespace ${name}` : value, selected: value === visibility && (value !== "namespace" || name === namespace) }, words(value, name))));
-		refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), h("label", { for: "sight" }, "Seen by"), select));
+		refill(place, e("p.bar", dim("Registered by "), e("span.t", owner ?? "nobody"), h("label", { for: "sight" }, "Visible to"), select));
 	}
 
 	/** What can be done with its registration, by its owner and admins. */
@@ -207,7 +207,7 @@ async function history(id) {
 
 /** What changed of who may see an agent, and whose it is. */
 function accessDiff(before = {}, after = {}) {
-	const sight = ({ visibility = "public", namespace }) => ({ public: "everybody who may read", namespace: `the members of ${namespace}`, private: "its owner" })[visibility] ?? visibility;
+	const sight = ({ visibility = "public", namespace }) => ({ public: "everyone who can read", namespace: `the members of ${namespace}`, private: "its owner" })[visibility] ?? visibility;
 	const all = [["seen by", sight], ["namespace", ({ namespace }) => namespace], ["owner", ({ owner }) => owner]];
 	const changed = all.map(([name, of]) => ({ pointer: name, before: of(before), after: of(after) })).filter(({ before, after }) => before !== after);
 	return changed.length ? diff(changed) : "";
@@ -219,6 +219,6 @@ async function related(id) {
 	const hits = (title, found) => found.length ? [e("h4", title), e("ul.plain", found.map((hit) => e("li",
 		who(hit.id, hit.title), e("span.dim.t", ` ${hit.capability}: ${hit.why}`))))] : "";
 	const found = capabilities.filter((one) => one.takes_output.length || one.gives_input.length);
-	if (!found.length) return e("p.dim", "No other agent takes what this one gives, or gives what it needs.");
-	return found.map((one) => e("div", e("h3.t", one.capability), hits("can take what it gives", one.takes_output), hits("can give what it needs", one.gives_input)));
+	if (!found.length) return e("p.dim", "No other agent accepts the output of this one, or provides its input.");
+	return found.map((one) => e("div", e("h3.t", one.capability), hits("can use its output", one.takes_output), hits("can provide its input", one.gives_input)));
 }

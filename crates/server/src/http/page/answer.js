@@ -66,7 +66,7 @@ export function answerOf({ message, text }) {
 /** Why the registry couldn't call an agent, to somebody who can't set its variables. */
 export function explained(error) {
 	if (error.document?.code === "agent-not-callable" && /\bAGENTDEX_CREDENTIAL_/.test(error.message)) {
-		return new Error("The agent asks for a credential, and the registry sends none. Call it yourself, with one of the commands.");
+		return new Error("The agent requires a credential, which the registry doesn't send. Call it yourself with one of the commands.");
 	}
 	return error;
 }
@@ -81,5 +81,5 @@ export async function turn(stream, progress) {
 			throw Object.assign(new Error(document.detail ?? document.title), { document, status: document.status });
 		}
 	}
-	throw new Error("The answer broke off. Is the registry running?");
+	throw new Error("The answer was cut off. Is the registry running?");
 }

@@ -154,7 +154,7 @@ export function inWords(name, scheme) {
 	const from = scheme.authorization ?? scheme.token;
 	switch (scheme.scheme) {
 		case "nosec":
-			return "None: everybody may call it.";
+			return "None: anyone can call it.";
 		case "auto":
 			return "The description names none. If the agent needs credentials, its answer says so.";
 		case "basic":
@@ -168,7 +168,7 @@ export function inWords(name, scheme) {
 		case "oauth2":
 			return `An OAuth 2 token${scheme.flow ? ` (flow ${scheme.flow})` : ""}${from ? ` from ${from}` : ""}${list(scheme.scopes).length ? `, with the scopes ${list(scheme.scopes).join(", ")}` : ""}.`;
 		case "psk":
-			return "A key that was agreed on before (TLS-PSK).";
+			return "A pre-shared key (TLS-PSK).";
 		case "combo":
 			return scheme.allOf ? `All of ${list(scheme.allOf).join(", ")}.` : `One of ${list(scheme.oneOf).join(", ")}.`;
 		default:

@@ -26,10 +26,10 @@ class ChainsView extends HTMLElement {
 		const option = (id, label) => e("label", (this[id] = h("input", { type: "checkbox", id })), ` ${label}`);
 		this.results = h("section", { "aria-label": "Results", "aria-live": "polite" });
 		refill(this, e("h1", "Combine agents"),
-			e("p", "Find agents by the data that they take and give, also several in a row. Name the data you have and the data you want, with commas, and with a type unless it is text (", e("code", "days: integer"), "); or write a JSON Schema."),
+			e("p", "Find agents by their input and output, or several agents to call in a row. Name the data you have and the data you want, separated by commas, with a type unless it is text (", e("code", "days: integer"), "); or write a JSON Schema."),
 			h("form.data", { onsubmit: (event) => { event.preventDefault(); this.go(); } },
 				field("have", "Data you have", "place, days: integer"), field("want", "Data you want", "summary"), field("query", "Topic (optional)", "weather"),
-				e(".bar", option("several", "several agents in a row"), option("near", "also those that need one thing more"), e("button.primary", "Search"))),
+				e(".bar", option("several", "several agents in a row"), option("near", "also agents that need one more input"), e("button.primary", "Search"))),
 			e("p.hint", "Try ", h("a", { href: href("chains", { have: "place", want: "summary" }) }, "a place, for a summary"), " or ", h("a", { href: href("chains", { have: "document", want: "approval", several: "1" }) }, "a document, for an approval"), "."),
 			this.results);
 	}
@@ -56,7 +56,7 @@ class ChainsView extends HTMLElement {
 			if (this.several.checked) {
 				if (!have || !want) throw new Error("For several agents in a row, name the data you have and the data you want.");
 				const { value } = await send("POST", "search/compose", { have, want, query, max_steps: 4 });
-				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain of agents leads there"),
+				refill(this.results, e("h2", value.chains.length ? plural(value.chains.length, "chain") : "No chain of agents produces this data"),
 					value.complete ? "" : e("p.note", "Not all chains were compared: there may be better ones."),
 					value.chains.map((chain, at) => chainOf(chain, at)));
 			} else {

@@ -120,7 +120,7 @@ export function chat(id, { actions = [], several = false, action, conversation, 
 			anew.hidden = !fresh;
 			keep();
 			if (["failed", "rejected", "cancelled"].includes(outcome)) {
-				refill(problem, failure(new Error(`${outcome}: ${text || "the agent says no more"}`)));
+				refill(problem, failure(new Error(`${outcome}: ${text || "the agent gives no reason"}`)));
 			} else {
 				input.value = "";
 				(await draft).drop();

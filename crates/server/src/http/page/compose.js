@@ -5,7 +5,7 @@ import { e, h, refill } from "./dom.js";
 import { isObject, list } from "./schema.js";
 
 const CREDENTIALS = {
-	none: ["None: everybody may call it", { scheme: "nosec" }],
+	none: ["None: anyone can call it", { scheme: "nosec" }],
 	bearer: ["A bearer token", { scheme: "bearer", in: "header" }],
 	key: ["An API key, in the header X-API-Key", { scheme: "apikey", in: "header", name: "X-API-Key" }],
 	password: ["A user name and a password", { scheme: "basic", in: "header" }],
@@ -99,9 +99,9 @@ export function detailsForm(document, write) {
 	const options = h("option", { value: "other" }, "As in the document");
 	const fields = {
 		title: field("title", "Name", "", h("input", { id: "agent-name", autocomplete: "off" })),
-		description: field("description", "Description", "What it does, in a sentence or two: searches find it by this.", h("textarea", { id: "agent-description", rows: 2 })),
-		capabilities: field("capabilities", "Capabilities", "One a line, such as “Forecast: says what the weather will be”.", h("textarea", { id: "agent-capabilities", rows: 3 })),
-		address: field("address", "Address", "The URL that it is called at.", h("input", { id: "agent-address", type: "url", autocomplete: "off", placeholder: "https://agents.example/weather" })),
+		description: field("description", "Description", "What it does, in a sentence or two; this is what searches match.", h("textarea", { id: "agent-description", rows: 2 })),
+		capabilities: field("capabilities", "Capabilities", "One per line, such as “Forecast: says what the weather will be”.", h("textarea", { id: "agent-capabilities", rows: 3 })),
+		address: field("address", "Address", "The URL at which it is called.", h("input", { id: "agent-address", type: "url", autocomplete: "off", placeholder: "https://agents.example/weather" })),
 		credentials: field("credentials", "Credentials", "What a caller needs. The registry never stores the credential itself.", h("select", { id: "agent-credentials" }, Object.entries(CREDENTIALS).map(([value, [label]]) => h("option", { value }, label)), options)),
 	};
 	const element = h("fieldset.details", {}, e("legend.sr", "The agent in five fields"), Object.values(fields).map(([, one]) => one), said);

@@ -5,7 +5,7 @@ import { diff, differences } from "./difference.js";
 import { dim, e, fold, link, who } from "./dom.js";
 
 const MOST = 20;
-const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a lower version, which is not served, of", unchanged: "Changes nothing:", removed: "Removes, since this import makes no agent of it:" };
+const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a lower version, which is not served, of", unchanged: "Changes nothing:", removed: "Removes, because this import no longer contains it:" };
 const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", "versions-updated": "Stored a lower version, which is not served, of", unchanged: "Nothing changed:", removed: "Removed" };
 const EDITED = { before: "Changes", after: "Saved" };
 
@@ -55,7 +55,7 @@ export function fate({ source, format }, formats) {
 	if (!source && !format) return "";
 	const noun = formats.find(({ name }) => name === format)?.noun ?? "a document";
 	return e("p.note", "This agent was imported from ", noun, source ? [" at ", link(source), ", which is polled for changes"] : "",
-		". What you change here is an edit over that document: it holds when the document ", source ? "changes" : "is imported again", ", and exports have it.");
+		". Your changes here are kept on top of that document: they still apply when the document ", source ? "changes" : "is imported again", ", and are included in exports.");
 }
 
 const KINDS = { actions: "actions", properties: "properties", events: "events", forms: "forms", securityDefinitions: "security definitions" };
@@ -68,7 +68,7 @@ export function losses({ id, originalFormat, dropped }, formats) {
 	const noun = formats.find(({ name }) => name === originalFormat)?.noun ?? originalFormat;
 	const original = originalFormat ? [e("li", `the document that it was imported from, ${noun}`)] : [];
 	const kinds = Object.entries(dropped).map(([kind, names]) => e("li.t", `${KINDS[kind] ?? kind}: ${names.join(", ")}`));
-	return [e("p", "What is registered as ", e("code.t", id), " has what this document lacks. Replacing it drops"), e("ul", original, kinds)];
+	return [e("p", "The registered version of ", e("code.t", id), " has content that this document lacks. Replacing it drops"), e("ul", original, kinds)];
 }
 
 /** What a write does to each agent, in words: before it is done with what differs, afterwards with links. */

@@ -15,13 +15,13 @@ const MODES = { hybrid: "Words and meaning", lexical: "Words", semantic: "Meanin
 const SHOWN_VALUES = 6;
 
 const EXAMPLES = [
-	["weather forecast", "any of these words, in any form; what has both comes first"],
+	["weather forecast", "any of these words, in any form; matches of both come first"],
 	['"severe weather"', "these words, in this order"],
 	["+translate -music", "must have the first, must not have the second"],
 	["title:weather", "only in the title"],
 	["capability:translate-text", "has exactly this capability"],
-	["transl*", "words that begin like this"],
-	["turn down the heat", "what is meant counts too"],
+	["transl*", "words that begin with this"],
+	["turn down the heat", "agents are also matched by meaning"],
 ];
 
 class FindView extends HTMLElement {
@@ -34,7 +34,7 @@ class FindView extends HTMLElement {
 		this.sorting = h("p.sorting", { hidden: true }, h("label", { for: "sort" }, "Sort by"), this.sort);
 		this.tried = e("p.tries");
 		this.intro = h(".intro", { hidden: true }, e("p", "Describe what you need in your own words. The registry finds agents by what they can do, even if their descriptions use different words."), this.tried);
-		this.chips = h("ul.chips", { "aria-label": "Filters that are on" });
+		this.chips = h("ul.chips", { "aria-label": "Active filters" });
 		this.list = h("ol.hits", { id: "results", "aria-label": "Agents" });
 		this.pager = h("nav.pager", { "aria-label": "Pages" });
 		this.results = h("section", { "aria-label": "Results" }, e(".over", this.summary, this.sorting), this.chips, this.list, this.pager);
@@ -305,7 +305,7 @@ class FindView extends HTMLElement {
 		refill(this.pager, last > 1 ? [to(this.page - 1, "Previous"),
 			dim(`${count(offset + 1)} to ${count(Math.min(offset + LIMIT, total))} of ${count(total)}`),
 			to(this.page + 1, "Next"), this.page < last ? to(last, "Last") : "",
-			this.page === last && total > DEEPEST ? dim("Further ones are found with more words or filters.") : ""] : "");
+			this.page === last && total > DEEPEST ? dim("Add words or filters to narrow the results.") : ""] : "");
 	}
 
 	count(answer) {
@@ -368,7 +368,7 @@ class FindView extends HTMLElement {
 
 	/** Saves the search, so that changes of what it finds can be followed. */
 	saving() {
-		const allowed = "Letters, digits and - _ . ~, with no dot in front";
+		const allowed = "Letters, digits, and - _ . ~, not starting with a dot";
 		const name = h("input", { id: "save-as", required: true, pattern: "[A-Za-z0-9_~\\-][A-Za-z0-9._~\\-]{0,127}", title: allowed, "aria-describedby": "save-help", placeholder: "name" });
 		const said = h("p", { role: "status" });
 		const save = (event) => {
@@ -384,7 +384,7 @@ class FindView extends HTMLElement {
 		};
 		const form = h("form", { onsubmit: save }, e(".bar", h("label", { for: "save-as" }, "Save as"), name, e("button", "Save")), h("p.dim", { id: "save-help" }, `${allowed}.`));
 		const place = e("div");
-		may("register").then((may) => refill(place, may ? form : e("p.dim", "To save it needs a key with the role ", e("code", "register"), ".")), () => {});
+		may("register").then((may) => refill(place, may ? form : e("p.dim", "To save it, you need a key with the role ", e("code", "register"), ".")), () => {});
 		return e("details.fold", e("summary", "Save or share this search"), place, said,
 			e(".bar", e("span", "The link to this search"), copier(() => location.href, "the link to this search")));
 	}
@@ -403,7 +403,7 @@ async function saved(name, query) {
 	const { words } = await import("./queries.js");
 	const plain = ({ threshold, mode = "hybrid", ...rest }) => words(Object.fromEntries(Object.entries({ mode, ...rest }).sort()));
 	if (plain(there.query) === plain(query) && [undefined, there.query.threshold].includes(query.threshold)) return there;
-	const replaces = await ask([e("p", "There is a saved search ", e("strong.t", name), " already: ", e("span.t", words(there.query)), "."), e("p", "Whoever watches it gets this search instead.")], "Replace it", "Keep it", "danger");
+	const replaces = await ask([e("p", "There is a saved search ", e("strong.t", name), " already: ", e("span.t", words(there.query)), "."), e("p", "Everyone who watches it will get this search instead.")], "Replace it", "Keep it", "danger");
 	return replaces ? put() : undefined;
 }
 
@@ -474,7 +474,7 @@ function hitOf({ id, title }) {
 function help() {
 	return fold("How to search", () => [
 		e("dl.examples", EXAMPLES.map(([query, meaning]) => [e("dt", h("a", { href: href("", { q: query }), onclick: () => announce(`Search for ${query}`) }, query)), e("dd", meaning)])),
-		e("p", "Fields: ", e("code", "title description id language capability type tag vendor protocol security format status signature"), ". Words in quotes or of a field are matched as words only."),
+		e("p", "Fields: ", e("code", "title description id language capability type tag vendor protocol security format status signature"), ". Quoted words and words in a field are matched literally, not by meaning."),
 	]);
 }
 customElements.define("view-find", FindView);

@@ -203,7 +203,7 @@ const BUILDERS = {
 				if (one !== undefined) put(found, name, one);
 			}
 			const more = rest?.read();
-			if (more !== undefined && !isObject(more)) throw new FieldError("Other members are an object: {\"name\": …}", rest.input);
+			if (more !== undefined && !isObject(more)) throw new FieldError("Other members must be an object: {\"name\": …}", rest.input);
 			for (const [name, one] of Object.entries(more ?? {})) put(found, name, one);
 			return found;
 		};

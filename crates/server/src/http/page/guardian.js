@@ -84,5 +84,5 @@ function stepOf(step, named) {
 			named && step.session ? h("a.t", { href: `#/guardian?session=${enc(step.session)}` }, step.session) : "",
 			named && step.agent ? who(step.agent) : "", moment(step.at), dim(`${count(step.microseconds)} µs`)),
 		(step.findings ?? []).map((finding) => e("p.finding.t", e("code", finding.rule), ` ${finding.message}`, dim(` (${finding.mode})`))),
-		step.content ? fold("What was exchanged", () => e("pre.t", JSON.stringify(step.content, null, 2))) : "");
+		step.content ? fold("Content of the step", () => e("pre.t", JSON.stringify(step.content, null, 2))) : "");
 }

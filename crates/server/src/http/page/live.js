@@ -98,7 +98,7 @@ async function recent() {
 async function changed(id, seq) {
 	const [{ changes }, { diff, versions }] = await Promise.all([get(thing(id, "/history?limit=1000")), import("./difference.js")]);
 	const found = versions(changes).find((one) => one.seq === seq);
-	return found?.places.length ? diff(found.places) : e("p.dim", found ? "Its description is the same: who may see it has changed, or its time to live." : "The registry no longer has this change.");
+	return found?.places.length ? diff(found.places) : e("p.dim", found ? "Its description is the same; its visibility or time to live has changed." : "The registry no longer has this change.");
 }
 
 /** A change in a list; `titles` has those that earlier changes told. */
@@ -203,7 +203,7 @@ class LiveView extends HTMLElement {
 			this.pausing.textContent = this.paused ? `Resume${this.waiting ? ` (${count(this.waiting)} new)` : ""}` : "Pause";
 			if (this.paused && !this.anyway) return;
 			this.anyway = false;
-			this.state.textContent = `${this.paused ? "paused" : words[this.stream.state] ?? this.stream.state} · ${count(shown.length)} shown, the latest first`;
+			this.state.textContent = `${this.paused ? "paused" : words[this.stream.state] ?? this.stream.state} · ${count(shown.length)} shown, latest first`;
 			this.place(shown);
 		});
 	}
@@ -212,7 +212,7 @@ class LiveView extends HTMLElement {
 	place(shown) {
 		const rows = new Map(shown.map((change) => [change, this.rows.get(change) ?? entry(change, this.titles)]));
 		this.rows = rows;
-		const wanted = rows.size ? [...rows.values()] : [e("li.dim", this.changes.length ? "No change of these kinds." : "Nothing has changed yet.")];
+		const wanted = rows.size ? [...rows.values()] : [e("li.dim", this.changes.length ? "No changes of these kinds." : "Nothing has changed yet.")];
 		const keep = new Set(wanted);
 		for (const row of [...this.list.children]) if (!keep.has(row)) row.remove();
 		wanted.forEach((row, at) => this.list.children[at] === row || this.list.insertBefore(row, this.list.children[at] ?? null));

@@ -34,7 +34,7 @@ export function lines(text) {
 		at += 1;
 		skip();
 		for (let index = 0; text[at] !== close; index += 1) {
-			if (at >= text.length) throw new SyntaxError("it ends early");
+			if (at >= text.length) throw new SyntaxError("it ends unexpectedly");
 			let name = String(index);
 			const own = line;
 			if (open === "{") {

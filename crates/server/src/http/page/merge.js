@@ -12,7 +12,7 @@ export async function merge({ id, base, mine, version, use }) {
 		found = await request("GET", thing(id));
 	} catch (error) {
 		if (error.status !== 404) throw error;
-		return [e("p.note", "It was removed meanwhile."), h("button", { type: "button", onclick: () => use(mine) }, "Go on, to register it again")];
+		return [e("p.note", "It was removed in the meantime."), h("button", { type: "button", onclick: () => use(mine) }, "Continue to register it again")];
 	}
 	const [theirs, tag] = [edited(found.text), found.response.headers.get("etag")];
 	const { changes } = await get(thing(id, "/history?limit=1000"));
@@ -25,13 +25,13 @@ export async function merge({ id, base, mine, version, use }) {
 		e("p", later.map(({ actor, at }, index) => [index ? ", " : "", e("strong.t", actor ?? "Somebody"), " ", moment(at)]), ":"),
 		diff(differences(base, theirs)),
 	];
-	if (!conflicts.length) return [...said, e("p", "Your changes are in other places: both fit together."), h("button.primary", { type: "button", onclick: () => finish(both) }, "Merge them")];
+	if (!conflicts.length) return [...said, e("p", "Your changes are in different places, so both can be kept."), h("button.primary", { type: "button", onclick: () => finish(both) }, "Merge them")];
 	const side = (index, name, words, value) => h("label", {}, h("input", { type: "radio", name: `merge-${index}`, value: name, required: true }), ` ${words}: `, brief(value));
 	const form = h("form.merge", { onsubmit: (event) => {
 		event.preventDefault();
 		const chosen = new Map(conflicts.map(({ pointer }, index) => [pointer, form.elements[`merge-${index}`].value]));
 		finish(merged([base, mine, theirs], chosen));
-	} }, conflicts.map(({ pointer, mine, theirs }, index) => e("fieldset", e("legend.t", pointer || "all of it"), side(index, "mine", "Yours", mine), side(index, "theirs", "Theirs", theirs))),
+	} }, conflicts.map(({ pointer, mine, theirs }, index) => e("fieldset", e("legend.t", pointer || "the whole description"), side(index, "mine", "Yours", mine), side(index, "theirs", "Theirs", theirs))),
 	e("button.primary", "Merge them"));
-	return [...said, e("p", "Both of you changed this; what shall it be?"), form];
+	return [...said, e("p", "Both of you changed this; which version should be kept?"), form];
 }

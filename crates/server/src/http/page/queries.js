@@ -18,14 +18,14 @@ export const words = (query) => [...parametersOf(query)].map(([member, value]) =
 class QueriesView extends HTMLElement {
 	update() {
 		this.list = e("div");
-		refill(this, e("h1", "Saved searches"), e("p.dim", "Each tells which agents begin to match it, and which no longer do. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
+		refill(this, e("h1", "Saved searches"), e("p.dim", "Each reports which agents start or stop matching it. Save one from ", h("a", { href: "#/" }, "a search"), "."), this.list);
 		this.load();
 	}
 
 	load() {
 		return into(this.list, async () => {
 			const queries = await get("queries");
-			if (!queries.length) return e("p.dim", "There is none yet.");
+			if (!queries.length) return e("p.dim", "There are none yet.");
 			return e("ul.cards", queries.map((query) => this.card(query)));
 		});
 	}
