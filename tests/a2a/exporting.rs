@@ -257,7 +257,11 @@ fn no_card_is_more_open_than_its_thing() {
     let form = |security: &str| json!({"href": "a2a", "subprotocol": "a2a", "security": security});
     let cases = [
         ("open", json!({"go": {"forms": [form("psk")]}}), "/securityDefinitions/psk"),
-        ("open", json!({"go": {"forms": [form("key"), form("open")]}}), "/actions/go: its forms require"),
+        (
+            "open",
+            json!({"go": {"forms": [form("key"), form("open")]}}),
+            "/actions/go: its forms have different security",
+        ),
         ("open", json!({"go": {"forms": [form("unknown")]}}), "/actions/go: the scheme is `auto`"),
         (
             "unknown",

@@ -184,7 +184,7 @@ fn registered_card_is_had_back_in_each_version() {
     assert_eq!(newer["supportedInterfaces"][0]["url"], "https://recipes.larder.example/a2a");
     let unknown = export(&["--version", "7"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(stderr(&unknown).contains("known are 1.0, 0.3"), "{}", stderr(&unknown));
+    assert!(stderr(&unknown).contains("supported versions are 1.0, 0.3"), "{}", stderr(&unknown));
     let missing = run(&["export", "--format", "a2a", "urn:test:none", "--url", server.url()]);
     assert!(stderr(&missing).contains("agentdex list"), "{}", stderr(&missing));
 }

@@ -61,7 +61,7 @@ fn router_takes_the_live_then_the_verified_then_the_current_then_the_best_match(
         (vec![of("urn:t:a", live, false, false), of("urn:t:b", live, false, false)], "urn:t:a", "of 2"),
         (vec![of("urn:t:a", live, false, true), of("urn:t:b", live, false, false)], "urn:t:b", "current"),
         (vec![of("urn:t:a", live, false, false), of("urn:t:b", live, true, true)], "urn:t:b", "valid signature"),
-        (vec![of("urn:t:a", &dead, true, false), of("urn:t:b", live, false, true)], "urn:t:b", "1 before it can't"),
+        (vec![of("urn:t:a", &dead, true, false), of("urn:t:b", live, false, true)], "urn:t:b", "can't be reached: 1"),
         (vec![uncallable, of("urn:t:b", live, false, false)], "urn:t:b", "of 2"),
     ] {
         let consumer = Consumer::with_options(Ranked(agents), loopback()).unwrap();

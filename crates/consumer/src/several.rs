@@ -144,7 +144,7 @@ impl Router {
                 "its source is stale, but no other agent can be reached"
             };
             let why = [
-                format!("it is the best of {count} matches that can be reached; {dead} better ones can't"),
+                format!("it is the best reachable match of {count}; better matches that can't be reached: {dead}"),
                 signature.into(),
                 source.into(),
             ];
